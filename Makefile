@@ -1,0 +1,90 @@
+# tickpath's only entry point. `make help` lists the targets.
+MAKEFLAGS += --no-builtin-rules
+.DEFAULT_GOAL := build
+SHELL := /bin/bash
+
+CC ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+# BUILD is the folder of everything made; SAN=1 builds with AddressSanitizer and UndefinedBehaviourSanitizer.
+SAN ?= 0
+ifeq ($(SAN),1)
+BUILD ?= build/san
+SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+OPT ?= -O1 -g
+else
+BUILD ?= build
+SANFLAGS :=
+OPT ?= -O2 -g
+endif
+
+WARN := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
+STD := -std=c11
+INCLUDE := -Isrc -I. -I$(BUILD)/gen
+CFLAGS_ALL = $(STD) $(OPT) $(WARN) $(SANFLAGS) $(INCLUDE) -MMD -MP $(CFLAGS)
+DAEMON_DEFS := -D_GNU_SOURCE
+PKGS_DAEMON := libuv libprotobuf-c hiredis libmicrohttpd libzstd libxxhash
+PKGS_TOOL := libprotobuf-c libpng
+
+SRC := $(wildcard src/*/*.c src/*/*/*.c)
+PROTO_OBJ := $(BUILD)/gen/proto/tickpath.pb-c.o
+CLIENT_SRC := $(wildcard client/*.c)
+TOOL_SRC := $(wildcard client/cli/*.c)
+DAEMON_SRC := $(wildcard daemon/*.c daemon/*/*.c)
+DAEMON_MAIN := daemon/main.c
+
+obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+
+LIB := $(BUILD)/libtickpath.a
+CLIENT_LIB := $(BUILD)/libtickpath-client.a
+DAEMON_LIB := $(BUILD)/libtickpathd.a
+
+.PHONY: build
+build: $(BUILD)/tickpathd $(BUILD)/tickpath ## build the release binaries build/tickpathd and build/tickpath
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+$(LIB): $(call obj,$(SRC))
+	@mkdir -p $(@D)
+	rm -f $@ && ar rcs $@ $^
+
+$(CLIENT_LIB): $(call obj,$(CLIENT_SRC)) $(PROTO_OBJ)
+	@mkdir -p $(@D)
+	rm -f $@ && ar rcs $@ $^
+
+$(DAEMON_LIB): $(call obj,$(filter-out $(DAEMON_MAIN),$(DAEMON_SRC))) $(PROTO_OBJ)
+	@mkdir -p $(@D)
+	rm -f $@ && ar rcs $@ $^
+
+$(BUILD)/tickpathd: $(call obj,$(DAEMON_MAIN)) $(DAEMON_LIB) $(LIB)
+	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(PKGS_DAEMON)) -lpthread -lm
+
+$(BUILD)/tickpath: $(call obj,$(TOOL_SRC)) $(CLIENT_LIB) $(LIB)
+	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(PKGS_TOOL)) -lpthread -lm
+
+$(BUILD)/gen/proto/tickpath.pb-c.c $(BUILD)/gen/proto/tickpath.pb-c.h &: proto/tickpath.proto
+	@mkdir -p $(BUILD)/gen/proto
+	protoc-c --proto_path=. --c_out=$(BUILD)/gen $<
+
+$(PROTO_OBJ): $(BUILD)/gen/proto/tickpath.pb-c.c
+	$(CC) $(STD) $(OPT) $(SANFLAGS) -I$(BUILD)/gen -c -o $@ $<
+
+# src/ is plain C11 without extensions of the system; the daemon, the client and the tests may use POSIX and GNU.
+$(BUILD)/obj/src/%.o: src/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -c -o $@ $<
+
+$(BUILD)/obj/%.o: %.c $(BUILD)/gen/proto/tickpath.pb-c.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) $(DAEMON_DEFS) -c -o $@ $<
+
+-include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
+
+include tests/tests.mk
+
+.PHONY: clean
+clean: ## remove everything made
+	rm -rf build demo.png

@@ -1,0 +1,18 @@
+/* The limits of the library, each with its unit. The daemon's own limits are options (daemon/config.h). */
+#ifndef TP_BASE_LIMITS_H
+#define TP_BASE_LIMITS_H
+
+/* Cells of one map: 64 Mi. */
+#define TP_MAP_CELLS_MAX (64u * 1024u * 1024u)
+/* Changes (cells, rectangles and bitmaps together) in one batch. */
+#define TP_BATCH_CHANGES_MAX 1000000u
+/* Largest weight of a terrain class; 0 is impassable. */
+#define TP_WEIGHT_MAX 65535u
+/* Largest search weight w, in thousandths: 1,000,000. */
+#define TP_W_MILLI_MAX 1000000000u
+/* Largest lookahead k and resource limit R, in expansions. */
+#define TP_BUDGET_MAX 1000000000000ull
+/* Largest c, in traceback steps per expansion. */
+#define TP_C_MAX 1000000u
+
+#endif

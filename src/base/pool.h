@@ -1,0 +1,43 @@
+/* Block pool: where a search's memory comes from, so that steady ticks never call malloc.
+ *
+ * What it is: fixed-size blocks in a few classes, carved from slabs; freed blocks are kept for the next search.
+ * A pool belongs to one thread; several pools may share one cap on their bytes.
+ * What it refuses: a block beyond the cap (the search then goes on with what it has and says so).
+ */
+#ifndef TP_BASE_POOL_H
+#define TP_BASE_POOL_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A cap on bytes shared by pools of several threads. */
+struct tp_pool_cap {
+    _Atomic uint64_t bytes;     /* taken from the system by all pools under this cap */
+    _Atomic uint64_t bytes_max; /* UINT64_MAX for none; may be changed at any time */
+};
+
+enum { TP_POOL_CLASSES = 5 };
+extern const uint32_t tp_pool_class_bytes[TP_POOL_CLASSES];
+
+struct tp_pool {
+    struct tp_pool_cap *cap; /* borrowed; NULL for no cap */
+    void *free[TP_POOL_CLASSES];
+    void *slabs;
+    uint64_t slab_bytes; /* taken from the system */
+    uint64_t used_bytes; /* in blocks handed out */
+};
+
+void tp_pool_init(struct tp_pool *pool, struct tp_pool_cap *cap);
+
+/* Gives every slab back to the system. All blocks must have been put back. */
+void tp_pool_fini(struct tp_pool *pool);
+
+/* Gives a block of the smallest class that holds `bytes` (64-byte aligned, contents undefined), NULL at the cap or out of memory.
+ * Cost: O(1); one system allocation per slab of 64 KiB. */
+void *tp_pool_get(struct tp_pool *pool, uint32_t bytes);
+
+/* Takes back a block that was got with the same `bytes`. Cost: O(1). */
+void tp_pool_put(struct tp_pool *pool, void *block, uint32_t bytes);
+
+#endif

@@ -1,0 +1,118 @@
+/* A grid map as a sequence of immutable versions.
+ *
+ * What it is: a version is a table of reference-counted 64x64 tiles; a changed version shares every untouched tile
+ * with the one before (copy on write). A version never changes after it is made, so any number of threads may read
+ * it without locks; the counts are atomic.
+ * What it refuses: changing a version in place; applying half a batch.
+ * Who calls it: building and applying from one thread at a time per map (the daemon's world thread); reading,
+ * ref and unref from anywhere.
+ *
+ * Cells are numbered y * width + x, x and y from the top left.
+ */
+#ifndef TP_MAP_MAP_H
+#define TP_MAP_MAP_H
+
+#include "base/error.h"
+#include "map/cost.h"
+#include "map/profile.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TP_MAP_TILE = 64 }; /* cells on a tile's side */
+
+struct tp_map_tile {
+    _Atomic uint32_t refs;
+    uint64_t passable[TP_MAP_TILE];               /* bit x of row y: that cell's class is passable */
+    uint8_t class_of[TP_MAP_TILE * TP_MAP_TILE]; /* terrain class, row-major */
+};
+
+struct tp_map {
+    _Atomic uint32_t refs;
+    uint32_t width, height;    /* cells */
+    uint32_t tiles_x, tiles_y; /* tiles */
+    uint64_t epoch;            /* which life of the map: versions of different epochs don't compare */
+    uint64_t version;          /* 1 for the first, plus one per accepted batch */
+    uint64_t rose_version;     /* newest version up to this one in which some cell's weight rose or it closed */
+    uint64_t fell_version;     /* newest version up to this one in which some cell's weight fell or it opened */
+    uint64_t passable_cells;   /* how many cells are passable */
+    struct tp_profile profile;
+    bool weighted; /* some passable class of the profile weighs other than 1 */
+    struct tp_map_tile *tiles[];
+};
+
+/* One element of a change batch. Sets the class of a cell, of each cell of a rectangle, or of the cells of a
+ * rectangle whose bit is set (bits row-major over the rectangle, bit 0 the least of byte 0, no padding between
+ * rows). */
+enum tp_change_kind { TP_CHANGE_CELL, TP_CHANGE_RECT, TP_CHANGE_BITMAP };
+
+struct tp_change {
+    enum tp_change_kind kind;
+    uint8_t class_to;        /* terrain class set */
+    uint32_t x, y;           /* the cell, or the rectangle's top left */
+    uint32_t width, height;  /* the rectangle's size in cells, >= 1; ignored for a cell */
+    const uint8_t *bits;     /* bitmap: ceil(width * height / 8) bytes, borrowed */
+    size_t bits_size;        /* bytes */
+};
+
+/* Makes the first version (number 1, epoch as given) of a map from width * height class bytes, row-major; copies
+ * cells and profile. Gives a reference in *out.
+ * TP_ERR_INVALID_ARGUMENT: a side is 0 or width * height > TP_MAP_CELLS_MAX; TP_ERR_NO_MEMORY. On error *out is
+ * NULL. Cost: O(cells). */
+int tp_map_build(struct tp_map **out, uint32_t width, uint32_t height, const uint8_t *cells,
+                 const struct tp_profile *profile, uint64_t epoch) TP_MUST_CHECK;
+
+/* Like tp_map_build, for a snapshot: sets the version and its rose and fell marks (both to `version`). */
+int tp_map_restore(struct tp_map **out, uint32_t width, uint32_t height, const uint8_t *cells,
+                   const struct tp_profile *profile, uint64_t epoch, uint64_t version) TP_MUST_CHECK;
+
+/* Applies a batch whole: gives in *out a reference to a new version, base's number plus one, or changes nothing.
+ * A batch that sets what already stands still makes a version. The batch is validated before anything is applied.
+ * TP_ERR_OUT_OF_RANGE: a cell of change *bad lies outside, first such cell at (*bad_x, *bad_y);
+ * TP_ERR_INVALID_ARGUMENT: change *bad has a zero size or too few bits; TP_ERR_RESOURCE_EXHAUSTED: more than
+ * TP_BATCH_CHANGES_MAX changes; TP_ERR_NO_MEMORY. On error *out is NULL.
+ * Cost: O(cells named + tiles of the map / 512). */
+int tp_map_apply(struct tp_map **out, const struct tp_map *base, const struct tp_change *changes, size_t count,
+                 size_t *bad, uint32_t *bad_x, uint32_t *bad_y) TP_MUST_CHECK;
+
+/* Takes one more reference; returns `map`. Any thread. */
+const struct tp_map *tp_map_ref(const struct tp_map *map);
+
+/* Drops a reference; the last one frees the version and the tiles no other version shares. Any thread. NULL is
+ * allowed. */
+void tp_map_unref(const struct tp_map *map);
+
+static inline const struct tp_map_tile *tp_map_tile_at(const struct tp_map *map, uint32_t x, uint32_t y)
+{
+    return map->tiles[(y / TP_MAP_TILE) * map->tiles_x + x / TP_MAP_TILE];
+}
+
+/* The cell's terrain class; (x, y) must lie inside. */
+static inline uint8_t tp_map_class(const struct tp_map *map, uint32_t x, uint32_t y)
+{
+    return tp_map_tile_at(map, x, y)->class_of[(y % TP_MAP_TILE) * TP_MAP_TILE + x % TP_MAP_TILE];
+}
+
+/* The cell's weight, 0 where impassable; (x, y) must lie inside. */
+static inline uint16_t tp_map_weight(const struct tp_map *map, uint32_t x, uint32_t y)
+{
+    return map->profile.weight[tp_map_class(map, x, y)];
+}
+
+/* Whether an agent may stand there; false outside the map. */
+static inline bool tp_map_passable(const struct tp_map *map, int64_t x, int64_t y)
+{
+    if (x < 0 || y < 0 || x >= map->width || y >= map->height)
+        return false;
+    return tp_map_tile_at(map, (uint32_t)x, (uint32_t)y)->passable[y % TP_MAP_TILE] >> (x % TP_MAP_TILE) & 1;
+}
+
+/* Copies all classes, row-major, into width * height bytes. */
+void tp_map_copy_cells(const struct tp_map *map, uint8_t *cells);
+
+/* Bytes that this version alone would free plus its share of tiles (tile bytes divided by holders). */
+size_t tp_map_bytes(const struct tp_map *map);
+
+#endif

@@ -1,0 +1,42 @@
+/* What one tick may spend. Plain data, handed in with each tick.
+ *
+ * K: at most k expansions; tracing and learning are free and counted (the papers' budget).
+ * R: a purse of R expansions; a learning update costs 1, a trace step, a copied path cell or a changed cell looked
+ *    at 1/c; r is the share of R for expansions (2009, section 3.3: N_E = floor(R r), N_T = (R - N_E) c).
+ * DEADLINE: time alone counts (the game time model, 2012): `expired` is asked every TP_DEADLINE_STRIDE expansions.
+ */
+#ifndef TP_SEARCH_BUDGET_H
+#define TP_SEARCH_BUDGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum tp_budget_kind { TP_BUDGET_K, TP_BUDGET_R, TP_BUDGET_DEADLINE };
+
+enum { TP_DEADLINE_STRIDE = 16 }; /* expansions between two looks at the clock */
+
+#define TP_BUDGET_UNLIMITED 1000000000000ull
+
+struct tp_budget {
+    enum tp_budget_kind kind;
+    uint64_t expansions; /* K: k; R: R; 1..TP_BUDGET_MAX */
+    uint32_t r_milli;    /* R: r in thousandths, 0..1000 */
+    uint32_t c;          /* R: traceback steps that cost one expansion, 1..TP_C_MAX */
+    bool (*expired)(void *context); /* DEADLINE: whether the time is over; the caller owns the clock */
+    void *context;
+    uint64_t expansions_max; /* a cap on expansions on top of any kind (a shared total's remainder);
+                                0 means nothing may be expanded this tick */
+};
+
+static inline struct tp_budget tp_budget_k(uint64_t k)
+{
+    return (struct tp_budget){.kind = TP_BUDGET_K, .expansions = k, .c = 10, .expansions_max = UINT64_MAX};
+}
+
+static inline struct tp_budget tp_budget_r(uint64_t R, uint32_t r_milli, uint32_t c)
+{
+    return (struct tp_budget){
+        .kind = TP_BUDGET_R, .expansions = R, .r_milli = r_milli, .c = c, .expansions_max = UINT64_MAX};
+}
+
+#endif

@@ -1,0 +1,156 @@
+/* The contract of a search session: one agent on one map, ticked with a bounded amount of search.
+ *
+ *     open -> tick -> tick -> ... -> close
+ *              |  at, retarget between ticks; path, stats at any time
+ *
+ * What it is: the front of every algorithm; the registry row in the parameters says which one runs. A session holds
+ * no clock, does no I/O and takes its memory from the pool handed in.
+ * What it refuses: parameters that don't go together (with the field and the reason), a cell outside the map.
+ * Who calls it: one thread at a time per session and pool. Map versions are borrowed during a call and kept
+ * (referenced) by the session between calls where it needs them.
+ *
+ * Promises: the move of a tick is legal in the version handed to that tick; the work of a tick is bounded by its
+ * budget (plus the slack the algorithm's row declares); the same inputs give the same moves on every machine;
+ * UNREACHABLE is never said because a budget ended.
+ */
+#ifndef TP_SEARCH_SESSION_H
+#define TP_SEARCH_SESSION_H
+
+#include "base/error.h"
+#include "base/pool.h"
+#include "map/map.h"
+#include "map/walk.h"
+#include "search/algorithm.h"
+#include "search/budget.h"
+
+/* One answer to a tick. Wire numbers: PROTOCOL.md's table is checked against this enum. */
+enum tp_status {
+    TP_STATUS_MOVING = 1,      /* the agent takes the move of this reply */
+    TP_STATUS_SEARCHING = 2,   /* stays; more search may help */
+    TP_STATUS_BLOCKED = 3,     /* stays; a plan exists, its next step is blocked or paused */
+    TP_STATUS_ARRIVED = 4,     /* the goal policy is met (the arriving move says so already) */
+    TP_STATUS_UNREACHABLE = 5, /* proved in the version named */
+};
+
+enum tp_flag {
+    TP_FLAG_BACK_MOVE = 1 << 0,     /* the move is a physical backtrack along the search tree */
+    TP_FLAG_PATH_COMPLETE = 1 << 1, /* the path followed reaches the goal */
+    TP_FLAG_CONTINUED = 1 << 2,     /* the map changed since the last tick and the search went on */
+    TP_FLAG_REPAIRED = 1 << 3,      /* the map changed and the search was repaired */
+    TP_FLAG_RESTARTED = 1 << 4,     /* the search began anew from the agent */
+    TP_FLAG_PARTIAL = 1 << 5,       /* arrived at, or going to, the nearest end state of an unreachable goal */
+    TP_FLAG_LOOPING = 1 << 6,       /* the same state and goal again and again without progress */
+    TP_FLAG_NODE_CAP = 1 << 7,      /* out of node memory: the best move so far, the search can't grow */
+    TP_FLAG_START_BLOCKED = 1 << 8, /* the agent stands in an impassable cell */
+    TP_FLAG_DEAD_END = 1 << 9,      /* the agent's own state has no way out */
+};
+
+enum tp_goal_policy { TP_GOAL_EXACT, TP_GOAL_WITHIN, TP_GOAL_NEAREST };
+
+enum tp_knowledge {
+    TP_KNOWLEDGE_FULL,      /* the agent knows the map's version */
+    TP_KNOWLEDGE_FREESPACE, /* unseen cells are assumed free */
+    TP_KNOWLEDGE_MAP,       /* another map is assumed until seen otherwise */
+};
+
+/* When a search under way is given up after the map changed. */
+enum tp_restart {
+    TP_RESTART_DEFAULT, /* the algorithm's row decides */
+    TP_RESTART_NEVER,   /* only when the next step is blocked, or the open list ran empty and a cost fell */
+    TP_RESTART_EAGER,   /* at every change (2014, Algorithm 2) */
+    TP_RESTART_LAZY,    /* when the path is touched or a shorter one may have opened (2014, Algorithm 3) */
+    TP_RESTART_ON_RISE, /* when a cost on the path rose (2012, Algorithm 2) */
+};
+
+struct tp_session_params {
+    const struct tp_algorithm *algorithm;
+    uint32_t start, goal;          /* cells, y * width + x */
+    uint32_t w_milli;              /* w in thousandths, 1000..TP_W_MILLI_MAX; ignored by rows without TAKES_W */
+    enum tp_neighbours neighbours; /* default 8 */
+    enum tp_corners corners;       /* default both free */
+    enum tp_goal_policy goal_policy;
+    enum tp_knowledge knowledge;
+    enum tp_restart restart;
+    struct tp_budget budget; /* the session's own, used when a tick brings none; checked at open */
+    bool longest_path_rule;  /* tba: first tick expands until the longest path has N_T actions (2009, 3.3) */
+    bool shortcut;           /* tba: look for a shortcut while backtracking (2009, 3.4, first enhancement) */
+    bool path_switch;        /* tba: switch only to a path of at least the g followed (2009, 3.4, second) */
+    uint64_t node_bytes_max; /* cap on this session's pool bytes; 0 for none */
+    uint32_t stamp_max;      /* largest search stamp before wrapping, 0 for the default; tests set it small */
+};
+
+/* Algorithm tbwa, w = 1, R = 100, r = 0.9, c = 10, 8 neighbours, both free, EXACT, full knowledge. */
+void tp_session_params_init(struct tp_session_params *params);
+
+struct tp_session;
+
+/* Opens a session at params->start on this version; gives it in *out. Allocates no search memory yet.
+ * TP_ERR_INVALID_ARGUMENT, TP_ERR_OUT_OF_RANGE, TP_ERR_UNSUPPORTED (all with *refusal filled), TP_ERR_NO_MEMORY.
+ * On error *out is NULL. The pool is kept (borrowed) until close. Cost: O(1). */
+int tp_session_open(struct tp_session **out, const struct tp_session_params *params, const struct tp_map *map,
+                    struct tp_pool *pool, struct tp_refusal *refusal) TP_MUST_CHECK;
+
+void tp_session_close(struct tp_session *session);
+
+/* Whether a budget is one the session's algorithm can run with (N_E, N_T >= 1 for tba, and the limits).
+ * TP_ERR_INVALID_ARGUMENT with *refusal filled. */
+int tp_session_check_budget(const struct tp_session *session, const struct tp_budget *budget,
+                            struct tp_refusal *refusal) TP_MUST_CHECK;
+
+struct tp_tick_work {
+    uint64_t expansions; /* states expanded */
+    uint64_t generated;  /* states given a (better) g */
+    uint64_t traced;     /* traceback steps and path cells copied */
+    uint64_t learned;    /* heuristic updates */
+    uint64_t rekeyed;    /* open entries whose f was renewed after the goal moved */
+};
+
+struct tp_tick_reply {
+    uint32_t from, to; /* cells; equal when the agent stays */
+    enum tp_status status;
+    uint32_t flags;   /* enum tp_flag */
+    uint64_t version; /* the map version the move was checked against */
+    uint64_t epoch;
+    tp_cost cost; /* solution cost so far, moves of this reply included */
+    struct tp_tick_work work;
+};
+
+/* One tick: searches within the budget (NULL: the session's own), then moves. `map` is this tick's version, of the
+ * same size as at open. The agent is taken to have moved to reply->to unless `tp_session_at` says otherwise before
+ * the next tick. Cannot fail; a budget that tp_session_check_budget refuses is a caller's bug and asserts. */
+void tp_session_tick(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget,
+                     struct tp_tick_reply *reply);
+
+/* Says where the agent truly stands. The search is kept when it knows the cell, else begun anew from there.
+ * TP_ERR_OUT_OF_RANGE. Cost: O(1). */
+int tp_session_at(struct tp_session *session, uint32_t cell) TP_MUST_CHECK;
+
+/* Sets the goal. The same goal is free; a goal that moves a little keeps the search tree (f is re-keyed lazily);
+ * else the next tick begins a new search from the agent. TP_ERR_OUT_OF_RANGE. Cost: O(1). */
+int tp_session_retarget(struct tp_session *session, uint32_t goal) TP_MUST_CHECK;
+
+/* Copies up to `max` cells of the path the agent is going to follow, the agent's own cell first, into `cells`;
+ * returns how many. Cost: O(result). */
+uint32_t tp_session_path(const struct tp_session *session, uint32_t *cells, uint32_t max);
+
+/* Measures of the session's life (papers.md: Measures). */
+struct tp_session_stats {
+    uint64_t ticks, moves, back_moves;
+    tp_cost cost;
+    uint64_t expansions, generated, traced, learned, rekeyed;
+    uint64_t restarts;       /* searches begun after the first */
+    uint64_t expansions_max; /* the largest in one tick */
+    uint64_t bytes;          /* pool bytes held now, besides the session's own struct */
+    uint64_t bytes_peak;
+    uint64_t move_hash; /* FNV-1a over the cells moved to: same inputs, same hash */
+    uint64_t search_hash; /* order-independent hash of the states expanded in the present search and their g */
+};
+void tp_session_stats(const struct tp_session *session, struct tp_session_stats *stats);
+
+uint32_t tp_session_cell(const struct tp_session *session); /* where the agent stands */
+uint32_t tp_session_goal(const struct tp_session *session);
+const struct tp_algorithm *tp_session_algorithm(const struct tp_session *session);
+/* Whether the agent stands where its goal policy is met. */
+bool tp_session_arrived(const struct tp_session *session);
+
+#endif
