@@ -109,6 +109,10 @@ static inline bool tp_map_passable(const struct tp_map *map, int64_t x, int64_t 
     return tp_map_tile_at(map, (uint32_t)x, (uint32_t)y)->passable[y % TP_MAP_TILE] >> (x % TP_MAP_TILE) & 1;
 }
 
+/* Reads a square of `side` (<= 16) cells whose top left is (x, y), anywhere in or outside the map: bit j of rows[i] is set
+ * where cell (x + j, y + i) is inside and passable. Cost: O(side). */
+void tp_map_passable_block(const struct tp_map *map, int64_t x, int64_t y, uint32_t side, uint32_t *rows);
+
 /* Copies all classes, row-major, into width * height bytes. */
 void tp_map_copy_cells(const struct tp_map *map, uint8_t *cells);
 

@@ -1,0 +1,296 @@
+/* Map versions. Happy path: build (or restore) makes version 1 (or n) with tiles of its own; apply copies the table
+ * of tiles, copies each touched tile once, and counts what rose and fell while it writes. Failure: a batch is
+ * checked before anything is made; running out of memory frees what was made and leaves the base as it was. */
+#include "map/map.h"
+
+#include "base/check.h"
+#include "base/limits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct tp_map_tile *tile_new(void)
+{
+    struct tp_map_tile *tile = calloc(1, sizeof *tile);
+    if (tile)
+        atomic_init(&tile->refs, 1);
+    return tile;
+}
+
+static void tile_unref(struct tp_map_tile *tile)
+{
+    if (tile && atomic_fetch_sub_explicit(&tile->refs, 1, memory_order_acq_rel) == 1)
+        free(tile);
+}
+
+static struct tp_map *map_new(uint32_t width, uint32_t height)
+{
+    uint32_t tiles_x = (width + TP_MAP_TILE - 1) / TP_MAP_TILE;
+    uint32_t tiles_y = (height + TP_MAP_TILE - 1) / TP_MAP_TILE;
+    size_t count = (size_t)tiles_x * tiles_y;
+    struct tp_map *map = calloc(1, sizeof *map + count * sizeof map->tiles[0]);
+    if (!map)
+        return NULL;
+    atomic_init(&map->refs, 1);
+    map->width = width;
+    map->height = height;
+    map->tiles_x = tiles_x;
+    map->tiles_y = tiles_y;
+    return map;
+}
+
+static void profile_set(struct tp_map *map, const struct tp_profile *profile)
+{
+    map->profile = *profile;
+    map->weighted = false;
+    for (int i = 0; i < 256; i++)
+        if (profile->weight[i] > 1)
+            map->weighted = true;
+}
+
+/* Fills one tile from the row-major cells and returns how many of its cells are passable. Cells beyond the map's
+ * edge keep class 0 and are never passable. */
+static uint64_t tile_fill(struct tp_map_tile *tile, const struct tp_map *map, uint32_t tile_x, uint32_t tile_y,
+                          const uint8_t *cells)
+{
+    uint32_t x0 = tile_x * TP_MAP_TILE, y0 = tile_y * TP_MAP_TILE;
+    uint32_t columns = map->width - x0 < TP_MAP_TILE ? map->width - x0 : TP_MAP_TILE;
+    uint32_t rows = map->height - y0 < TP_MAP_TILE ? map->height - y0 : TP_MAP_TILE;
+    uint64_t passable_cells = 0;
+    for (uint32_t y = 0; y < rows; y++) {
+        const uint8_t *from = cells + (size_t)(y0 + y) * map->width + x0;
+        memcpy(tile->class_of + y * TP_MAP_TILE, from, columns);
+        uint64_t bits = 0;
+        for (uint32_t x = 0; x < columns; x++)
+            bits |= (uint64_t)(map->profile.weight[from[x]] != 0) << x;
+        tile->passable[y] = bits;
+        passable_cells += (uint64_t)__builtin_popcountll(bits);
+    }
+    return passable_cells;
+}
+
+int tp_map_restore(struct tp_map **out, uint32_t width, uint32_t height, const uint8_t *cells,
+                   const struct tp_profile *profile, uint64_t epoch, uint64_t version)
+{
+    *out = NULL;
+    if (width == 0 || height == 0 || (uint64_t)width * height > TP_MAP_CELLS_MAX)
+        return TP_ERR_INVALID_ARGUMENT;
+    struct tp_map *map = map_new(width, height);
+    if (!map)
+        return TP_ERR_NO_MEMORY;
+    map->epoch = epoch;
+    map->version = map->rose_version = map->fell_version = version;
+    profile_set(map, profile);
+    for (uint32_t ty = 0; ty < map->tiles_y; ty++)
+        for (uint32_t tx = 0; tx < map->tiles_x; tx++) {
+            struct tp_map_tile *tile = tile_new();
+            if (!tile) {
+                tp_map_unref(map);
+                return TP_ERR_NO_MEMORY;
+            }
+            map->tiles[(size_t)ty * map->tiles_x + tx] = tile;
+            map->passable_cells += tile_fill(tile, map, tx, ty, cells);
+        }
+    *out = map;
+    return TP_OK;
+}
+
+int tp_map_build(struct tp_map **out, uint32_t width, uint32_t height, const uint8_t *cells,
+                 const struct tp_profile *profile, uint64_t epoch)
+{
+    return tp_map_restore(out, width, height, cells, profile, epoch, 1);
+}
+
+/* The rectangle a change covers, a cell's being 1x1. */
+static void change_extent(const struct tp_change *change, uint32_t *width, uint32_t *height)
+{
+    *width = change->kind == TP_CHANGE_CELL ? 1 : change->width;
+    *height = change->kind == TP_CHANGE_CELL ? 1 : change->height;
+}
+
+static int change_check(const struct tp_map *map, const struct tp_change *change, uint32_t *bad_x, uint32_t *bad_y)
+{
+    uint32_t width, height;
+    change_extent(change, &width, &height);
+    if (width == 0 || height == 0)
+        return TP_ERR_INVALID_ARGUMENT;
+    if ((uint64_t)change->x + width > map->width || (uint64_t)change->y + height > map->height) {
+        /* the first cell of the change, in row-major order, that lies outside */
+        bool row_fits = change->y < map->height;
+        bool column_out = (uint64_t)change->x + width > map->width;
+        *bad_x = row_fits && column_out && change->x < map->width ? map->width : change->x;
+        *bad_y = row_fits && !column_out ? map->height : change->y;
+        return TP_ERR_OUT_OF_RANGE;
+    }
+    if (change->kind == TP_CHANGE_BITMAP &&
+        (!change->bits || change->bits_size < ((uint64_t)width * height + 7) / 8))
+        return TP_ERR_INVALID_ARGUMENT;
+    return TP_OK;
+}
+
+/* A tile of `map` that may be written: its own copy, made when first asked for. */
+static struct tp_map_tile *tile_own(struct tp_map *map, const struct tp_map *base, uint32_t x, uint32_t y)
+{
+    size_t i = (size_t)(y / TP_MAP_TILE) * map->tiles_x + x / TP_MAP_TILE;
+    if (map->tiles[i] != base->tiles[i])
+        return map->tiles[i];
+    struct tp_map_tile *copy = tile_new();
+    if (!copy)
+        return NULL;
+    memcpy(copy->passable, base->tiles[i]->passable, sizeof copy->passable);
+    memcpy(copy->class_of, base->tiles[i]->class_of, sizeof copy->class_of);
+    tile_unref(map->tiles[i]);
+    map->tiles[i] = copy;
+    return copy;
+}
+
+struct effect {
+    bool rose, fell;
+};
+
+static void cell_set(struct tp_map *map, struct tp_map_tile *tile, uint32_t x, uint32_t y, uint8_t class_to,
+                     struct effect *effect)
+{
+    uint32_t row = y % TP_MAP_TILE, column = x % TP_MAP_TILE;
+    uint8_t *cell = &tile->class_of[row * TP_MAP_TILE + column];
+    uint16_t before = map->profile.weight[*cell], after = map->profile.weight[class_to];
+    *cell = class_to;
+    if (before == after)
+        return;
+    if (!after || (before && after > before))
+        effect->rose = true;
+    else
+        effect->fell = true;
+    if (!before)
+        map->passable_cells++;
+    if (!after)
+        map->passable_cells--;
+    uint64_t bit = 1ull << column;
+    tile->passable[row] = after ? tile->passable[row] | bit : tile->passable[row] & ~bit;
+}
+
+static int change_apply(struct tp_map *map, const struct tp_map *base, const struct tp_change *change,
+                        struct effect *effect)
+{
+    uint32_t width, height;
+    change_extent(change, &width, &height);
+    for (uint32_t j = 0; j < height; j++) {
+        struct tp_map_tile *tile = NULL;
+        for (uint32_t i = 0; i < width; i++) {
+            uint32_t x = change->x + i, y = change->y + j;
+            uint64_t bit = (uint64_t)j * width + i;
+            if (x % TP_MAP_TILE == 0)
+                tile = NULL;
+            if (change->kind == TP_CHANGE_BITMAP && !(change->bits[bit / 8] >> (bit % 8) & 1))
+                continue;
+            if (!tile)
+                tile = tile_own(map, base, x, y);
+            if (!tile)
+                return TP_ERR_NO_MEMORY;
+            cell_set(map, tile, x, y, change->class_to, effect);
+        }
+    }
+    return TP_OK;
+}
+
+int tp_map_apply(struct tp_map **out, const struct tp_map *base, const struct tp_change *changes, size_t count,
+                 size_t *bad, uint32_t *bad_x, uint32_t *bad_y)
+{
+    *out = NULL;
+    *bad = 0;
+    *bad_x = *bad_y = 0;
+    if (count > TP_BATCH_CHANGES_MAX)
+        return TP_ERR_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < count; i++) {
+        int error = change_check(base, &changes[i], bad_x, bad_y);
+        if (error) {
+            *bad = i;
+            return error;
+        }
+    }
+    struct tp_map *map = map_new(base->width, base->height);
+    if (!map)
+        return TP_ERR_NO_MEMORY;
+    map->epoch = base->epoch;
+    map->version = base->version + 1;
+    map->profile = base->profile;
+    map->weighted = base->weighted;
+    map->passable_cells = base->passable_cells;
+    size_t tiles = (size_t)map->tiles_x * map->tiles_y;
+    for (size_t i = 0; i < tiles; i++) {
+        atomic_fetch_add_explicit(&base->tiles[i]->refs, 1, memory_order_relaxed);
+        map->tiles[i] = base->tiles[i];
+    }
+    struct effect effect = {false, false};
+    for (size_t i = 0; i < count; i++) {
+        int error = change_apply(map, base, &changes[i], &effect);
+        if (error) {
+            tp_map_unref(map);
+            return error;
+        }
+    }
+    map->rose_version = effect.rose ? map->version : base->rose_version;
+    map->fell_version = effect.fell ? map->version : base->fell_version;
+    *out = map;
+    return TP_OK;
+}
+
+const struct tp_map *tp_map_ref(const struct tp_map *map)
+{
+    uint32_t before = atomic_fetch_add_explicit(&((struct tp_map *)map)->refs, 1, memory_order_relaxed);
+    TP_CHECK(before != 0);
+    return map;
+}
+
+void tp_map_unref(const struct tp_map *map)
+{
+    if (!map)
+        return;
+    struct tp_map *own = (struct tp_map *)map;
+    if (atomic_fetch_sub_explicit(&own->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    size_t tiles = (size_t)own->tiles_x * own->tiles_y;
+    for (size_t i = 0; i < tiles; i++)
+        tile_unref(own->tiles[i]);
+    free(own);
+}
+
+void tp_map_passable_block(const struct tp_map *map, int64_t x, int64_t y, uint32_t side, uint32_t *rows)
+{
+    uint32_t wanted = (1u << side) - 1;
+    for (uint32_t i = 0; i < side; i++, y++) {
+        rows[i] = 0;
+        if (y < 0 || y >= map->height)
+            continue;
+        /* the row's bits come from the tile that holds x and, past its edge, from the next one; tiles keep cells
+         * beyond the map's own edge impassable */
+        int64_t tile_x = x >> 6;
+        uint32_t shift = (uint32_t)(x & 63);
+        struct tp_map_tile *const *row = map->tiles + (size_t)(y / TP_MAP_TILE) * map->tiles_x;
+        uint64_t bits = 0;
+        if (tile_x >= 0 && tile_x < map->tiles_x)
+            bits = row[tile_x]->passable[y % TP_MAP_TILE] >> shift;
+        if (shift + side > TP_MAP_TILE && tile_x + 1 >= 0 && tile_x + 1 < map->tiles_x)
+            bits |= row[tile_x + 1]->passable[y % TP_MAP_TILE] << (TP_MAP_TILE - shift);
+        rows[i] = (uint32_t)bits & wanted;
+    }
+}
+
+void tp_map_copy_cells(const struct tp_map *map, uint8_t *cells)
+{
+    for (uint32_t y = 0; y < map->height; y++)
+        for (uint32_t x = 0; x < map->width; x += TP_MAP_TILE) {
+            uint32_t columns = map->width - x < TP_MAP_TILE ? map->width - x : TP_MAP_TILE;
+            memcpy(cells + (size_t)y * map->width + x,
+                   tp_map_tile_at(map, x, y)->class_of + (y % TP_MAP_TILE) * TP_MAP_TILE, columns);
+        }
+}
+
+size_t tp_map_bytes(const struct tp_map *map)
+{
+    size_t tiles = (size_t)map->tiles_x * map->tiles_y;
+    size_t bytes = sizeof *map + tiles * sizeof map->tiles[0];
+    for (size_t i = 0; i < tiles; i++)
+        bytes += sizeof(struct tp_map_tile) / atomic_load_explicit(&map->tiles[i]->refs, memory_order_relaxed);
+    return bytes;
+}

@@ -1,0 +1,27 @@
+#include "map/profile.h"
+
+#include <string.h>
+
+void tp_profile_init_movingai(struct tp_profile *profile)
+{
+    memset(profile, 0, sizeof *profile);
+    profile->weight['.'] = profile->weight['G'] = profile->weight['S'] = 1;
+}
+
+uint16_t tp_profile_least_weight(const struct tp_profile *profile)
+{
+    uint16_t least = 0;
+    for (int i = 0; i < 256; i++)
+        if (profile->weight[i] && (!least || profile->weight[i] < least))
+            least = profile->weight[i];
+    return least ? least : 1;
+}
+
+uint16_t tp_profile_largest_weight(const struct tp_profile *profile)
+{
+    uint16_t largest = 1;
+    for (int i = 0; i < 256; i++)
+        if (profile->weight[i] > largest)
+            largest = profile->weight[i];
+    return largest;
+}
