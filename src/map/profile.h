@@ -9,8 +9,7 @@ struct tp_profile {
     uint16_t weight[256]; /* by class; 0 (impassable) .. TP_WEIGHT_MAX */
 };
 
-/* The benchmark maps' profile: '.', 'G' and 'S' weigh 1, every other class is impassable.
- *
+/* The benchmark maps' profile: '.', 'G' and 'S' weigh 1, every other class is impassable. */
 void tp_profile_init_movingai(struct tp_profile *profile);
 
 /* The least weight of a passable class of the profile, whatever classes a map holds; 1 if none is passable. */
