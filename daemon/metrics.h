@@ -1,0 +1,141 @@
+/* Every number the daemon counts, in one table.
+ *
+ * What it is: the X-macro list below generates the storage (one struct per writing thread, on cache lines of
+ * its own), the descriptors from which the stats endpoint renders, and the docs' check. A thread adds to its
+ * own struct with a relaxed load and store, never a locked instruction; a reader sums over all structs. What
+ * it refuses: user-supplied labels (a client could make any number of them). Who calls it: tp_metric_* by the
+ * one thread that owns the struct; tp_metrics_read_* by any.
+ *
+ * To count something new: one line in the list, one call where it happens.
+ */
+#ifndef TP_DAEMON_METRICS_H
+#define TP_DAEMON_METRICS_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* X(TYPE, field, unit, help). The exported name is tickpath_<field>, with _total added for a counter; the
+ * unit is the field's last word where it has one. A gauge is a sum over threads of what each holds now. */
+#define TP_METRIC_LIST(X)                                                                                    \
+    X(COUNTER, connections_accepted, "", "Connections accepted.")                                            \
+    X(COUNTER, connections_refused, "", "Connections closed at once because connections-max was reached.")   \
+    X(COUNTER, connections_dropped, "",                                                                      \
+      "Connections ended by the daemon: timeouts, slow readers, bad frames.")                                \
+    X(GAUGE, connections_open, "", "Connections open now.")                                                  \
+    X(COUNTER, received_bytes, "bytes", "Bytes read from clients.")                                          \
+    X(COUNTER, sent_bytes, "bytes", "Bytes written to clients.")                                             \
+    X(GAUGE, output_queued_bytes, "bytes", "Reply bytes waiting for slow readers now.")                      \
+    X(COUNTER, reading_paused, "", "Times a connection's reading stopped because its output was full.")      \
+    X(COUNTER, slow_reader_dropped, "", "Connections dropped because their output stayed full too long.")    \
+    X(COUNTER, timeouts_hello, "", "Connections dropped because no hello came in time.")                     \
+    X(COUNTER, timeouts_idle, "", "Connections dropped because nothing came in time.")                       \
+    X(COUNTER, frames_bad, "", "Frames that were malformed or too large.")                                   \
+    X(COUNTER, requests, "", "Requests handled.")                                                            \
+    X(COUNTER, errors, "", "Requests answered with an error.")                                               \
+    X(COUNTER, sessions_opened, "", "Sessions opened.")                                                      \
+    X(COUNTER, sessions_closed, "", "Sessions closed, by request or with their connection.")                 \
+    X(GAUGE, sessions_open, "", "Sessions open now.")                                                        \
+    X(COUNTER, ticks, "", "Tick requests served.")                                                           \
+    X(COUNTER, agent_ticks, "", "Sessions ticked.")                                                          \
+    X(COUNTER, agent_ticks_refused, "", "Sessions named in a tick that could not be ticked.")                \
+    X(COUNTER, agent_ticks_starved, "", "Sessions that got no expansion because a shared total was spent.")  \
+    X(COUNTER, moves, "", "Moves answered.")                                                                 \
+    X(COUNTER, back_moves, "", "Moves that were physical backtracks.")                                       \
+    X(COUNTER, arrivals, "", "Moves that arrived.")                                                          \
+    X(COUNTER, status_searching, "", "Agent ticks answered SEARCHING.")                                      \
+    X(COUNTER, status_blocked, "", "Agent ticks answered BLOCKED.")                                          \
+    X(COUNTER, status_unreachable, "", "Agent ticks answered UNREACHABLE.")                                  \
+    X(COUNTER, restarts, "", "Searches begun anew.")                                                         \
+    X(COUNTER, node_cap, "", "Agent ticks answered with the flag NODE_CAP.")                                 \
+    X(COUNTER, expansions, "", "States expanded.")                                                           \
+    X(COUNTER, traced, "", "Traceback steps and path cells copied.")                                         \
+    X(COUNTER, generated, "", "States given a (better) g.")                                                  \
+    X(COUNTER, learned, "", "Heuristic updates.")                                                            \
+    X(HISTOGRAM, tick_us, "us", "Time to serve one tick request, all its sessions.")                         \
+    X(HISTOGRAM, tick_expansions, "", "Expansions of one tick request, all its sessions.")                   \
+    X(HISTOGRAM, tick_sessions, "", "Sessions of one tick request.")                                         \
+    X(GAUGE, maps, "", "Maps in memory.")                                                                    \
+    X(GAUGE, map_cells, "", "Cells of the maps in memory.")                                                  \
+    X(COUNTER, maps_put, "", "Maps uploaded whole.")                                                         \
+    X(COUNTER, maps_loaded, "", "Maps read from the store.")                                                 \
+    X(COUNTER, batches_applied, "", "Change batches applied; each made one version.")                        \
+    X(COUNTER, batches_refused, "", "Change batches refused.")                                               \
+    X(COUNTER, changes_applied, "", "Cells, rectangles and bitmaps in the batches applied.")                 \
+    X(HISTOGRAM, change_us, "us", "Time from a batch's arrival at the world to its acknowledgement.")        \
+    X(COUNTER, store_writes, "", "Snapshots and batches written by the store.")                              \
+    X(COUNTER, store_syncs, "", "Syncs (or round trips) of the store; one serves all that was queued.")      \
+    X(COUNTER, store_errors, "", "Failed calls of the store.")                                               \
+    X(COUNTER, store_written_bytes, "bytes", "Bytes written by the store.")                                  \
+    X(COUNTER, store_snapshots, "", "Snapshots written by the store.")                                       \
+    X(HISTOGRAM, store_sync_us, "us", "Time of one sync (or round trip) of the store.")
+
+enum tp_metric_type { TP_METRIC_COUNTER, TP_METRIC_GAUGE, TP_METRIC_HISTOGRAM };
+
+/* Bucket i counts values <= 2^i; the last counts the rest (+Inf). */
+enum { TP_HISTOGRAM_BUCKETS = 28 };
+
+struct tp_histogram {
+    _Atomic uint64_t bucket[TP_HISTOGRAM_BUCKETS]; /* each its own share, not cumulative */
+    _Atomic uint64_t sum;
+};
+
+#define TP_METRIC_FIELD_COUNTER(field) _Atomic uint64_t field;
+#define TP_METRIC_FIELD_GAUGE(field) _Atomic int64_t field;
+#define TP_METRIC_FIELD_HISTOGRAM(field) struct tp_histogram field;
+#define TP_METRIC_FIELD(type, field, unit, help) TP_METRIC_FIELD_##type(field)
+
+/* One writing thread's numbers. */
+struct tp_metrics {
+    _Alignas(128) char thread[16]; /* "loop0", "world", "store": for the JSON's per-thread view */
+    TP_METRIC_LIST(TP_METRIC_FIELD)
+};
+
+/* A descriptor per line of the list, in its order. */
+struct tp_metric_info {
+    enum tp_metric_type type;
+    const char *name; /* the field's name */
+    const char *unit;
+    const char *help;
+    size_t offset; /* of the field in struct tp_metrics */
+};
+extern const struct tp_metric_info tp_metric_table[];
+extern const size_t tp_metric_count;
+
+/* Owner thread only. */
+static inline void tp_metric_add(_Atomic uint64_t *counter, uint64_t n)
+{
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
+                          memory_order_relaxed);
+}
+
+/* Owner thread only. */
+static inline void tp_metric_gauge_add(_Atomic int64_t *gauge, int64_t n)
+{
+    atomic_store_explicit(gauge, atomic_load_explicit(gauge, memory_order_relaxed) + n, memory_order_relaxed);
+}
+
+/* Owner thread only. */
+void tp_metric_observe(struct tp_histogram *histogram, uint64_t value);
+
+/* Sums over `count` structs. Any thread. */
+uint64_t tp_metrics_read_counter(const struct tp_metrics *const *all, size_t count,
+                                 const struct tp_metric_info *info);
+int64_t tp_metrics_read_gauge(const struct tp_metrics *const *all, size_t count,
+                              const struct tp_metric_info *info);
+
+struct tp_histogram_view {
+    uint64_t bucket[TP_HISTOGRAM_BUCKETS]; /* not cumulative */
+    uint64_t count, sum;
+};
+void tp_metrics_read_histogram(const struct tp_metrics *const *all, size_t count,
+                               const struct tp_metric_info *info, struct tp_histogram_view *out);
+
+/* The upper bound of bucket i; UINT64_MAX for the last. */
+uint64_t tp_histogram_bound(size_t i);
+
+/* Gives zeroed numbers for one writing thread, on cache lines of its own; NULL when out of memory. Freed with
+ * free(). */
+struct tp_metrics *tp_metrics_new(const char *thread);
+
+#endif

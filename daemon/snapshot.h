@@ -1,0 +1,33 @@
+/* How a map version and a change batch look as bytes, for every store.
+ *
+ * What it is: two codecs. A snapshot: header with magic, layout number, sizes, epoch, version, profile, then
+ * the cells compressed with zstd, then an XXH3 checksum of all before it. A batch: the changes as they were
+ * asked for (classes, not weights), so that replaying one makes exactly the version it made the first time.
+ * What it refuses: bytes whose checksum, layout or sizes don't fit; sizes are checked before anything is
+ * allocated. Who calls it: stores, from their own threads; pure functions.
+ *
+ * All numbers are little-endian.
+ */
+#ifndef TP_DAEMON_SNAPSHOT_H
+#define TP_DAEMON_SNAPSHOT_H
+
+#include "base/error.h"
+#include "map/map.h"
+
+/* Gives the snapshot of `map` (malloc'd, freed by the caller). TP_ERR_NO_MEMORY. Cost: O(cells). */
+int tp_snapshot_encode(const struct tp_map *map, uint8_t **bytes, size_t *size) TP_MUST_CHECK;
+
+/* Gives one reference to the map that the bytes describe, with its epoch and version. TP_ERR_CORRUPT with
+ * static words in *reason; TP_ERR_NO_MEMORY. On error *out is NULL. */
+int tp_snapshot_decode(struct tp_map **out, const void *bytes, size_t size,
+                       const char **reason) TP_MUST_CHECK;
+
+/* Gives the bytes of a batch (malloc'd, freed by the caller). TP_ERR_NO_MEMORY. */
+int tp_batch_encode(const struct tp_change *changes, size_t count, uint8_t **bytes,
+                    size_t *size) TP_MUST_CHECK;
+
+/* Gives the changes of a batch (one malloc'd block, freed by the caller); bitmaps borrow `bytes`.
+ * TP_ERR_CORRUPT, TP_ERR_NO_MEMORY. */
+int tp_batch_decode(const void *bytes, size_t size, struct tp_change **changes, size_t *count) TP_MUST_CHECK;
+
+#endif
