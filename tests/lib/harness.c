@@ -1,0 +1,143 @@
+#include "tests/lib/harness.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t seed;
+
+/* Takes the seed from the environment or makes a short fresh one. */
+static void seed_init(void)
+{
+    const char *given = getenv("TICKPATH_SEED");
+    if (given && *given) {
+        char *end;
+        errno = 0;
+        seed = strtoull(given, &end, 0);
+        if (errno || *end) {
+            fprintf(stderr, "TICKPATH_SEED=%s is not a number\n", given);
+            exit(2);
+        }
+        return;
+    }
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    struct tp_test_rng rng = {(uint64_t)now.tv_sec * 1000000007u ^ (uint64_t)now.tv_nsec ^
+                              (uint64_t)getpid() << 32};
+    seed = tp_test_next(&rng) >> 32;
+}
+
+int tp_test_main(const char *name, Suite *(*suite)(void))
+{
+    seed_init();
+    printf("%s: seed %llu; repeat with TICKPATH_SEED=%llu %s%s\n", name, (unsigned long long)seed,
+           (unsigned long long)seed, tp_test_long() ? "TICKPATH_LONG=1 " : "", program_invocation_name);
+    fflush(stdout); /* before the forks, which would each write it again */
+    setenv("CK_DEFAULT_TIMEOUT", tp_test_long() ? "3600" : "60", 0);
+    SRunner *runner = srunner_create(suite());
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+uint64_t tp_test_seed(void)
+{
+    return seed;
+}
+
+struct tp_test_rng tp_test_rng(const char *label)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    for (; *label; label++)
+        hash = (hash ^ (unsigned char)*label) * UINT64_C(0x100000001b3);
+    struct tp_test_rng rng = {seed ^ hash};
+    rng.state = tp_test_next(&rng);
+    return rng;
+}
+
+bool tp_test_long(void)
+{
+    const char *value = getenv("TICKPATH_LONG");
+    return value && *value && strcmp(value, "0") != 0;
+}
+
+static const char *environment_or_skip(const char *name, const char *what)
+{
+    const char *value = getenv(name);
+    if (value && *value)
+        return value;
+    printf("skipped: %s (%s) is not set\n", name, what);
+    fflush(stdout);
+    return NULL;
+}
+
+const char *tp_test_maps_or_skip(void)
+{
+    return environment_or_skip("TICKPATH_MAPS", "the folder of benchmark maps");
+}
+
+const char *tp_test_expected_or_skip(void)
+{
+    return environment_or_skip("TICKPATH_EXPECTED", "the table of expected figures");
+}
+
+const char *tp_test_program(const char *name)
+{
+    static char path[PATH_MAX];
+    const char *folder = getenv("TICKPATH_BIN");
+    int length = snprintf(path, sizeof path, "%s/%s", folder && *folder ? folder : "build", name);
+    ck_assert_msg(length > 0 && (size_t)length < sizeof path, "path too long: %s", name);
+    ck_assert_msg(access(path, X_OK) == 0, "%s: %s (TICKPATH_BIN names its folder)", path, strerror(errno));
+    return path;
+}
+
+const char *tp_test_path(const char *folder, const char *name, const char *suffix)
+{
+    static char path[PATH_MAX];
+    int length = snprintf(path, sizeof path, "%s/%s%s", folder, name, suffix ? suffix : "");
+    ck_assert_msg(length > 0 && (size_t)length < sizeof path, "path too long: %s", name);
+    return path;
+}
+
+char *tp_test_read_file(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    ck_assert_msg(file, "%s: %s", path, strerror(errno));
+    ck_assert_int_eq(fseek(file, 0, SEEK_END), 0);
+    long length = ftell(file);
+    ck_assert_int_ge(length, 0);
+    rewind(file);
+    char *text = malloc((size_t)length + 1);
+    ck_assert_ptr_nonnull(text);
+    *size = fread(text, 1, (size_t)length, file);
+    ck_assert_msg(*size == (size_t)length, "%s: short read", path);
+    text[*size] = 0;
+    fclose(file);
+    return text;
+}
+
+const char *tp_test_folder_make(void)
+{
+    static char path[PATH_MAX];
+    const char *parent = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/tickpath-test-XXXXXX", parent && *parent ? parent : "/tmp");
+    ck_assert_msg(mkdtemp(path), "%s: %s", path, strerror(errno));
+    return path;
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *where)
+{
+    (void)status, (void)kind, (void)where;
+    return remove(path);
+}
+
+void tp_test_folder_remove(const char *path)
+{
+    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}

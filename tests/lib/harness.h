@@ -1,0 +1,57 @@
+/* What every test program shares: its main, its seed, and where it finds what the environment hands it.
+ *
+ *   int main(void)
+ *   {
+ *       return tp_test_main("test_map", map_suite);
+ *   }
+ *
+ * Environment:
+ *   TICKPATH_SEED      the seed of the randomised tests; without it a fresh one, printed with the command to
+ * repeat TICKPATH_LONG      1: the longer form of the tests TICKPATH_MAPS      the folder of benchmark maps,
+ * TICKPATH_EXPECTED the table of expected figures; tests that need one of them say that they skip when it is
+ * unset TICKPATH_BIN       the folder of the programs that a test starts; "build" when unset CK_RUN_CASE
+ * (Check's own) runs one test case alone
+ */
+#ifndef TP_TESTS_HARNESS_H
+#define TP_TESTS_HARNESS_H
+
+#include <check.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tests/lib/rng.h"
+
+/* Makes the suite, runs it (each test in a process of its own, unless CK_FORK=no) and returns main's value. A
+ * test may take 60 s (an hour with TICKPATH_LONG) unless its case says otherwise with tcase_set_timeout. */
+int tp_test_main(const char *name, Suite *(*suite)(void));
+
+/* The seed of this run. */
+uint64_t tp_test_seed(void);
+
+/* A generator for one test: the seed mixed with a label, so that no test's numbers depend on another's. */
+struct tp_test_rng tp_test_rng(const char *label);
+
+/* Whether the longer form is asked for. */
+bool tp_test_long(void);
+
+/* The value of TICKPATH_MAPS or TICKPATH_EXPECTED; NULL, after a printed line that says so, when it is unset:
+ * the test then returns. Borrowed. */
+const char *tp_test_maps_or_skip(void);
+const char *tp_test_expected_or_skip(void);
+
+/* The path of one of our programs, "tickpathd" or "tickpath". Static memory, one for all calls. */
+const char *tp_test_program(const char *name);
+
+/* Joins folder and name (and a suffix such as ".map") to a path in static memory, one for all calls. */
+const char *tp_test_path(const char *folder, const char *name, const char *suffix);
+
+/* Reads a whole file; fails the test if it can't. Gives malloc'd memory with a 0 after the `*size` bytes. */
+char *tp_test_read_file(const char *path, size_t *size);
+
+/* Makes a fresh temporary folder, and removes a folder with all it holds. Gives the path in static memory,
+ * one for all calls. */
+const char *tp_test_folder_make(void);
+void tp_test_folder_remove(const char *path);
+
+#endif

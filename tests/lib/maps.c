@@ -1,0 +1,129 @@
+#include "tests/lib/maps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The size of a drawing; fails on ragged rows. */
+static void measure(const char *art, uint32_t *width, uint32_t *height)
+{
+    *width = (uint32_t)strcspn(art, "\n");
+    *height = 0;
+    while (*art) {
+        size_t length = strcspn(art, "\n");
+        ck_assert_msg(length == *width, "row %u of the drawing has another length", *height);
+        art += length;
+        art += *art == '\n';
+        ++*height;
+    }
+}
+
+static struct tp_map *build(uint32_t width, uint32_t height, const uint8_t *cells,
+                            const struct tp_profile *profile)
+{
+    struct tp_profile benchmark;
+    tp_profile_init_movingai(&benchmark);
+    struct tp_map *map;
+    ck_assert_int_eq(tp_map_build(&map, width, height, cells, profile ? profile : &benchmark, 1), 0);
+    return map;
+}
+
+struct tp_map *tp_test_map_weighted(const char *art, const struct tp_profile *profile)
+{
+    uint32_t width, height;
+    measure(art, &width, &height);
+    uint8_t *cells = malloc((size_t)width * height);
+    ck_assert_ptr_nonnull(cells);
+    for (uint32_t y = 0; y < height; y++)
+        memcpy(cells + (size_t)y * width, art + (size_t)y * (width + 1), width);
+    struct tp_map *map = build(width, height, cells, profile);
+    free(cells);
+    return map;
+}
+
+struct tp_map *tp_test_map(const char *art)
+{
+    return tp_test_map_weighted(art, NULL);
+}
+
+struct tp_map *tp_test_map_free(uint32_t width, uint32_t height)
+{
+    uint8_t *cells = malloc((size_t)width * height);
+    ck_assert_ptr_nonnull(cells);
+    memset(cells, '.', (size_t)width * height);
+    struct tp_map *map = build(width, height, cells, NULL);
+    free(cells);
+    return map;
+}
+
+struct tp_map *tp_test_map_random(struct tp_test_rng *rng, uint32_t width, uint32_t height, uint32_t percent)
+{
+    size_t count = (size_t)width * height;
+    uint8_t *cells = malloc(count);
+    ck_assert_ptr_nonnull(cells);
+    for (size_t i = 0; i < count; i++)
+        cells[i] = tp_test_percent(rng, percent) ? '@' : '.';
+    struct tp_map *map = build(width, height, cells, NULL);
+    free(cells);
+    return map;
+}
+
+uint32_t tp_test_find(const char *art, char symbol)
+{
+    uint32_t cell = 0;
+    for (; *art; art++) {
+        if (*art == symbol)
+            return cell;
+        cell += *art != '\n';
+    }
+    return UINT32_MAX;
+}
+
+void tp_test_set_rect(struct tp_map **map, uint32_t x, uint32_t y, uint32_t width, uint32_t height,
+                      char class_to)
+{
+    struct tp_change change = {.kind = TP_CHANGE_RECT,
+                               .class_to = (uint8_t)class_to,
+                               .x = x,
+                               .y = y,
+                               .width = width,
+                               .height = height};
+    struct tp_map *next;
+    size_t bad;
+    uint32_t bad_x, bad_y;
+    ck_assert_int_eq(tp_map_apply(&next, *map, &change, 1, &bad, &bad_x, &bad_y), 0);
+    tp_map_unref(*map);
+    *map = next;
+}
+
+void tp_test_set(struct tp_map **map, uint32_t x, uint32_t y, char class_to)
+{
+    tp_test_set_rect(map, x, y, 1, 1, class_to);
+}
+
+struct tp_map *tp_test_map_load(const char *folder, const char *name)
+{
+    size_t size;
+    char *text = tp_test_read_file(tp_test_path(folder, name, ".map"), &size);
+    struct tp_movingai_map parsed;
+    struct tp_place place;
+    const char *reason;
+    int rc = tp_movingai_map_parse(&parsed, text, size, &place, &reason);
+    ck_assert_msg(rc == 0, "%s.map:%u:%u: %s", name, place.line, place.column, reason);
+    free(text);
+    struct tp_map *map = build(parsed.width, parsed.height, parsed.cells, NULL);
+    tp_movingai_map_fini(&parsed);
+    return map;
+}
+
+struct tp_movingai_scen tp_test_scen_load(const char *folder, const char *name)
+{
+    size_t size;
+    char *text = tp_test_read_file(tp_test_path(folder, name, ".scen"), &size);
+    struct tp_movingai_scen scen;
+    struct tp_place place;
+    const char *reason;
+    int rc = tp_movingai_scen_parse(&scen, text, size, &place, &reason);
+    ck_assert_msg(rc == 0, "%s.scen:%u:%u: %s", name, place.line, place.column, reason);
+    free(text);
+    return scen;
+}
