@@ -67,6 +67,14 @@ bool tp_test_long(void)
     return value && *value && strcmp(value, "0") != 0;
 }
 
+uint64_t tp_test_steps(uint64_t bounded, uint64_t longer)
+{
+    const char *value = getenv("TICKPATH_STEPS");
+    if (value && *value)
+        return strtoull(value, NULL, 10);
+    return tp_test_long() ? longer : bounded;
+}
+
 static const char *environment_or_skip(const char *name, const char *what)
 {
     const char *value = getenv(name);

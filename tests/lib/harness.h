@@ -35,6 +35,9 @@ struct tp_test_rng tp_test_rng(const char *label);
 /* Whether the longer form is asked for. */
 bool tp_test_long(void);
 
+/* How many random cases to run: TICKPATH_STEPS if set, else `bounded`, or `longer` with TICKPATH_LONG. */
+uint64_t tp_test_steps(uint64_t bounded, uint64_t longer);
+
 /* The value of TICKPATH_MAPS or TICKPATH_EXPECTED; NULL, after a printed line that says so, when it is unset:
  * the test then returns. Borrowed. */
 const char *tp_test_maps_or_skip(void);
