@@ -84,6 +84,7 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/gen/proto/tickpath.pb-c.h
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
 
 include tests/tests.mk
+include tests/check.mk
 
 .PHONY: clean
 clean: ## remove everything made

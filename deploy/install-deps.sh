@@ -35,9 +35,10 @@ for argument in "$@"; do
     esac
 done
 
-# One line a need: <set> <kind> <what> <package>. Kinds: command (on the PATH; a|b for either), pkgconfig (a module),
-# python (a module of python3, or of the system's where another comes first on the PATH), header (one that the C compiler finds), library (a shared library's name before ".so").
-# A library's package has another name in each release, so it is taken from what the -dev package named depends on.
+# One line a need: <set> <kind> <what> <package>. Kinds: command (on the PATH; a|b for either), header (one that the C
+# compiler finds), pkgconfig (a module), python (a module of python3, or of the system's where another comes first on
+# the PATH), library (a shared library's name before ".so"; its package has another name in each release, so it is taken
+# from what the -dev package named depends on).
 needs() {
     cat <<'TABLE'
 build   command   gcc                           gcc
