@@ -1,8 +1,7 @@
 #include "tests/lib/wire.h"
+#include "tests/lib/harness.h"
 
 #include <arpa/inet.h>
-#include <check.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,7 +15,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,21 +28,7 @@ uint64_t wire_now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-bool wire_long_form(void)
-{
-    const char *value = getenv("TICKPATH_LONG");
-    return value && strcmp(value, "1") == 0;
-}
-
 /* ---- A daemon of our own ---- */
-
-const char *wire_program(const char *name)
-{
-    static char path[512];
-    const char *folder = getenv("TICKPATH_BIN");
-    snprintf(path, sizeof path, "%s/%s", folder && *folder ? folder : "build", name);
-    return path;
-}
 
 void wire_daemon_init(struct wire_daemon *daemon)
 {
@@ -103,7 +87,7 @@ void wire_daemon_start(struct wire_daemon *daemon, ...)
     char port_path[128], log_path[128], program[512];
     in_folder(daemon, "port", port_path, sizeof port_path);
     in_folder(daemon, "log", log_path, sizeof log_path);
-    snprintf(program, sizeof program, "%s", wire_program("tickpathd"));
+    snprintf(program, sizeof program, "%s", tp_test_program("tickpathd"));
     unlink(port_path);
 
     char *argv[OPTIONS_MAX + 8] = {program, "--listen", "127.0.0.1:0", "--port-file", port_path};
@@ -196,31 +180,11 @@ void wire_daemon_kill(struct wire_daemon *daemon)
     daemon->pid = 0;
 }
 
-static void remove_tree(const char *path)
-{
-    DIR *folder = opendir(path);
-    if (folder) {
-        for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
-            if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-                continue;
-            char inner[1024];
-            struct stat about;
-            snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name);
-            if (lstat(inner, &about) == 0 && S_ISDIR(about.st_mode))
-                remove_tree(inner);
-            else
-                unlink(inner);
-        }
-        closedir(folder);
-    }
-    rmdir(path);
-}
-
 void wire_daemon_fini(struct wire_daemon *daemon)
 {
     wire_daemon_kill(daemon);
     if (daemon->folder[0])
-        remove_tree(daemon->folder);
+        tp_test_folder_remove(daemon->folder);
     daemon->folder[0] = 0;
 }
 
@@ -555,28 +519,4 @@ uint64_t wire_set_cell(struct wire *wire, const char *map, uint32_t cell, uint8_
     uint64_t version = reply->changed->version;
     wire_reply_free(reply);
     return version;
-}
-
-/* ---- Random numbers ---- */
-
-void wire_random_init(struct wire_random *random, const char *test, uint64_t seed_default)
-{
-    const char *text = getenv("TICKPATH_SEED");
-    random->state = text && *text ? strtoull(text, NULL, 0) : seed_default;
-    printf("seed %" PRIu64 "; again with: TICKPATH_SEED=%" PRIu64 "%s %s\n", random->state, random->state,
-           wire_long_form() ? " TICKPATH_LONG=1" : "", test);
-    fflush(stdout);
-}
-
-uint64_t wire_random_next(struct wire_random *random)
-{
-    uint64_t z = random->state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-uint32_t wire_random_below(struct wire_random *random, uint32_t below)
-{
-    return (uint32_t)((wire_random_next(random) >> 32) * below >> 32);
 }

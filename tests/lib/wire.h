@@ -28,10 +28,6 @@ struct wire_daemon {
     int exit_status; /* of the last run, as waitpid gives it */
 };
 
-/* The path of a program the build made (`tickpathd`, `tickpath`), in the folder of $TICKPATH_BIN (default
- * "build"). Static memory, good until the next call. */
-const char *wire_program(const char *name);
-
 /* Makes the temporary folder and starts nothing. */
 void wire_daemon_init(struct wire_daemon *daemon);
 
@@ -127,20 +123,6 @@ Tickpath__Reply *wire_tick(struct wire *wire, uint64_t session);
 
 /* Sets one cell's class; returns the version made. */
 uint64_t wire_set_cell(struct wire *wire, const char *map, uint32_t cell, uint8_t terrain);
-
-/* ---- Random numbers of a test: splitmix64, from $TICKPATH_SEED or a given default; the seed is printed ----
- */
-
-struct wire_random {
-    uint64_t state;
-};
-void wire_random_init(struct wire_random *random, const char *test, uint64_t seed_default);
-uint64_t wire_random_next(struct wire_random *random);
-/* 0 .. below - 1 */
-uint32_t wire_random_below(struct wire_random *random, uint32_t below);
-
-/* Whether the longer form is asked for (TICKPATH_LONG=1). */
-bool wire_long_form(void);
 
 /* Milliseconds on a clock that only goes forward. */
 uint64_t wire_now_ms(void);
