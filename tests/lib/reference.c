@@ -309,15 +309,13 @@ static bool path_trace(struct path *path, const struct search *s, uint32_t stop,
     }
 }
 
-/* The cell after `cell`, NONE if `cell` is not on what is left of the path or is its end. What lies before
- * the cell found is dropped: it has been walked. */
-static uint32_t path_next(struct path *path, uint32_t cell)
+/* The cell after `cell`, NONE if `cell` is not on the path or is its end. Cells already walked stay on the
+ * path: an agent that waits at its end for a longer one to be traced steps back and forth there. */
+static uint32_t path_next(const struct path *path, uint32_t cell)
 {
     for (size_t i = path->front; i + 1 < path->room; i++) {
-        if (path->cells[i] == cell) {
-            path->front = i + 1;
+        if (path->cells[i] == cell)
             return path->cells[i + 1];
-        }
     }
     return NONE;
 }
