@@ -1,0 +1,238 @@
+/* Snapshot, all numbers little-endian:
+ *
+ *     offset  bytes
+ *          0      8  magic "tpsnap\0\1", the last byte being the layout number
+ *          8      4  width, cells
+ *         12      4  height, cells
+ *         16      8  epoch
+ *         24      8  version
+ *         32    512  profile: 256 weights
+ *        544      8  bytes of the compressed cells, n
+ *        552      n  cells, row-major, one zstd frame
+ *      552+n      8  XXH3-64 of everything before
+ *
+ * Batch: u32 count, then per change: u8 kind, u8 class, u32 x, u32 y; a rectangle or a bitmap adds u32 width,
+ * u32 height; a bitmap adds u32 bytes and the bits. Whoever stores a batch adds version and checksum.
+ */
+#include "daemon/snapshot.h"
+
+#include "base/limits.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+#include <zstd.h>
+
+enum { HEADER_BYTES = 552, CHECKSUM_BYTES = 8, CHANGE_BYTES_MIN = 10, ZSTD_LEVEL = 3 };
+static const char magic[8] = {'t', 'p', 's', 'n', 'a', 'p', 0, 1};
+
+static void put_u16(uint8_t *p, uint16_t v)
+{
+    p[0] = (uint8_t)v;
+    p[1] = (uint8_t)(v >> 8);
+}
+
+static void put_u32(uint8_t *p, uint32_t v)
+{
+    put_u16(p, (uint16_t)v);
+    put_u16(p + 2, (uint16_t)(v >> 16));
+}
+
+static void put_u64(uint8_t *p, uint64_t v)
+{
+    put_u32(p, (uint32_t)v);
+    put_u32(p + 4, (uint32_t)(v >> 32));
+}
+
+static uint16_t get_u16(const uint8_t *p)
+{
+    return (uint16_t)(p[0] | p[1] << 8);
+}
+
+static uint32_t get_u32(const uint8_t *p)
+{
+    return get_u16(p) | (uint32_t)get_u16(p + 2) << 16;
+}
+
+static uint64_t get_u64(const uint8_t *p)
+{
+    return get_u32(p) | (uint64_t)get_u32(p + 4) << 32;
+}
+
+int tp_snapshot_encode(const struct tp_map *map, uint8_t **bytes, size_t *size)
+{
+    size_t cells = (size_t)map->width * map->height;
+    size_t bound = ZSTD_compressBound(cells);
+    uint8_t *plain = malloc(cells);
+    uint8_t *out = malloc(HEADER_BYTES + bound + CHECKSUM_BYTES);
+    if (plain == NULL || out == NULL) {
+        free(plain);
+        free(out);
+        return TP_ERR_NO_MEMORY;
+    }
+    tp_map_copy_cells(map, plain);
+    size_t packed = ZSTD_compress(out + HEADER_BYTES, bound, plain, cells, ZSTD_LEVEL);
+    free(plain);
+    if (ZSTD_isError(packed)) { /* its only cause here: its own working memory */
+        free(out);
+        return TP_ERR_NO_MEMORY;
+    }
+    memcpy(out, magic, sizeof magic);
+    put_u32(out + 8, map->width);
+    put_u32(out + 12, map->height);
+    put_u64(out + 16, map->epoch);
+    put_u64(out + 24, map->version);
+    for (size_t i = 0; i < 256; i++)
+        put_u16(out + 32 + 2 * i, map->profile.weight[i]);
+    put_u64(out + 544, packed);
+    put_u64(out + HEADER_BYTES + packed, XXH3_64bits(out, HEADER_BYTES + packed));
+    *bytes = out;
+    *size = HEADER_BYTES + packed + CHECKSUM_BYTES;
+    return 0;
+}
+
+static int corrupt(const char **reason, const char *words)
+{
+    *reason = words;
+    return TP_ERR_CORRUPT;
+}
+
+int tp_snapshot_decode(struct tp_map **out, const void *bytes, size_t size, const char **reason)
+{
+    const uint8_t *p = bytes;
+    *out = NULL;
+    *reason = NULL;
+    if (size < HEADER_BYTES + CHECKSUM_BYTES)
+        return corrupt(reason, "the snapshot is shorter than its header");
+    if (memcmp(p, magic, sizeof magic - 1) != 0)
+        return corrupt(reason, "not a snapshot of this program");
+    if (p[sizeof magic - 1] != (uint8_t)magic[sizeof magic - 1])
+        return corrupt(reason, "the snapshot has a layout of another version of this program");
+    if (get_u64(p + size - CHECKSUM_BYTES) != XXH3_64bits(p, size - CHECKSUM_BYTES))
+        return corrupt(reason, "the snapshot's checksum does not fit");
+    uint64_t width = get_u32(p + 8), height = get_u32(p + 12), packed = get_u64(p + 544);
+    if (packed != size - HEADER_BYTES - CHECKSUM_BYTES)
+        return corrupt(reason, "the snapshot's length does not fit its header");
+    if (width == 0 || height == 0 || width * height > TP_MAP_CELLS_MAX)
+        return corrupt(reason, "the snapshot's size of the map is not allowed");
+    if (ZSTD_getFrameContentSize(p + HEADER_BYTES, packed) != width * height)
+        return corrupt(reason, "the snapshot's cells do not fit its size");
+    struct tp_profile profile;
+    for (size_t i = 0; i < 256; i++)
+        profile.weight[i] = get_u16(p + 32 + 2 * i);
+    uint8_t *cells = malloc(width * height);
+    if (cells == NULL)
+        return TP_ERR_NO_MEMORY;
+    if (ZSTD_decompress(cells, width * height, p + HEADER_BYTES, packed) != width * height) {
+        free(cells);
+        return corrupt(reason, "the snapshot's cells cannot be decompressed");
+    }
+    int error = tp_map_restore(out, (uint32_t)width, (uint32_t)height, cells, &profile, get_u64(p + 16),
+                               get_u64(p + 24));
+    free(cells);
+    if (error == TP_ERR_INVALID_ARGUMENT)
+        return corrupt(reason, "the snapshot's map is not allowed");
+    return error;
+}
+
+static size_t change_bytes(const struct tp_change *change)
+{
+    switch (change->kind) {
+    case TP_CHANGE_CELL:
+        return CHANGE_BYTES_MIN;
+    case TP_CHANGE_RECT:
+        return CHANGE_BYTES_MIN + 8;
+    case TP_CHANGE_BITMAP:
+        return CHANGE_BYTES_MIN + 12 + change->bits_size;
+    }
+    return 0;
+}
+
+int tp_batch_encode(const struct tp_change *changes, size_t count, uint8_t **bytes, size_t *size)
+{
+    size_t total = 4;
+    for (size_t i = 0; i < count; i++)
+        total += change_bytes(&changes[i]);
+    uint8_t *out = malloc(total);
+    if (out == NULL)
+        return TP_ERR_NO_MEMORY;
+    put_u32(out, (uint32_t)count);
+    uint8_t *p = out + 4;
+    for (size_t i = 0; i < count; i++) {
+        const struct tp_change *change = &changes[i];
+        p[0] = (uint8_t)change->kind;
+        p[1] = change->class_to;
+        put_u32(p + 2, change->x);
+        put_u32(p + 6, change->y);
+        if (change->kind != TP_CHANGE_CELL) {
+            put_u32(p + 10, change->width);
+            put_u32(p + 14, change->height);
+        }
+        if (change->kind == TP_CHANGE_BITMAP) {
+            put_u32(p + 18, (uint32_t)change->bits_size);
+            if (change->bits_size > 0)
+                memcpy(p + 22, change->bits, change->bits_size);
+        }
+        p += change_bytes(change);
+    }
+    *bytes = out;
+    *size = total;
+    return 0;
+}
+
+/* Reads one change at *at; false when the bytes do not hold it. */
+static bool read_change(const uint8_t *p, size_t size, size_t *at, struct tp_change *change)
+{
+    size_t left = size - *at;
+    if (left < CHANGE_BYTES_MIN || p[*at] > TP_CHANGE_BITMAP)
+        return false;
+    const uint8_t *q = p + *at;
+    *change = (struct tp_change){
+        .kind = (enum tp_change_kind)q[0], .class_to = q[1], .x = get_u32(q + 2), .y = get_u32(q + 6)};
+    size_t used = CHANGE_BYTES_MIN;
+    if (change->kind != TP_CHANGE_CELL) {
+        if (left < used + 8)
+            return false;
+        change->width = get_u32(q + used);
+        change->height = get_u32(q + used + 4);
+        used += 8;
+    }
+    if (change->kind == TP_CHANGE_BITMAP) {
+        if (left < used + 4 || left - used - 4 < get_u32(q + used))
+            return false;
+        change->bits_size = get_u32(q + used);
+        change->bits = q + used + 4;
+        used += 4 + change->bits_size;
+    }
+    *at += used;
+    return true;
+}
+
+int tp_batch_decode(const void *bytes, size_t size, struct tp_change **changes, size_t *count)
+{
+    const uint8_t *p = bytes;
+    *changes = NULL;
+    *count = 0;
+    if (size < 4)
+        return TP_ERR_CORRUPT;
+    size_t n = get_u32(p);
+    if (n > TP_BATCH_CHANGES_MAX || n > (size - 4) / CHANGE_BYTES_MIN)
+        return TP_ERR_CORRUPT;
+    struct tp_change *out = malloc((n + 1) * sizeof *out);
+    if (out == NULL)
+        return TP_ERR_NO_MEMORY;
+    size_t at = 4;
+    for (size_t i = 0; i < n; i++) {
+        if (!read_change(p, size, &at, &out[i])) {
+            free(out);
+            return TP_ERR_CORRUPT;
+        }
+    }
+    if (at != size) {
+        free(out);
+        return TP_ERR_CORRUPT;
+    }
+    *changes = out;
+    *count = n;
+    return 0;
+}
