@@ -1,0 +1,87 @@
+/* The daemon's options: one table, read from the command line and from TICKPATHD_* variables.
+ *
+ * What it is: the X-macro list below generates the struct, the parser, the bounds' checks and --help; the
+ * docs and the samples are checked against it. The command line wins over the environment. What it refuses:
+ * unknown options, values that are no number or out of bounds, with words; nothing is guessed. Who calls it:
+ * main, once, before any thread starts; the struct is read-only afterwards.
+ *
+ * To add an option: one line in the list.
+ */
+#ifndef TP_DAEMON_CONFIG_H
+#define TP_DAEMON_CONFIG_H
+
+#include "base/error.h"
+
+#include <stdint.h>
+
+enum { TP_CONFIG_TEXT_MAX = 1024 };
+
+/* X(TYPE, field, option, default, min, max, unit, help)
+ * TEXT: a string, default as a literal; ADDRESS: HOST:PORT, "[IPv6]:PORT" (empty: none); NUMBER: uint64_t in
+ * min..max; LEVEL: a log level. The variable's name is the option's in capitals with '_' for '-', behind
+ * TICKPATHD_. */
+#define TP_OPTION_LIST(X)                                                                                    \
+    X(ADDRESS, listen, "listen", "127.0.0.1:7878", 0, 0, "HOST:PORT",                                        \
+      "where clients connect; port 0: the kernel chooses")                                                   \
+    X(ADDRESS, stats, "stats", "", 0, 0, "HOST:PORT",                                                        \
+      "where /livez, /readyz, /metrics and /stats answer; empty: nowhere")                                   \
+    X(TEXT, port_file, "port-file", "", 0, 0, "FILE",                                                        \
+      "write the port bound by --listen here, and the stats port on a second line")                          \
+    X(NUMBER, threads, "threads", 0, 0, 256, "", "event loops; 0: one per processor")                        \
+    X(TEXT, data, "data", "", 0, 0, "DIR", "keep maps in this folder; empty: in memory only")                \
+    X(TEXT, redis, "redis", "", 0, 0, "URL",                                                                 \
+      "keep maps' snapshots in Redis: redis://[user[:password]@]HOST[:PORT][/DB]")                           \
+    X(NUMBER, frame_bytes_max, "frame-bytes-max", 4194304, 4096, 67108864, "bytes",                          \
+      "longest frame, either way")                                                                           \
+    X(NUMBER, connections_max, "connections-max", 10000, 1, 1000000, "", "connections at a time")            \
+    X(NUMBER, sessions_max, "sessions-max", 16384, 1, 1048576, "", "sessions of one connection")             \
+    X(NUMBER, maps_max, "maps-max", 1024, 1, 65536, "", "maps in memory")                                    \
+    X(NUMBER, batch_changes_max, "batch-changes-max", 1000000, 1, 1000000, "", "changes in one batch")       \
+    X(NUMBER, path_cells_max, "path-cells-max", 4096, 1, 1048576, "cells",                                   \
+      "cells of one path in a tick's detail")                                                                \
+    X(NUMBER, upload_bytes_max, "upload-bytes-max", 268435456, 1, 1099511627776, "bytes",                    \
+      "maps being uploaded, all connections together")                                                       \
+    X(NUMBER, output_bytes_max, "output-bytes-max", 8388608, 4096, 1073741824, "bytes",                      \
+      "replies waiting on one connection before its reading stops")                                          \
+    X(NUMBER, node_bytes_max, "node-bytes-max", 4294967296, 1048576, 1125899906842624, "bytes",              \
+      "search memory of all sessions together")                                                              \
+    X(NUMBER, drain_ms, "drain-ms", 5000, 0, 3600000, "ms", "longest time from SIGTERM to the end")          \
+    X(NUMBER, idle_timeout_ms, "idle-timeout-ms", 300000, 0, 86400000, "ms",                                 \
+      "drop a connection that sends nothing for so long; 0: never")                                          \
+    X(NUMBER, hello_timeout_ms, "hello-timeout-ms", 10000, 1, 86400000, "ms",                                \
+      "drop a connection that has not said hello by then")                                                   \
+    X(NUMBER, slow_reader_ms, "slow-reader-ms", 30000, 1, 86400000, "ms",                                    \
+      "drop a connection whose output stays full for so long")                                               \
+    X(NUMBER, fold_batches, "fold-batches", 1000, 1, 1000000, "",                                            \
+      "batches in a map's log before it is folded into a new snapshot")                                      \
+    X(LEVEL, log_level, "log-level", "info", 0, 0, "", "error, warn, info or debug")
+
+struct tp_address {
+    char host[256]; /* numeric, without brackets */
+    uint16_t port;
+};
+
+#define TP_OPTION_FIELD_ADDRESS(field) struct tp_address field;
+#define TP_OPTION_FIELD_TEXT(field) char field[TP_CONFIG_TEXT_MAX];
+#define TP_OPTION_FIELD_NUMBER(field) uint64_t field;
+#define TP_OPTION_FIELD_LEVEL(field) int field;
+#define TP_OPTION_FIELD(type, field, option, value, min, max, unit, help) TP_OPTION_FIELD_##type(field)
+
+struct tp_config {
+    TP_OPTION_LIST(TP_OPTION_FIELD)
+    enum { TP_RUN_SERVE, TP_RUN_HELP, TP_RUN_VERSION } run;
+};
+
+/* Fills *config from the defaults, the environment (environ-style) and the command line.
+ * TP_ERR_INVALID_ARGUMENT with words in reason[]. */
+int tp_config_read(struct tp_config *config, int argc, char *const *argv, char *const *environment,
+                   char reason[512]) TP_MUST_CHECK;
+
+/* Gives the text of --help; the caller frees it. NULL when out of memory. */
+char *tp_config_help(void);
+
+/* Reads HOST:PORT: a numeric IPv4 or [IPv6] address, or "localhost". TP_ERR_INVALID_ARGUMENT with static
+ * words. */
+int tp_address_read(struct tp_address *address, const char *text, const char **reason) TP_MUST_CHECK;
+
+#endif

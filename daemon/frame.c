@@ -1,0 +1,122 @@
+#include "daemon/frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUFFER_BYTES_MIN = 4096 };
+
+void tp_frame_decoder_init(struct tp_frame_decoder *decoder, size_t frame_bytes_max)
+{
+    *decoder = (struct tp_frame_decoder){.frame_bytes_max = frame_bytes_max};
+}
+
+void tp_frame_decoder_fini(struct tp_frame_decoder *decoder)
+{
+    free(decoder->bytes);
+    decoder->bytes = NULL;
+    decoder->start = decoder->end = decoder->capacity = 0;
+}
+
+/* The least power of two of at least `bytes` (and BUFFER_BYTES_MIN). */
+static size_t grown(size_t bytes)
+{
+    size_t capacity = BUFFER_BYTES_MIN;
+    while (capacity < bytes)
+        capacity *= 2;
+    return capacity;
+}
+
+int tp_frame_decoder_push(struct tp_frame_decoder *decoder, const void *bytes, size_t size)
+{
+    size_t held = tp_frame_decoder_held(decoder);
+    if (size == 0)
+        return 0;
+    if (decoder->capacity - decoder->end < size) {
+        if (held + size <= decoder->capacity) {
+            memmove(decoder->bytes, decoder->bytes + decoder->start, held);
+        } else {
+            size_t capacity = grown(held + size);
+            uint8_t *larger = malloc(capacity);
+            if (larger == NULL)
+                return TP_ERR_NO_MEMORY;
+            if (held > 0)
+                memcpy(larger, decoder->bytes + decoder->start, held);
+            free(decoder->bytes);
+            decoder->bytes = larger;
+            decoder->capacity = capacity;
+        }
+        decoder->start = 0;
+        decoder->end = held;
+    }
+    memcpy(decoder->bytes + decoder->end, bytes, size);
+    decoder->end += size;
+    return 0;
+}
+
+/* Reads the length prefix: its own size in bytes, 0 when more is needed, or an error. */
+static int read_prefix(const struct tp_frame_decoder *decoder, uint64_t *length)
+{
+    size_t held = tp_frame_decoder_held(decoder);
+    *length = 0;
+    for (int i = 0; i < TP_FRAME_PREFIX_MAX; i++) {
+        if ((size_t)i >= held)
+            return 0;
+        uint8_t byte = decoder->bytes[decoder->start + (size_t)i];
+        *length |= (uint64_t)(byte & 0x7f) << (7 * i);
+        if (byte < 0x80)
+            return *length > decoder->frame_bytes_max ? TP_ERR_FRAME_TOO_LARGE : i + 1;
+    }
+    return TP_ERR_MALFORMED_FRAME;
+}
+
+int tp_frame_decoder_next(const struct tp_frame_decoder *decoder, const uint8_t **payload, size_t *size)
+{
+    uint64_t length;
+    int prefix = read_prefix(decoder, &length);
+    if (prefix <= 0)
+        return prefix;
+    if (tp_frame_decoder_held(decoder) - (size_t)prefix < length)
+        return 0;
+    *payload = decoder->bytes + decoder->start + prefix;
+    *size = length;
+    return 1;
+}
+
+void tp_frame_decoder_skip(struct tp_frame_decoder *decoder)
+{
+    uint64_t length;
+    int prefix = read_prefix(decoder, &length);
+    if (prefix <= 0)
+        return;
+    decoder->start += (size_t)prefix + length;
+    if (decoder->start == decoder->end)
+        tp_frame_decoder_fini(decoder);
+}
+
+uint8_t *tp_frame_buffer_add(struct tp_frame_buffer *buffer, size_t payload_bytes)
+{
+    size_t most = buffer->size + TP_FRAME_PREFIX_MAX + payload_bytes;
+    if (most > buffer->capacity) {
+        size_t capacity = grown(most);
+        uint8_t *larger = realloc(buffer->bytes, capacity);
+        if (larger == NULL)
+            return NULL;
+        buffer->bytes = larger;
+        buffer->capacity = capacity;
+    }
+    size_t length = payload_bytes;
+    while (length >= 0x80) {
+        buffer->bytes[buffer->size++] = (uint8_t)(length | 0x80);
+        length >>= 7;
+    }
+    buffer->bytes[buffer->size++] = (uint8_t)length;
+    uint8_t *payload = buffer->bytes + buffer->size;
+    buffer->size += payload_bytes;
+    return payload;
+}
+
+void tp_frame_buffer_fini(struct tp_frame_buffer *buffer)
+{
+    free(buffer->bytes);
+    *buffer = (struct tp_frame_buffer){0};
+}
