@@ -1,0 +1,221 @@
+/* Happy path: libmicrohttpd's own thread accepts, reads a request, asks `answer`, which renders the page from
+ * the source and hands it over; the thread writes it as the peer reads.
+ *
+ * Failure modes: a taken port or a bad address fail the start, with words. Out of memory while a page is
+ * rendered answers 503. A peer that is slow or silent is closed after CONNECTION_TIMEOUT_S; beyond
+ * CONNECTIONS_MAX nobody is accepted until one leaves. None of it touches an event loop: all that this thread
+ * shares with them are numbers that it only reads.
+ */
+#include "daemon/http.h"
+
+#include "daemon/log.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONNECTIONS_MAX = 64, CONNECTION_TIMEOUT_S = 10, CONNECTION_BYTES = 16384 };
+
+struct tp_http {
+    struct MHD_Daemon *daemon;
+    const struct tp_stats_source *source;
+};
+
+/* ---- Pages ------------------------------------------------------------------------------------------------
+ */
+
+struct page {
+    unsigned status;
+    const char *type;
+    char *bytes; /* malloc'd; NULL: `words` are sent */
+    const char *words;
+    size_t size;
+};
+
+static struct page page_of_words(unsigned status, const char *words)
+{
+    return (struct page){
+        .status = status, .type = "text/plain; charset=utf-8", .words = words, .size = strlen(words)};
+}
+
+static struct page page_of_bytes(const char *type, char *bytes, size_t size)
+{
+    if (!bytes)
+        return page_of_words(MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory\n");
+    return (struct page){.status = MHD_HTTP_OK, .type = type, .bytes = bytes, .size = size};
+}
+
+static struct page page_livez(const struct tp_stats_source *source)
+{
+    (void)source;
+    return page_of_words(MHD_HTTP_OK, "ok\n");
+}
+
+static struct page page_readyz(const struct tp_stats_source *source)
+{
+    const char *why = NULL;
+    if (source->ready(source->context, &why))
+        return page_of_words(MHD_HTTP_OK, "ready\n");
+    struct page page = page_of_words(MHD_HTTP_SERVICE_UNAVAILABLE, "not ready\n");
+    size_t size = why ? strlen(why) : 0;
+    char *line = size ? malloc(size + 2) : NULL;
+    if (line) {
+        memcpy(line, why, size);
+        memcpy(line + size, "\n", 2);
+        page.bytes = line;
+        page.size = size + 1;
+    }
+    return page;
+}
+
+static struct page page_metrics(const struct tp_stats_source *source)
+{
+    size_t size;
+    char *bytes = tp_stats_render_prometheus(source, &size);
+    return page_of_bytes("text/plain; version=0.0.4; charset=utf-8", bytes, size);
+}
+
+static struct page page_stats(const struct tp_stats_source *source)
+{
+    size_t size;
+    char *bytes = tp_stats_render_json(source, &size);
+    return page_of_bytes("application/json", bytes, size);
+}
+
+static const struct {
+    const char *path;
+    struct page (*make)(const struct tp_stats_source *source);
+} pages[] = {
+    {"/livez", page_livez},
+    {"/readyz", page_readyz},
+    {"/metrics", page_metrics},
+    {"/stats", page_stats},
+};
+
+static struct page page_find(const struct tp_stats_source *source, const char *path)
+{
+    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
+        if (strcmp(path, pages[i].path) == 0)
+            return pages[i].make(source);
+    return page_of_words(MHD_HTTP_NOT_FOUND, "there are /livez, /readyz, /metrics and /stats\n");
+}
+
+/* ---- libmicrohttpd ----------------------------------------------------------------------------------------
+ */
+
+/* Sends a page, and frees its bytes once sent. */
+static enum MHD_Result page_send(struct MHD_Connection *connection, const struct page *page)
+{
+    struct MHD_Response *response =
+        page->bytes ? MHD_create_response_from_buffer(page->size, page->bytes, MHD_RESPMEM_MUST_FREE)
+                    : MHD_create_response_from_buffer(page->size, (void *)(uintptr_t)page->words,
+                                                      MHD_RESPMEM_PERSISTENT);
+    if (!response) {
+        free(page->bytes);
+        return MHD_NO;
+    }
+    enum MHD_Result result = MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, page->type);
+    if (result == MHD_YES)
+        result = MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    if (result == MHD_YES && page->status == MHD_HTTP_METHOD_NOT_ALLOWED)
+        result = MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+    if (result == MHD_YES)
+        result = MHD_queue_response(connection, page->status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static enum MHD_Result answer(void *context, struct MHD_Connection *connection, const char *url,
+                              const char *method, const char *version, const char *upload,
+                              size_t *upload_size, void **state)
+{
+    (void)version, (void)upload, (void)upload_size, (void)state;
+    const struct tp_http *http = context;
+    struct page page;
+    if (strcmp(method, MHD_HTTP_METHOD_GET) == 0 || strcmp(method, MHD_HTTP_METHOD_HEAD) == 0)
+        page = page_find(http->source, url);
+    else
+        page = page_of_words(MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
+    return page_send(connection, &page);
+}
+
+/* libmicrohttpd's own words: about its peers, so for whoever looks closely only. */
+__attribute__((format(printf, 2, 0))) static void log_words(void *context, const char *format,
+                                                            va_list arguments)
+{
+    (void)context;
+    char words[256], quoted[300];
+    vsnprintf(words, sizeof words, format, arguments);
+    words[strcspn(words, "\r\n")] = 0;
+    tp_log(TP_LOG_DEBUG, "http", "said=%s", tp_log_quote(quoted, sizeof quoted, words));
+}
+
+/* ---- Start and stop ---------------------------------------------------------------------------------------
+ */
+
+/* Fills the address; false if `host` is no numeric address. */
+static bool address_of(const char *host, uint16_t port, struct sockaddr_storage *address)
+{
+    memset(address, 0, sizeof *address);
+    struct sockaddr_in *v4 = (struct sockaddr_in *)address;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)address;
+    if (inet_pton(AF_INET, host, &v4->sin_addr) == 1) {
+        v4->sin_family = AF_INET;
+        v4->sin_port = htons(port);
+        return true;
+    }
+    if (inet_pton(AF_INET6, host, &v6->sin6_addr) == 1) {
+        v6->sin6_family = AF_INET6;
+        v6->sin6_port = htons(port);
+        return true;
+    }
+    return false;
+}
+
+int tp_http_start(struct tp_http **out, const struct tp_http_config *config, uint16_t *port, char reason[160])
+{
+    *out = NULL;
+    reason[0] = 0;
+    struct sockaddr_storage address;
+    if (!address_of(config->host, config->port, &address)) {
+        snprintf(reason, 160, "%.100s is no numeric address", config->host);
+        return TP_ERR_IO;
+    }
+    struct tp_http *http = calloc(1, sizeof *http);
+    if (!http)
+        return TP_ERR_NO_MEMORY;
+    http->source = config->source;
+
+    unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+    if (address.ss_family == AF_INET6)
+        flags |= MHD_USE_IPv6;
+    errno = 0;
+    http->daemon = MHD_start_daemon(
+        flags, config->port, NULL, NULL, answer, http, MHD_OPTION_EXTERNAL_LOGGER, log_words, NULL,
+        MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONNECTION_TIMEOUT_S,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
+    if (!http->daemon) {
+        snprintf(reason, 160, "%.60s port %u: %.60s", config->host, (unsigned)config->port,
+                 errno ? strerror(errno) : "the http thread could not be started");
+        free(http);
+        return TP_ERR_IO;
+    }
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_BIND_PORT);
+    *port = info ? info->port : config->port;
+    *out = http;
+    return TP_OK;
+}
+
+void tp_http_stop(struct tp_http *http)
+{
+    if (!http)
+        return;
+    MHD_stop_daemon(http->daemon);
+    free(http);
+}
