@@ -1,0 +1,375 @@
+/* The golden frames through protobuf-c: every .hex unpacks and packs to the same bytes, and messages built by
+ * hand in C make the bytes that Python's protobuf made of their text. (tests/integration/check_golden.py is
+ * the other side.) Runs from the project's root. */
+#include "proto/tickpath.pb-c.h"
+#include "tests/lib/harness.h"
+#include "tests/lib/wire.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FOLDER "proto/golden"
+
+enum { FRAME_ROOM = 4096 };
+
+struct golden {
+    uint8_t frame[FRAME_ROOM];
+    size_t size;
+    const uint8_t *body; /* inside frame */
+    size_t body_size;
+};
+
+static void golden_read(struct golden *golden, const char *name)
+{
+    size_t text_size;
+    char *text = tp_test_read_file(tp_test_path(FOLDER, name, ".hex"), &text_size);
+    golden->size = 0;
+    for (size_t i = 0; i + 1 < text_size;) {
+        unsigned byte;
+        if (text[i] == '\n') {
+            i++;
+            continue;
+        }
+        ck_assert_int_eq(sscanf(text + i, "%2x", &byte), 1);
+        ck_assert_uint_lt(golden->size, FRAME_ROOM);
+        golden->frame[golden->size++] = (uint8_t)byte;
+        i += 2;
+    }
+    free(text);
+    uint64_t length = 0;
+    size_t head = 0;
+    do
+        length |= (uint64_t)(golden->frame[head] & 0x7f) << (7 * head);
+    while (golden->frame[head++] & 0x80);
+    golden->body = golden->frame + head;
+    golden->body_size = golden->size - head;
+    ck_assert_uint_eq(length, golden->body_size);
+}
+
+static bool is_request(const char *name)
+{
+    return strncmp(name, "request", 7) == 0;
+}
+
+START_TEST(test_round_trip)
+{
+    DIR *folder = opendir(FOLDER);
+    ck_assert_msg(folder != NULL, "cannot read %s; the test runs from the project's root", FOLDER);
+    bool request_seen[16] = {0}, reply_seen[16] = {0};
+    unsigned count = 0;
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        char name[256];
+        size_t length = strlen(entry->d_name);
+        if (length < 4 || strcmp(entry->d_name + length - 4, ".hex") != 0)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)(length - 4), entry->d_name);
+        struct golden golden;
+        golden_read(&golden, name);
+        uint8_t again[FRAME_ROOM];
+        size_t again_size;
+        if (is_request(name)) {
+            Tickpath__Request *request = tickpath__request__unpack(NULL, golden.body_size, golden.body);
+            ck_assert_msg(request != NULL, "%s is no Request", name);
+            ck_assert_msg(request->base.n_unknown_fields == 0, "%s has unknown fields", name);
+            request_seen[request->body_case] = true;
+            again_size = tickpath__request__pack(request, again);
+            tickpath__request__free_unpacked(request, NULL);
+        } else {
+            Tickpath__Reply *reply = tickpath__reply__unpack(NULL, golden.body_size, golden.body);
+            ck_assert_msg(reply != NULL, "%s is no Reply", name);
+            ck_assert_msg(reply->base.n_unknown_fields == 0, "%s has unknown fields", name);
+            reply_seen[reply->body_case] = true;
+            again_size = tickpath__reply__pack(reply, again);
+            tickpath__reply__free_unpacked(reply, NULL);
+        }
+        ck_assert_msg(again_size == golden.body_size && memcmp(again, golden.body, again_size) == 0,
+                      "%s packs to other bytes", name);
+        count++;
+    }
+    closedir(folder);
+    for (int kind = TICKPATH__REQUEST__BODY_HELLO; kind <= TICKPATH__REQUEST__BODY_LIST; kind++)
+        ck_assert_msg(request_seen[kind], "no golden frame for request %d", kind);
+    for (int kind = TICKPATH__REPLY__BODY_ERROR; kind <= TICKPATH__REPLY__BODY_LISTING; kind++)
+        ck_assert_msg(reply_seen[kind], "no golden frame for reply %d", kind);
+    ck_assert_uint_ge(count, 21);
+}
+END_TEST
+
+/* Every frame cut short anywhere is not the same message: a truncated body never unpacks to the whole. */
+START_TEST(test_truncated_differs)
+{
+    const char *const names[] = {"request_tick", "request_change_costs", "request_open_session",
+                                 "request_put_map"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct golden golden;
+        golden_read(&golden, names[i]);
+        for (size_t size = 0; size < golden.body_size; size++) {
+            uint8_t *exact =
+                malloc(size ? size : 1); /* exactly as long, so that the sanitizer sees an overread */
+            memcpy(exact, golden.body, size);
+            Tickpath__Request *request = tickpath__request__unpack(NULL, size, exact);
+            if (request) {
+                ck_assert_uint_lt(tickpath__request__get_packed_size(request), golden.body_size);
+                tickpath__request__free_unpacked(request, NULL);
+            }
+            free(exact);
+        }
+    }
+}
+END_TEST
+
+static void expect_request(const char *name, uint64_t id, Tickpath__Request__BodyCase kind, void *message)
+{
+    struct golden golden;
+    golden_read(&golden, name);
+    Tickpath__Request request = TICKPATH__REQUEST__INIT;
+    request.has_id = 1;
+    request.id = id;
+    request.body_case = kind;
+    request.hello = message; /* the oneof is a union of pointers */
+    size_t size;
+    uint8_t *frame = wire_frame(&request, &size);
+    ck_assert_msg(size == golden.size && memcmp(frame, golden.frame, size) == 0, "%s: other bytes", name);
+    free(frame);
+}
+
+static void expect_reply(const char *name, uint64_t id, Tickpath__Reply__BodyCase kind, void *message)
+{
+    struct golden golden;
+    golden_read(&golden, name);
+    Tickpath__Reply reply = TICKPATH__REPLY__INIT;
+    reply.has_id = id != 0;
+    reply.id = id;
+    reply.body_case = kind;
+    reply.error = message;
+    uint8_t body[FRAME_ROOM];
+    size_t size = tickpath__reply__pack(&reply, body);
+    ck_assert_msg(size == golden.body_size && memcmp(body, golden.body, size) == 0, "%s: other bytes", name);
+}
+
+static ProtobufCBinaryData binary(void *data, size_t size)
+{
+    return (ProtobufCBinaryData){.len = size, .data = data};
+}
+
+START_TEST(test_connection_by_hand)
+{
+    Tickpath__Hello hello = TICKPATH__HELLO__INIT;
+    hello.has_protocol_min = hello.has_protocol_max = 1;
+    hello.protocol_min = hello.protocol_max = 1;
+    hello.client = "golden 0.1.0";
+    expect_request("request_hello", 1, TICKPATH__REQUEST__BODY_HELLO, &hello);
+
+    Tickpath__Ping ping = TICKPATH__PING__INIT;
+    ping.has_payload = 1;
+    ping.payload = binary("\000\001\177\200\377", 5);
+    expect_request("request_ping", 2, TICKPATH__REQUEST__BODY_PING, &ping);
+    expect_request("request_empty", 1, TICKPATH__REQUEST__BODY__NOT_SET, NULL);
+
+    Tickpath__Welcome welcome = TICKPATH__WELCOME__INIT;
+    welcome.has_protocol = welcome.has_frame_bytes_max = welcome.has_map_cells_max = 1;
+    welcome.has_sessions_max = welcome.has_batch_changes_max = welcome.has_path_cells_max = 1;
+    welcome.has_volatile_store = 1;
+    welcome.protocol = 1;
+    welcome.server_version = "0.1.0";
+    welcome.frame_bytes_max = 4 << 20;
+    welcome.map_cells_max = 64 << 20;
+    welcome.sessions_max = 65536;
+    welcome.batch_changes_max = 1000000;
+    welcome.path_cells_max = 4096;
+    welcome.volatile_store = 1;
+    welcome.degraded = "redis: connection refused";
+    expect_reply("reply_welcome", 1, TICKPATH__REPLY__BODY_WELCOME, &welcome);
+
+    Tickpath__Error error = TICKPATH__ERROR__INIT;
+    error.has_code = error.has_retry_after_ms = error.has_change_index = error.has_bad_x = error.has_bad_y =
+        1;
+    error.code = TICKPATH__ERROR_CODE__OUT_OF_RANGE;
+    error.message = "the rectangle reaches outside the map";
+    error.field = "rectangle";
+    error.change_index = 2;
+    error.bad_x = 4;
+    error.bad_y = 2;
+    expect_reply("reply_error", 6, TICKPATH__REPLY__BODY_ERROR, &error);
+
+    Tickpath__Error last = TICKPATH__ERROR__INIT;
+    last.has_code = 1;
+    last.code = TICKPATH__ERROR_CODE__FRAME_TOO_LARGE;
+    last.message = "a frame of more than 4194304 bytes";
+    expect_reply("reply_error_last", 0, TICKPATH__REPLY__BODY_ERROR, &last);
+}
+END_TEST
+
+START_TEST(test_maps_by_hand)
+{
+    Tickpath__ClassWeight weights[3] = {TICKPATH__CLASS_WEIGHT__INIT, TICKPATH__CLASS_WEIGHT__INIT,
+                                        TICKPATH__CLASS_WEIGHT__INIT};
+    const uint32_t values[3][2] = {{'.', 1}, {'S', 3}, {'T', 0}};
+    Tickpath__ClassWeight *profile[3];
+    for (int i = 0; i < 3; i++) {
+        weights[i].has_terrain = weights[i].has_weight = 1;
+        weights[i].terrain = values[i][0];
+        weights[i].weight = values[i][1];
+        profile[i] = &weights[i];
+    }
+    Tickpath__PutMap put = TICKPATH__PUT_MAP__INIT;
+    put.map = "golden/4x2";
+    put.has_width = put.has_height = put.has_offset = put.has_cells = put.has_last = put.has_replace = 1;
+    put.width = 4;
+    put.height = 2;
+    put.cells = binary(".T..S...", 8);
+    put.last = put.replace = 1;
+    put.n_profile = 3;
+    put.profile = profile;
+    expect_request("request_put_map", 3, TICKPATH__REQUEST__BODY_PUT_MAP, &put);
+
+    Tickpath__Rectangle rectangle = TICKPATH__RECTANGLE__INIT, *rectangles[] = {&rectangle};
+    rectangle.has_x = rectangle.has_y = rectangle.has_width = rectangle.has_height = rectangle.has_terrain =
+        1;
+    rectangle.x = 1;
+    rectangle.y = 2;
+    rectangle.width = 3;
+    rectangle.height = 4;
+    rectangle.terrain = 'T';
+    Tickpath__Bitmap bitmap = TICKPATH__BITMAP__INIT, *bitmaps[] = {&bitmap};
+    bitmap.has_x = bitmap.has_y = bitmap.has_width = bitmap.has_height = bitmap.has_bits =
+        bitmap.has_terrain = 1;
+    bitmap.x = 5;
+    bitmap.y = 6;
+    bitmap.width = 5;
+    bitmap.height = 2;
+    bitmap.bits = binary("\377\003", 2);
+    bitmap.terrain = '@';
+    Tickpath__ChangeCosts change = TICKPATH__CHANGE_COSTS__INIT;
+    change.map = "golden/4x2";
+    change.has_base_version = 1;
+    change.base_version = 41;
+    change.n_cell = change.n_cell_terrain = 2;
+    change.cell = (uint32_t[]){0, 200};
+    change.cell_terrain = (uint32_t[]){'@', '.'};
+    change.n_rectangle = change.n_bitmap = 1;
+    change.rectangle = rectangles;
+    change.bitmap = bitmaps;
+    expect_request("request_change_costs", 6, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change);
+
+    Tickpath__Changed changed = TICKPATH__CHANGED__INIT;
+    changed.map = "golden/4x2";
+    changed.has_epoch = changed.has_version = 1;
+    changed.epoch = 1764288000123456;
+    changed.version = 42;
+    expect_reply("reply_changed", 6, TICKPATH__REPLY__BODY_CHANGED, &changed);
+}
+END_TEST
+
+START_TEST(test_sessions_by_hand)
+{
+    Tickpath__Budget budget = TICKPATH__BUDGET__INIT;
+    budget.has_resource_limit = budget.has_expansion_share = budget.has_trace_steps = 1;
+    budget.resource_limit = 100;
+    budget.expansion_share = 0.9;
+    budget.trace_steps = 10;
+    Tickpath__OpenSession open = TICKPATH__OPEN_SESSION__INIT;
+    open.map = "golden/4x2";
+    open.has_start = open.has_goal = open.has_w = open.has_neighbours = open.has_corners = 1;
+    open.has_goal_policy = open.has_knowledge = open.has_restart = open.has_shortcut = 1;
+    open.has_path_switch = open.has_longest_path_rule = open.has_node_bytes_max = 1;
+    open.start = 0;
+    open.goal = 7;
+    open.algorithm = "tba";
+    open.w = 1.5;
+    open.budget = &budget;
+    open.neighbours = 16;
+    open.corners = TICKPATH__CORNERS__ONE_FREE;
+    open.goal_policy = TICKPATH__GOAL_POLICY__EXACT;
+    open.knowledge = TICKPATH__KNOWLEDGE__FREESPACE;
+    open.restart = TICKPATH__RESTART__RESTART_LAZY;
+    open.shortcut = open.longest_path_rule = 1;
+    open.node_bytes_max = 1 << 20;
+    expect_request("request_open_session", 7, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open);
+
+    Tickpath__SetGoal set = TICKPATH__SET_GOAL__INIT;
+    set.has_session = set.has_goal = 1;
+    set.session = UINT64_MAX;
+    set.goal = UINT32_MAX;
+    expect_request("request_set_goal", 9, TICKPATH__REQUEST__BODY_SET_GOAL, &set);
+
+    Tickpath__CloseSession close = TICKPATH__CLOSE_SESSION__INIT;
+    close.n_session = 2;
+    close.session = (uint64_t[]){4294967297, 4294967298};
+    expect_request("request_close_session", 12, TICKPATH__REQUEST__BODY_CLOSE_SESSION, &close);
+}
+END_TEST
+
+START_TEST(test_ticks_by_hand)
+{
+    Tickpath__Budget each = TICKPATH__BUDGET__INIT;
+    each.has_k = 1;
+    each.k = 7;
+    Tickpath__Tick tick = TICKPATH__TICK__INIT;
+    tick.n_session = 3;
+    tick.session = (uint64_t[]){4294967297, 4294967298, 3};
+    tick.each = &each;
+    tick.has_total_expansions = tick.has_min_version = tick.has_want_work = tick.has_want_path = 1;
+    tick.total_expansions = 1000;
+    tick.n_at_session = tick.n_at_cell = 1;
+    tick.at_session = (uint64_t[]){4294967298};
+    tick.at_cell = (uint32_t[]){300};
+    tick.min_version = 42;
+    tick.want_work = tick.want_path = 1;
+    expect_request("request_tick", 10, TICKPATH__REQUEST__BODY_TICK, &tick);
+
+    Tickpath__Refused refused = TICKPATH__REFUSED__INIT, *refusals[] = {&refused};
+    refused.has_session = refused.has_code = 1;
+    refused.session = 3;
+    refused.code = TICKPATH__ERROR_CODE__NOT_FOUND;
+    Tickpath__Path first = TICKPATH__PATH__INIT, second = TICKPATH__PATH__INIT, *paths[] = {&first, &second};
+    first.n_cell = 3;
+    first.cell = (uint32_t[]){5, 6, 7};
+    second.n_cell = 1;
+    second.cell = (uint32_t[]){300};
+    Tickpath__Ticked ticked = TICKPATH__TICKED__INIT;
+    ticked.has_tick = ticked.has_starved = 1;
+    ticked.tick = 77;
+    ticked.n_session = ticked.n_cell = ticked.n_status = ticked.n_flags = ticked.n_version = ticked.n_cost =
+        2;
+    ticked.session = (uint64_t[]){4294967297, 4294967298};
+    ticked.cell = (uint32_t[]){5, 300};
+    ticked.status = (uint32_t[]){TICKPATH__STATUS__MOVING, TICKPATH__STATUS__SEARCHING};
+    ticked.flags =
+        (uint32_t[]){TICKPATH__FLAG__PATH_COMPLETE, TICKPATH__FLAG__BACK_MOVE | TICKPATH__FLAG__RESTARTED};
+    ticked.version = (uint64_t[]){42, 42};
+    ticked.cost = (uint64_t[]){3194, 4517};
+    ticked.n_refused = 1;
+    ticked.refused = refusals;
+    ticked.n_expansions = ticked.n_traced = ticked.n_generated = ticked.n_learned = 2;
+    ticked.expansions = (uint64_t[]){7, 0};
+    ticked.traced = (uint64_t[]){12, 0};
+    ticked.generated = (uint64_t[]){31, 0};
+    ticked.learned = (uint64_t[]){0, 0};
+    ticked.n_path = 2;
+    ticked.path = paths;
+    ticked.starved = 1;
+    expect_reply("reply_ticked", 10, TICKPATH__REPLY__BODY_TICKED, &ticked);
+}
+END_TEST
+
+static Suite *proto_golden_suite(void)
+{
+    Suite *suite = suite_create("proto_golden");
+    TCase *cases = tcase_create("golden");
+    tcase_add_test(cases, test_round_trip);
+    tcase_add_test(cases, test_truncated_differs);
+    tcase_add_test(cases, test_connection_by_hand);
+    tcase_add_test(cases, test_maps_by_hand);
+    tcase_add_test(cases, test_sessions_by_hand);
+    tcase_add_test(cases, test_ticks_by_hand);
+    suite_add_tcase(suite, cases);
+    return suite;
+}
+
+int main(void)
+{
+    return tp_test_main("test_proto_golden", proto_golden_suite);
+}
