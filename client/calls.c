@@ -1,0 +1,236 @@
+/* The blocking calls: each sends like its pipelined twin and collects at once, under one deadline. A ticket
+ * whose reply does not come in time is dropped. */
+#include "client/internal.h"
+
+#include <string.h>
+
+enum { MAP_CHUNK_BYTES = 1024 * 1024, MAP_CHUNKS_AHEAD = 4 };
+
+/* The milliseconds of the call's time that are left; the timeout itself when it is endless. */
+static int left_of(int timeout_ms, int64_t deadline_ms)
+{
+    if (timeout_ms < 0)
+        return timeout_ms;
+    int64_t left = deadline_ms - tp__deadline(0);
+    return left > 0 ? (int)left : 0;
+}
+
+/* The second half of a call: `sent` is what sending gave. */
+static int finish(struct tp_client *client, int sent, uint64_t ticket, struct tp_client_reply *reply,
+                  int timeout_ms, int64_t deadline_ms)
+{
+    if (sent != 0)
+        return sent;
+    int result = tp_client_collect(client, ticket, reply, left_of(timeout_ms, deadline_ms));
+    if (result == TP_CLIENT_TIMEOUT && !client->error.from_server)
+        tp_client_drop(client, ticket);
+    return result;
+}
+
+int tp_client_ping(struct tp_client *client, const void *payload, size_t size, int timeout_ms)
+{
+    int64_t deadline_ms = tp__deadline(timeout_ms);
+    struct tp_client_reply reply;
+    uint64_t ticket = 0;
+    int result = tp_client_send_ping(client, payload, size, &ticket, timeout_ms);
+    result = finish(client, result, ticket, &reply, timeout_ms, deadline_ms);
+    if (result != 0)
+        return result;
+    const ProtobufCBinaryData *back = &client->held->pong->payload;
+    if (back->len != size || (size > 0 && memcmp(back->data, payload, size) != 0))
+        return tp__break_with(client, TP_CLIENT_MALFORMED_FRAME,
+                              "the server answered a ping with other bytes");
+    return 0;
+}
+
+int tp_client_open_map(struct tp_client *client, const char *name, uint64_t min_version,
+                       struct tp_client_map *out, int timeout_ms)
+{
+    int64_t deadline_ms = tp__deadline(timeout_ms);
+    struct tp_client_reply reply;
+    uint64_t ticket = 0;
+    int result = tp_client_send_open_map(client, name, min_version, &ticket, timeout_ms);
+    result = finish(client, result, ticket, &reply, timeout_ms, deadline_ms);
+    if (result == 0 && out != NULL)
+        *out = reply.map;
+    return result;
+}
+
+int tp_client_change(struct tp_client *client, const struct tp_client_changes *changes,
+                     struct tp_client_changed *out, int timeout_ms)
+{
+    int64_t deadline_ms = tp__deadline(timeout_ms);
+    struct tp_client_reply reply;
+    uint64_t ticket = 0;
+    int result = tp_client_send_change(client, changes, &ticket, timeout_ms);
+    result = finish(client, result, ticket, &reply, timeout_ms, deadline_ms);
+    if (result == 0 && out != NULL)
+        *out = reply.changed;
+    return result;
+}
+
+int tp_client_open_session(struct tp_client *client, const struct tp_client_session_params *params,
+                           struct tp_client_session *out, int timeout_ms)
+{
+    int64_t deadline_ms = tp__deadline(timeout_ms);
+    struct tp_client_reply reply;
+    uint64_t ticket = 0;
+    int result = tp_client_send_open_session(client, params, &ticket, timeout_ms);
+    result = finish(client, result, ticket, &reply, timeout_ms, deadline_ms);
+    if (result == 0 && out != NULL)
+        *out = reply.session;
+    return result;
+}
+
+int tp_client_set_goal(struct tp_client *client, uint64_t session, uint32_t goal, int timeout_ms)
+{
+    int64_t deadline_ms = tp__deadline(timeout_ms);
+    struct tp_client_reply reply;
+    uint64_t ticket = 0;
+    int result = tp_client_send_set_goal(client, session, goal, &ticket, timeout_ms);
+    return finish(client, result, ticket, &reply, timeout_ms, deadline_ms);
+}
+
+int tp_client_tick(struct tp_client *client, const struct tp_client_tick *tick, struct tp_client_ticked *out,
+                   int timeout_ms)
+{
+    int64_t deadline_ms = tp__deadline(timeout_ms);
+    struct tp_client_reply reply;
+    uint64_t ticket = 0;
+    int result = tp_client_send_tick(client, tick, &ticket, timeout_ms);
+    result = finish(client, result, ticket, &reply, timeout_ms, deadline_ms);
+    if (result == 0 && out != NULL)
+        *out = reply.ticked;
+    return result;
+}
+
+int tp_client_close_sessions(struct tp_client *client, const uint64_t *sessions, size_t count,
+                             uint32_t *closed, int timeout_ms)
+{
+    int64_t deadline_ms = tp__deadline(timeout_ms);
+    struct tp_client_reply reply;
+    uint64_t ticket = 0;
+    int result = tp_client_send_close_sessions(client, sessions, count, &ticket, timeout_ms);
+    result = finish(client, result, ticket, &reply, timeout_ms, deadline_ms);
+    if (result == 0 && closed != NULL)
+        *closed = reply.closed;
+    return result;
+}
+
+int tp_client_list(struct tp_client *client, uint32_t what, struct tp_client_listing *out, int timeout_ms)
+{
+    int64_t deadline_ms = tp__deadline(timeout_ms);
+    struct tp_client_reply reply;
+    uint64_t ticket = 0;
+    int result = tp_client_send_list(client, what, &ticket, timeout_ms);
+    result = finish(client, result, ticket, &reply, timeout_ms, deadline_ms);
+    if (result == 0 && out != NULL)
+        *out = reply.listing;
+    return result;
+}
+
+/* ---- uploading a map: several requests, a few of them ahead of their replies ---- */
+
+struct upload {
+    const char *name;
+    uint32_t width, height;
+    const uint8_t *cells;
+    Tickpath__ClassWeight **profile;
+    size_t profile_count;
+    bool replace;
+    uint64_t cell_count, sent;         /* cells */
+    uint64_t ticket[MAP_CHUNKS_AHEAD]; /* of the chunks ahead, a ring */
+    size_t first, ahead;
+};
+
+static int send_chunk(struct tp_client *client, struct upload *upload, int64_t deadline_ms)
+{
+    size_t chunk_max = client->frame_out_max - FRAME_BYTES_LEAST / 2; /* room for the name and the profile */
+    if (chunk_max > MAP_CHUNK_BYTES)
+        chunk_max = MAP_CHUNK_BYTES;
+    uint64_t left = upload->cell_count - upload->sent;
+    Tickpath__PutMap put = TICKPATH__PUT_MAP__INIT;
+    put.map = (char *)upload->name;
+    if (upload->sent == 0) {
+        put.has_width = put.has_height = put.has_replace = 1;
+        put.width = upload->width;
+        put.height = upload->height;
+        put.profile = upload->profile;
+        put.n_profile = upload->profile_count;
+        put.replace = upload->replace;
+    }
+    put.has_offset = put.has_cells = put.has_last = 1;
+    put.offset = upload->sent;
+    put.cells.data = (uint8_t *)upload->cells + upload->sent;
+    put.cells.len = left < chunk_max ? (size_t)left : chunk_max;
+    put.last = put.cells.len == left;
+    uint64_t *ticket = &upload->ticket[(upload->first + upload->ahead) % MAP_CHUNKS_AHEAD];
+    tp__begin(client);
+    int result = tp__tickets_send(client, TICKPATH__REQUEST__BODY_PUT_MAP, &put, ticket, deadline_ms);
+    if (result != 0)
+        return result;
+    upload->sent += put.cells.len;
+    upload->ahead++;
+    return 0;
+}
+
+static int run_upload(struct tp_client *client, struct upload *upload, struct tp_client_map *out,
+                      int timeout_ms)
+{
+    int64_t deadline_ms = tp__deadline(timeout_ms);
+    struct tp_client_reply reply = {.kind = TP_CLIENT_REPLY_NONE};
+    int result = 0;
+    bool all_sent = false;
+    while (result == 0 && (!all_sent || upload->ahead > 0)) {
+        if (!all_sent && upload->ahead < MAP_CHUNKS_AHEAD) {
+            result = send_chunk(client, upload, deadline_ms);
+            all_sent = upload->sent == upload->cell_count;
+            continue;
+        }
+        result = tp_client_collect(client, upload->ticket[upload->first], &reply,
+                                   left_of(timeout_ms, deadline_ms));
+        if (result != TP_CLIENT_TIMEOUT || client->error.from_server) {
+            upload->first = (upload->first + 1) % MAP_CHUNKS_AHEAD;
+            upload->ahead--;
+        }
+    }
+    /* After a refusal the chunks that were ahead are refused too; nobody needs to hear that. */
+    for (; upload->ahead > 0; upload->ahead--, upload->first = (upload->first + 1) % MAP_CHUNKS_AHEAD)
+        tp_client_drop(client, upload->ticket[upload->first]);
+    if (result != 0)
+        return result;
+    if (reply.kind != TP_CLIENT_REPLY_MAP)
+        return tp__break_with(client, TP_CLIENT_MALFORMED_FRAME,
+                              "the server did not say that the map is complete");
+    if (out != NULL)
+        *out = reply.map;
+    return 0;
+}
+
+int tp_client_put_map(struct tp_client *client, const char *name, uint32_t width, uint32_t height,
+                      const uint8_t *cells, const struct tp_client_weight *weights, size_t weight_count,
+                      bool replace, struct tp_client_map *out, int timeout_ms)
+{
+    tp__begin(client);
+    if (weight_count > 256)
+        return tp__fail(client, TP_CLIENT_INVALID_ARGUMENT, "%zu weights for 256 classes", weight_count);
+    Tickpath__ClassWeight weight[256], *profile[256];
+    for (size_t i = 0; i < weight_count; i++) {
+        tickpath__class_weight__init(&weight[i]);
+        weight[i].has_terrain = weight[i].has_weight = 1;
+        weight[i].terrain = weights[i].terrain;
+        weight[i].weight = weights[i].weight;
+        profile[i] = &weight[i];
+    }
+    struct upload upload = {
+        .name = name,
+        .width = width,
+        .height = height,
+        .cells = cells,
+        .profile = profile,
+        .profile_count = weight_count,
+        .replace = replace,
+        .cell_count = (uint64_t)width * height,
+    };
+    return run_upload(client, &upload, out, timeout_ms);
+}

@@ -1,0 +1,23 @@
+# The client library's pkg-config file, installing, and the demo. Included by the Makefile.
+PREFIX ?= /usr/local
+VERSION := $(shell sed -n 's/^.define TP_VERSION "\(.*\)"$$/\1/p' src/base/version.h)
+
+$(BUILD)/tickpath-client.pc: client/tickpath-client.pc.in src/base/version.h
+	@mkdir -p $(@D)
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
+
+.PHONY: install
+install: $(BUILD)/tickpathd $(BUILD)/tickpath $(CLIENT_LIB) ## install programs, client library, header, pkg-config file (PREFIX, DESTDIR)
+	rm -f $(BUILD)/tickpath-client.pc && $(MAKE) --no-print-directory $(BUILD)/tickpath-client.pc
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
+	install -m 755 $(BUILD)/tickpathd $(BUILD)/tickpath $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(CLIENT_LIB) $(DESTDIR)$(PREFIX)/lib
+	install -m 644 client/tickpath_client.h $(DESTDIR)$(PREFIX)/include
+	install -m 644 $(BUILD)/tickpath-client.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig
+
+# Installing comes first and by a second make, so that a bare machine has its compiler before any rule needs it.
+.PHONY: demo
+demo: ## install what is missing, build, walk 200 agents through a daemon on a map with doors (MAP=file.map)
+	deploy/install-deps.sh
+	$(MAKE) --no-print-directory build
+	BUILD=$(BUILD) MAP=$(MAP) client/demo.sh

@@ -1,0 +1,223 @@
+/* Public structs to wire messages: the pipelined calls. Each fills a message that borrows the caller's memory
+ * and sends it under a ticket. */
+#include "client/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int send_request(struct tp_client *client, Tickpath__Request__BodyCase kind, void *message,
+                        uint64_t *ticket, int timeout_ms)
+{
+    tp__begin(client);
+    return tp__tickets_send(client, kind, message, ticket, tp__deadline(timeout_ms));
+}
+
+int tp_client_send_ping(struct tp_client *client, const void *payload, size_t size, uint64_t *ticket,
+                        int timeout_ms)
+{
+    Tickpath__Ping ping = TICKPATH__PING__INIT;
+    ping.has_payload = size > 0;
+    ping.payload.data = (uint8_t *)payload;
+    ping.payload.len = size;
+    return send_request(client, TICKPATH__REQUEST__BODY_PING, &ping, ticket, timeout_ms);
+}
+
+int tp_client_send_open_map(struct tp_client *client, const char *name, uint64_t min_version,
+                            uint64_t *ticket, int timeout_ms)
+{
+    Tickpath__OpenMap open = TICKPATH__OPEN_MAP__INIT;
+    open.map = (char *)name;
+    open.has_min_version = min_version > 0;
+    open.min_version = min_version;
+    return send_request(client, TICKPATH__REQUEST__BODY_OPEN_MAP, &open, ticket, timeout_ms);
+}
+
+/* The rectangles and bitmaps of a batch as messages, in one block of memory to be freed. */
+struct areas {
+    Tickpath__Rectangle *rectangle;
+    Tickpath__Rectangle **rectangles;
+    Tickpath__Bitmap *bitmap;
+    Tickpath__Bitmap **bitmaps;
+};
+
+static bool areas_init(struct areas *areas, const struct tp_client_changes *changes)
+{
+    size_t r = changes->rectangle_count, b = changes->bitmap_count;
+    memset(areas, 0, sizeof *areas);
+    areas->rectangle = calloc(r + 1, sizeof *areas->rectangle);
+    areas->rectangles = calloc(r + 1, sizeof *areas->rectangles);
+    areas->bitmap = calloc(b + 1, sizeof *areas->bitmap);
+    areas->bitmaps = calloc(b + 1, sizeof *areas->bitmaps);
+    if (areas->rectangle == NULL || areas->rectangles == NULL || areas->bitmap == NULL ||
+        areas->bitmaps == NULL)
+        return false;
+    for (size_t i = 0; i < r; i++) {
+        const struct tp_client_rectangle *from = &changes->rectangles[i];
+        Tickpath__Rectangle *to = areas->rectangles[i] = &areas->rectangle[i];
+        tickpath__rectangle__init(to);
+        to->has_x = to->has_y = to->has_width = to->has_height = to->has_terrain = 1;
+        to->x = from->x;
+        to->y = from->y;
+        to->width = from->width;
+        to->height = from->height;
+        to->terrain = from->terrain;
+    }
+    for (size_t i = 0; i < b; i++) {
+        const struct tp_client_bitmap *from = &changes->bitmaps[i];
+        Tickpath__Bitmap *to = areas->bitmaps[i] = &areas->bitmap[i];
+        tickpath__bitmap__init(to);
+        to->has_x = to->has_y = to->has_width = to->has_height = to->has_terrain = to->has_bits = 1;
+        to->x = from->x;
+        to->y = from->y;
+        to->width = from->width;
+        to->height = from->height;
+        to->terrain = from->terrain;
+        to->bits.data = (uint8_t *)from->bits;
+        to->bits.len = ((size_t)from->width * from->height + 7) / 8;
+    }
+    return true;
+}
+
+static void areas_fini(struct areas *areas)
+{
+    free(areas->rectangle);
+    free(areas->rectangles);
+    free(areas->bitmap);
+    free(areas->bitmaps);
+}
+
+int tp_client_send_change(struct tp_client *client, const struct tp_client_changes *changes, uint64_t *ticket,
+                          int timeout_ms)
+{
+    struct areas areas;
+    int result;
+    tp__begin(client);
+    if (areas_init(&areas, changes)) {
+        Tickpath__ChangeCosts message = TICKPATH__CHANGE_COSTS__INIT;
+        message.map = (char *)changes->map;
+        message.has_base_version = changes->has_base_version;
+        message.base_version = changes->base_version;
+        message.cell = (uint32_t *)changes->cells;
+        message.n_cell = changes->cell_count;
+        message.cell_terrain = (uint32_t *)changes->cell_terrains;
+        message.n_cell_terrain = changes->cell_terrain_count;
+        message.rectangle = areas.rectangles;
+        message.n_rectangle = changes->rectangle_count;
+        message.bitmap = areas.bitmaps;
+        message.n_bitmap = changes->bitmap_count;
+        result = tp__tickets_send(client, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &message, ticket,
+                                  tp__deadline(timeout_ms));
+    } else {
+        result = tp__fail(client, TP_CLIENT_NO_MEMORY, "out of memory for a batch");
+    }
+    areas_fini(&areas);
+    return result;
+}
+
+/* NULL for the default budget. */
+static Tickpath__Budget *fill_budget(Tickpath__Budget *message, const struct tp_client_budget *budget)
+{
+    tickpath__budget__init(message);
+    switch (budget->kind) {
+    case TP_CLIENT_BUDGET_K:
+        message->has_k = 1;
+        message->k = budget->amount;
+        return message;
+    case TP_CLIENT_BUDGET_R:
+        message->has_resource_limit = message->has_expansion_share = message->has_trace_steps = 1;
+        message->resource_limit = budget->amount;
+        message->expansion_share = budget->r_milli / 1000.0;
+        message->trace_steps = budget->c;
+        return message;
+    case TP_CLIENT_BUDGET_DEADLINE:
+        message->has_deadline_us = 1;
+        message->deadline_us = budget->amount;
+        return message;
+    case TP_CLIENT_BUDGET_DEFAULT:
+        break;
+    }
+    return NULL;
+}
+
+int tp_client_send_open_session(struct tp_client *client, const struct tp_client_session_params *params,
+                                uint64_t *ticket, int timeout_ms)
+{
+    Tickpath__OpenSession message = TICKPATH__OPEN_SESSION__INIT;
+    Tickpath__Budget budget;
+    message.map = (char *)params->map;
+    message.has_start = message.has_goal = 1;
+    message.start = params->start;
+    message.goal = params->goal;
+    message.algorithm = (char *)params->algorithm;
+    message.has_w = params->w_milli != 0;
+    message.w = params->w_milli / 1000.0;
+    message.budget = fill_budget(&budget, &params->budget);
+    message.has_neighbours = params->neighbours != 0;
+    message.neighbours = params->neighbours;
+    message.has_corners = params->corners != 0;
+    message.corners = (Tickpath__Corners)params->corners;
+    message.has_goal_policy = params->goal_policy != 0;
+    message.goal_policy = (Tickpath__GoalPolicy)params->goal_policy;
+    message.has_knowledge = params->knowledge != 0;
+    message.knowledge = (Tickpath__Knowledge)params->knowledge;
+    message.has_restart = params->restart != 0;
+    message.restart = (Tickpath__Restart)params->restart;
+    message.has_shortcut = message.shortcut = params->shortcut;
+    message.has_path_switch = message.path_switch = params->path_switch;
+    message.has_longest_path_rule = message.longest_path_rule = params->longest_path_rule;
+    message.has_node_bytes_max = params->node_bytes_max != 0;
+    message.node_bytes_max = params->node_bytes_max;
+    return send_request(client, TICKPATH__REQUEST__BODY_OPEN_SESSION, &message, ticket, timeout_ms);
+}
+
+int tp_client_send_set_goal(struct tp_client *client, uint64_t session, uint32_t goal, uint64_t *ticket,
+                            int timeout_ms)
+{
+    Tickpath__SetGoal message = TICKPATH__SET_GOAL__INIT;
+    message.has_session = message.has_goal = 1;
+    message.session = session;
+    message.goal = goal;
+    return send_request(client, TICKPATH__REQUEST__BODY_SET_GOAL, &message, ticket, timeout_ms);
+}
+
+int tp_client_send_tick(struct tp_client *client, const struct tp_client_tick *tick, uint64_t *ticket,
+                        int timeout_ms)
+{
+    Tickpath__Tick message = TICKPATH__TICK__INIT;
+    Tickpath__Budget each;
+    message.session = (uint64_t *)tick->sessions;
+    message.n_session = tick->session_count;
+    message.has_all = message.all = tick->all;
+    message.each = fill_budget(&each, &tick->each);
+    message.has_total_expansions = tick->has_total_expansions;
+    message.total_expansions = tick->total_expansions;
+    message.has_total_us = tick->has_total_us;
+    message.total_us = tick->total_us;
+    message.at_session = (uint64_t *)tick->at_sessions;
+    message.at_cell = (uint32_t *)tick->at_cells;
+    message.n_at_session = message.n_at_cell = tick->at_count;
+    message.has_min_version = tick->min_version != 0;
+    message.min_version = tick->min_version;
+    message.has_want_work = message.want_work = tick->want_work;
+    message.has_want_path = message.want_path = tick->want_path;
+    return send_request(client, TICKPATH__REQUEST__BODY_TICK, &message, ticket, timeout_ms);
+}
+
+int tp_client_send_close_sessions(struct tp_client *client, const uint64_t *sessions, size_t count,
+                                  uint64_t *ticket, int timeout_ms)
+{
+    Tickpath__CloseSession message = TICKPATH__CLOSE_SESSION__INIT;
+    message.has_all = message.all = sessions == NULL;
+    message.session = (uint64_t *)sessions;
+    message.n_session = sessions == NULL ? 0 : count;
+    return send_request(client, TICKPATH__REQUEST__BODY_CLOSE_SESSION, &message, ticket, timeout_ms);
+}
+
+int tp_client_send_list(struct tp_client *client, uint32_t what, uint64_t *ticket, int timeout_ms)
+{
+    Tickpath__List message = TICKPATH__LIST__INIT;
+    message.has_maps = message.maps = (what & TP_CLIENT_LIST_MAPS) != 0;
+    message.has_sessions = message.sessions = (what & TP_CLIENT_LIST_SESSIONS) != 0;
+    message.has_algorithms = message.algorithms = (what & TP_CLIENT_LIST_ALGORITHMS) != 0;
+    return send_request(client, TICKPATH__REQUEST__BODY_LIST, &message, ticket, timeout_ms);
+}

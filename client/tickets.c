@@ -1,0 +1,319 @@
+/* Opening and closing a connection, and the requests outstanding on it.
+ *
+ * Ids are consecutive, replies come in the order sent, so the requests outstanding are a ring and the next
+ * reply belongs to ticket number `answered`. A ticket's way:
+ *
+ *     WAITING --reply--> ANSWERED --collect, drop--> DONE
+ *        \--drop--> DROPPED --reply--> DONE
+ *
+ * DONE tickets at the ring's front are forgotten.
+ */
+#include "client/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct tp__ticket *ring_at(struct tp_client *client, size_t index)
+{
+    return &client->ring[(client->ring_start + index) % client->ring_room];
+}
+
+static struct tp__ticket *find(struct tp_client *client, uint64_t ticket)
+{
+    if (ticket < client->first_id || ticket - client->first_id >= client->ring_count)
+        return NULL;
+    return ring_at(client, (size_t)(ticket - client->first_id));
+}
+
+static void release_held(struct tp_client *client)
+{
+    if (client->held != NULL)
+        tickpath__reply__free_unpacked(client->held, NULL);
+    client->held = NULL;
+    for (size_t i = 0; i < sizeof client->shown / sizeof client->shown[0]; i++) {
+        free(client->shown[i]);
+        client->shown[i] = NULL;
+    }
+}
+
+static void forget_done(struct tp_client *client)
+{
+    while (client->ring_count > 0 && ring_at(client, 0)->state == TICKET_DONE) {
+        client->ring_start = (client->ring_start + 1) % client->ring_room;
+        client->ring_count--;
+        client->answered--;
+        client->first_id++;
+    }
+}
+
+/* Makes room for one more ticket. false: out of memory. */
+static bool ring_grow(struct tp_client *client)
+{
+    if (client->ring_count < client->ring_room)
+        return true;
+    size_t room = client->ring_room == 0 ? 16 : client->ring_room * 2;
+    struct tp__ticket *ring = calloc(room, sizeof *ring);
+    if (ring == NULL)
+        return false;
+    for (size_t i = 0; i < client->ring_count; i++)
+        ring[i] = *ring_at(client, i);
+    free(client->ring);
+    client->ring = ring;
+    client->ring_start = 0;
+    client->ring_room = room;
+    return true;
+}
+
+void tp__begin(struct tp_client *client)
+{
+    release_held(client);
+    memset(&client->error, 0, sizeof client->error);
+}
+
+int tp__tickets_send(struct tp_client *client, Tickpath__Request__BodyCase kind, void *message,
+                     uint64_t *ticket, int64_t deadline_ms)
+{
+    if (client->broken.code != 0)
+        return tp__break(client, &client->broken);
+    if (client->ring_count >= TP_CLIENT_OUTSTANDING_MAX)
+        return tp__fail(client, TP_CLIENT_RESOURCE_EXHAUSTED, "%d replies are not collected",
+                        TP_CLIENT_OUTSTANDING_MAX);
+    if (!ring_grow(client))
+        return tp__fail(client, TP_CLIENT_NO_MEMORY, "out of memory for a ticket");
+    uint64_t id = client->first_id + client->ring_count;
+    Tickpath__Request request = TICKPATH__REQUEST__INIT;
+    request.has_id = 1;
+    request.id = id;
+    request.body_case = kind;
+    request.hello = message; /* the members of the union are pointers to messages, all alike */
+    int result = tp__stream_append(client, &request, deadline_ms);
+    if (result != 0)
+        return result;
+    *ring_at(client, client->ring_count++) = (struct tp__ticket){.state = TICKET_WAITING, .request = kind};
+    client->outstanding++;
+    *ticket = id;
+    tp__stream_flush(client);
+    return 0;
+}
+
+static bool fits(Tickpath__Request__BodyCase request, Tickpath__Reply__BodyCase reply)
+{
+    switch (request) {
+    case TICKPATH__REQUEST__BODY_HELLO:
+        return reply == TICKPATH__REPLY__BODY_WELCOME;
+    case TICKPATH__REQUEST__BODY_PING:
+        return reply == TICKPATH__REPLY__BODY_PONG;
+    case TICKPATH__REQUEST__BODY_PUT_MAP:
+        return reply == TICKPATH__REPLY__BODY_MAP_CHUNK || reply == TICKPATH__REPLY__BODY_MAP_INFO;
+    case TICKPATH__REQUEST__BODY_OPEN_MAP:
+        return reply == TICKPATH__REPLY__BODY_MAP_INFO;
+    case TICKPATH__REQUEST__BODY_CHANGE_COSTS:
+        return reply == TICKPATH__REPLY__BODY_CHANGED;
+    case TICKPATH__REQUEST__BODY_OPEN_SESSION:
+        return reply == TICKPATH__REPLY__BODY_SESSION_OPENED;
+    case TICKPATH__REQUEST__BODY_SET_GOAL:
+        return reply == TICKPATH__REPLY__BODY_GOAL_SET;
+    case TICKPATH__REQUEST__BODY_TICK:
+        return reply == TICKPATH__REPLY__BODY_TICKED;
+    case TICKPATH__REQUEST__BODY_CLOSE_SESSION:
+        return reply == TICKPATH__REPLY__BODY_SESSIONS_CLOSED;
+    case TICKPATH__REQUEST__BODY_LIST:
+        return reply == TICKPATH__REPLY__BODY_LISTING;
+    default:
+        return false;
+    }
+}
+
+int tp__tickets_take(struct tp_client *client, const uint8_t *message, size_t size)
+{
+    Tickpath__Reply *reply = tickpath__reply__unpack(NULL, size, message);
+    if (reply == NULL)
+        return tp__break_with(client, TP_CLIENT_MALFORMED_FRAME, "the server sent a frame that is no reply");
+    int result = 0;
+    bool is_error = reply->body_case == TICKPATH__REPLY__BODY_ERROR;
+    if (is_error && !reply->has_id) { /* about the connection, not about a request: its last word */
+        struct tp_client_error why;
+        tp__error_take(&why, reply->error);
+        result = tp__break(client, &why);
+    } else if (client->answered >= client->ring_count || !reply->has_id ||
+               reply->id != client->first_id + client->answered) {
+        result = tp__break_with(client, TP_CLIENT_MALFORMED_FRAME,
+                                "the server sent a reply that nobody asked for");
+    } else {
+        struct tp__ticket *ticket = ring_at(client, client->answered);
+        if (!is_error && !fits(ticket->request, reply->body_case)) {
+            result = tp__break_with(client, TP_CLIENT_MALFORMED_FRAME,
+                                    "the server sent a reply of the wrong kind");
+        } else {
+            client->answered++;
+            if (ticket->state == TICKET_WAITING) {
+                ticket->state = TICKET_ANSWERED;
+                ticket->reply = reply;
+                return 0;
+            }
+            ticket->state = TICKET_DONE;
+            forget_done(client);
+        }
+    }
+    tickpath__reply__free_unpacked(reply, NULL);
+    return result;
+}
+
+int tp__tickets_wait(struct tp_client *client, uint64_t id, int64_t deadline_ms)
+{
+    struct tp__ticket *ticket = find(client, id);
+    if (ticket == NULL || ticket->state == TICKET_DROPPED || ticket->state == TICKET_DONE)
+        return tp__fail(client, TP_CLIENT_NOT_FOUND, "no request of that ticket is outstanding");
+    while (ticket->state == TICKET_WAITING) {
+        if (client->broken.code != 0)
+            return tp__break(client, &client->broken);
+        int result = tp__stream_pump(client, deadline_ms);
+        if (ticket->state == TICKET_WAITING && result == 0 && tp__expired(deadline_ms))
+            result = tp__fail(client, TP_CLIENT_TIMEOUT, "no answer in time");
+        if (ticket->state == TICKET_WAITING && result != 0)
+            return result;
+        memset(&client->error, 0, sizeof client->error);
+    }
+    client->held = ticket->reply;
+    ticket->reply = NULL;
+    ticket->state = TICKET_DONE;
+    client->outstanding--;
+    forget_done(client);
+    if (client->held->body_case == TICKPATH__REPLY__BODY_ERROR)
+        return tp__error_take(&client->error, client->held->error);
+    return 0;
+}
+
+void tp_client_drop(struct tp_client *client, uint64_t id)
+{
+    struct tp__ticket *ticket = find(client, id);
+    if (ticket == NULL || ticket->state == TICKET_DROPPED || ticket->state == TICKET_DONE)
+        return;
+    client->outstanding--;
+    if (ticket->state == TICKET_WAITING) {
+        ticket->state = TICKET_DROPPED;
+        return;
+    }
+    tickpath__reply__free_unpacked(ticket->reply, NULL);
+    ticket->reply = NULL;
+    ticket->state = TICKET_DONE;
+    forget_done(client);
+}
+
+void tp__tickets_fini(struct tp_client *client)
+{
+    release_held(client);
+    for (size_t i = 0; i < client->ring_count; i++) {
+        struct tp__ticket *ticket = ring_at(client, i);
+        if (ticket->reply != NULL)
+            tickpath__reply__free_unpacked(ticket->reply, NULL);
+    }
+    free(client->ring);
+}
+
+/* ---- opening and closing ---- */
+
+static int take_welcome(struct tp_client *client, const Tickpath__Welcome *welcome)
+{
+    size_t frame_max = FRAME_BYTES_DEFAULT;
+    if (welcome->has_frame_bytes_max) {
+        if (welcome->frame_bytes_max < FRAME_BYTES_LEAST)
+            return tp__break_with(client, TP_CLIENT_MALFORMED_FRAME,
+                                  "the welcome's frame_bytes_max makes no sense");
+        frame_max = welcome->frame_bytes_max > FRAME_BYTES_TRUSTED ? FRAME_BYTES_TRUSTED
+                                                                   : (size_t)welcome->frame_bytes_max;
+    }
+    client->frame_out_max = client->frame_in_max = frame_max;
+    snprintf(client->server_version, sizeof client->server_version, "%s",
+             welcome->server_version != NULL ? welcome->server_version : "");
+    snprintf(client->server_degraded, sizeof client->server_degraded, "%s",
+             welcome->degraded != NULL ? welcome->degraded : "");
+    client->server = (struct tp_client_server){
+        .protocol = welcome->protocol,
+        .version = client->server_version,
+        .frame_bytes_max = frame_max,
+        .map_cells_max = welcome->map_cells_max,
+        .sessions_max = welcome->sessions_max,
+        .batch_changes_max = welcome->batch_changes_max,
+        .path_cells_max = welcome->path_cells_max,
+        .volatile_store = welcome->volatile_store,
+        .degraded = client->server_degraded,
+    };
+    return 0;
+}
+
+static int say_hello(struct tp_client *client, const char *name, int64_t deadline_ms)
+{
+    Tickpath__Hello hello = TICKPATH__HELLO__INIT;
+    char copy[129];
+    snprintf(copy, sizeof copy, "%s", name != NULL ? name : "libtickpath-client");
+    hello.has_protocol_min = hello.has_protocol_max = 1;
+    hello.protocol_min = hello.protocol_max = 1;
+    hello.client = copy;
+    uint64_t ticket;
+    int result = tp__tickets_send(client, TICKPATH__REQUEST__BODY_HELLO, &hello, &ticket, deadline_ms);
+    if (result == 0)
+        result = tp__tickets_wait(client, ticket, deadline_ms);
+    if (result == 0)
+        result = take_welcome(client, client->held->welcome);
+    return result;
+}
+
+int tp_client_open(struct tp_client **out, const char *host, uint16_t port, const char *name, int timeout_ms,
+                   struct tp_client_error *error)
+{
+    struct tp_client_error ignored;
+    if (error == NULL)
+        error = &ignored;
+    memset(error, 0, sizeof *error);
+    *out = NULL;
+    if (host == NULL || host[0] == '\0' || port == 0)
+        return tp__error_set(error, TP_CLIENT_INVALID_ARGUMENT, "no host, or port 0");
+    struct tp_client *client = calloc(1, sizeof *client);
+    if (client == NULL)
+        return tp__error_set(error, TP_CLIENT_NO_MEMORY, "out of memory");
+    client->fd = -1;
+    client->first_id = 1;
+    client->frame_out_max = client->frame_in_max = FRAME_BYTES_DEFAULT;
+    int64_t deadline_ms = tp__deadline(timeout_ms);
+    int result = tp__stream_connect(client, host, port, deadline_ms);
+    if (result == 0)
+        result = say_hello(client, name, deadline_ms);
+    if (result != 0) {
+        *error = client->error;
+        tp_client_close(client);
+        return result;
+    }
+    *out = client;
+    return 0;
+}
+
+void tp_client_close(struct tp_client *client)
+{
+    if (client == NULL)
+        return;
+    tp__tickets_fini(client);
+    tp__stream_close(client);
+    free(client);
+}
+
+const struct tp_client_error *tp_client_error(const struct tp_client *client)
+{
+    return &client->error;
+}
+
+const struct tp_client_server *tp_client_server(const struct tp_client *client)
+{
+    return &client->server;
+}
+
+int tp_client_socket(const struct tp_client *client)
+{
+    return client->fd;
+}
+
+size_t tp_client_outstanding(const struct tp_client *client)
+{
+    return client->outstanding;
+}

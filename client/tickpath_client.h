@@ -1,0 +1,411 @@
+/* libtickpath-client: talks to a tickpath daemon.
+ *
+ * What it is: a connection (struct tp_client) with blocking calls, and with pipelined ones: send now, get a
+ * ticket, collect the reply later. Requests take effect in the order sent. Everything is plain C: no type of
+ * the wire format shows, and this header needs no other of the project. What it refuses: a request longer
+ * than the server's frame cap, more than TP_CLIENT_OUTSTANDING_MAX replies not collected; nothing is sent
+ * then. Who calls it: one thread at a time per connection. It starts no thread, installs no signal handler
+ * and never raises SIGPIPE.
+ *
+ * Errors. A call gives 0 or a negative code: minus the code of the wire's ErrorCode, for the server's
+ * refusals and for the library's own findings alike. tp_client_error() then says which, in words, with the
+ * offending field.
+ *   - TP_CLIENT_TIMEOUT leaves the connection usable: what was begun goes on with the next call, and the
+ * reply that comes too late is dropped (blocking calls) or can still be collected (tickets).
+ *   - TP_CLIENT_CLOSED, TP_CLIENT_IO, TP_CLIENT_MALFORMED_FRAME found here (not from_server) end the
+ * connection: every later call gives the same error, and only tp_client_close is left to do.
+ *   - Any other code is about that one request.
+ *
+ * Timeouts are in milliseconds and cover the whole call; negative waits without end, 0 does not wait.
+ *
+ * Cells are numbered y * width + x from the top left. Costs are integers: TP_CLIENT_COST_UNIT is one straight
+ * step over weight 1.
+ */
+#ifndef TICKPATH_CLIENT_H
+#define TICKPATH_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define TP_CLIENT_MUST_CHECK __attribute__((warn_unused_result))
+#else
+#define TP_CLIENT_MUST_CHECK
+#endif
+
+/* Codes; each is minus the number in the protocol (a compile-time check in client/codes.c holds them
+ * together). */
+enum tp_client_code {
+    TP_CLIENT_OK = 0,
+    TP_CLIENT_INVALID_ARGUMENT = -1,
+    TP_CLIENT_NOT_FOUND = -2,
+    TP_CLIENT_ALREADY_EXISTS = -3,
+    TP_CLIENT_OUT_OF_RANGE = -4,
+    TP_CLIENT_RESOURCE_EXHAUSTED = -5,
+    TP_CLIENT_FAILED_PRECONDITION = -6,
+    TP_CLIENT_VERSION_MISMATCH = -7,
+    TP_CLIENT_MAP_NOT_READY = -8,
+    TP_CLIENT_UNSUPPORTED = -9,
+    TP_CLIENT_MALFORMED_FRAME = -10,
+    TP_CLIENT_FRAME_TOO_LARGE = -11,
+    TP_CLIENT_UNKNOWN_MESSAGE = -12,
+    TP_CLIENT_HELLO_REQUIRED = -13,
+    TP_CLIENT_PROTOCOL_VERSION = -14,
+    TP_CLIENT_UNAVAILABLE = -15,
+    TP_CLIENT_SHUTTING_DOWN = -16,
+    TP_CLIENT_NO_MEMORY = -17,
+    TP_CLIENT_PARSE = -18,
+    TP_CLIENT_IO = -19,
+    TP_CLIENT_CORRUPT = -20,
+    TP_CLIENT_TIMEOUT = -21,
+    TP_CLIENT_CLOSED = -22,
+    TP_CLIENT_INTERNAL = -23,
+};
+
+enum {
+    TP_CLIENT_COST_UNIT = 3194,        /* cost of one straight step over weight 1 */
+    TP_CLIENT_OUTSTANDING_MAX = 65536, /* requests sent whose replies were not collected */
+    TP_CLIENT_MESSAGE_MAX = 256,       /* bytes of an error's words */
+    TP_CLIENT_FIELD_MAX = 64,          /* bytes of an error's field */
+};
+
+struct tp_client_error {
+    int code;                            /* enum tp_client_code */
+    bool from_server;                    /* the server said so; else the library found it */
+    char message[TP_CLIENT_MESSAGE_MAX]; /* words */
+    char field[TP_CLIENT_FIELD_MAX];     /* the offending field, as the protocol spells it; empty if none */
+    uint32_t retry_after_ms;             /* when trying again may help; 0 unknown */
+    bool has_change;                     /* a change batch was refused because of one change: */
+    uint32_t change_index;               /*   its index: cells first, then rectangles, then bitmaps */
+    uint32_t bad_x, bad_y;               /*   its bad cell */
+};
+
+/* The code's name as the protocol spells it ("OK" for 0, "UNKNOWN" for a number not in the list). Static
+ * memory. */
+const char *tp_client_code_name(int code);
+
+/* ---- Connection
+ * -------------------------------------------------------------------------------------------- */
+
+struct tp_client;
+
+/* Connects and says hello; gives the connection in *out. `name` (borrowed, NULL for a default) is for the
+ * server's log. TP_CLIENT_UNAVAILABLE: nobody there; TP_CLIENT_PROTOCOL_VERSION; TP_CLIENT_TIMEOUT;
+ * TP_CLIENT_NO_MEMORY; INVALID_ARGUMENT: the host is unknown or the port 0. On error *out is NULL and *error
+ * (NULL allowed) says why. Name look-up is the system's and not under the timeout. */
+int tp_client_open(struct tp_client **out, const char *host, uint16_t port, const char *name, int timeout_ms,
+                   struct tp_client_error *error) TP_CLIENT_MUST_CHECK;
+
+/* Closes and frees; replies not collected are dropped. NULL is allowed. */
+void tp_client_close(struct tp_client *client);
+
+/* Why the last call that failed did so. Valid until the next call. */
+const struct tp_client_error *tp_client_error(const struct tp_client *client);
+
+/* What the server said in its welcome. Strings are borrowed from the connection. */
+struct tp_client_server {
+    uint32_t protocol;
+    const char *version;
+    uint64_t frame_bytes_max;
+    uint64_t map_cells_max;
+    uint32_t sessions_max; /* per connection */
+    uint32_t batch_changes_max;
+    uint32_t path_cells_max;
+    bool volatile_store;  /* maps do not survive a restart of the server */
+    const char *degraded; /* why the store is not what it should be; empty when all is well */
+};
+const struct tp_client_server *tp_client_server(const struct tp_client *client);
+
+/* The socket, for an event loop that wants to know when a reply can be collected. Borrowed. */
+int tp_client_socket(const struct tp_client *client);
+
+/* ---- What requests hold and what replies say
+ * ------------------------------------------------------------------ */
+
+struct tp_client_weight {
+    uint8_t terrain; /* class byte of a cell */
+    uint16_t weight; /* 0 impassable */
+};
+
+struct tp_client_map {
+    const char *name;
+    uint32_t width, height; /* cells */
+    uint64_t epoch, version;
+    uint64_t passable_cells;
+    uint32_t sessions;
+};
+
+struct tp_client_rectangle {
+    uint32_t x, y, width, height;
+    uint8_t terrain;
+};
+
+struct tp_client_bitmap {
+    uint32_t x, y, width, height;
+    const uint8_t
+        *bits; /* ceil(width * height / 8) bytes: row-major, least bit of byte 0 first, no padding */
+    uint8_t terrain;
+};
+
+/* A batch: validated whole, applied whole, exactly one new version. All pointers are borrowed during the
+ * call. */
+struct tp_client_changes {
+    const char *map;
+    bool has_base_version;
+    uint64_t base_version; /* refused with VERSION_MISMATCH unless the map is at it */
+    const uint32_t *cells;
+    const uint32_t *cell_terrains; /* one per cell, or one for all */
+    size_t cell_count, cell_terrain_count;
+    const struct tp_client_rectangle *rectangles;
+    size_t rectangle_count;
+    const struct tp_client_bitmap *bitmaps;
+    size_t bitmap_count;
+};
+
+struct tp_client_changed {
+    uint64_t epoch, version; /* the version the batch made */
+};
+
+enum tp_client_budget_kind {
+    TP_CLIENT_BUDGET_DEFAULT, /* the server's (sessions) or each session's own (ticks) */
+    TP_CLIENT_BUDGET_K,
+    TP_CLIENT_BUDGET_R,
+    TP_CLIENT_BUDGET_DEADLINE,
+};
+
+struct tp_client_budget {
+    enum tp_client_budget_kind kind;
+    uint64_t amount;  /* K: k expansions; R: R; DEADLINE: microseconds */
+    uint32_t r_milli; /* R: r in thousandths */
+    uint32_t c;       /* R: traceback steps that cost one expansion */
+};
+
+/* Fields that are 0 or NULL are left out of the request: the server's default holds. */
+enum tp_client_corners { TP_CLIENT_BOTH_FREE = 1, TP_CLIENT_ONE_FREE = 2, TP_CLIENT_ALWAYS = 3 };
+enum tp_client_goal_policy { TP_CLIENT_EXACT = 1, TP_CLIENT_WITHIN = 2, TP_CLIENT_NEAREST = 3 };
+enum tp_client_knowledge { TP_CLIENT_FULL = 1, TP_CLIENT_FREESPACE = 2, TP_CLIENT_KNOWN_MAP = 3 };
+enum tp_client_restart {
+    TP_CLIENT_RESTART_NEVER = 1,
+    TP_CLIENT_RESTART_EAGER = 2,
+    TP_CLIENT_RESTART_LAZY = 3,
+    TP_CLIENT_RESTART_ON_RISE = 4,
+};
+
+struct tp_client_session_params {
+    const char *map;
+    uint32_t start, goal;
+    const char *algorithm;
+    uint32_t w_milli; /* w in thousandths */
+    struct tp_client_budget budget;
+    uint32_t neighbours;
+    enum tp_client_corners corners;
+    enum tp_client_goal_policy goal_policy;
+    enum tp_client_knowledge knowledge;
+    enum tp_client_restart restart;
+    bool shortcut, path_switch, longest_path_rule;
+    uint64_t node_bytes_max;
+};
+
+struct tp_client_session {
+    uint64_t id;
+    uint64_t epoch, version;
+    uint32_t width, height; /* of the map */
+};
+
+/* Which sessions a tick serves, and how. Pointers are borrowed during the call. */
+struct tp_client_tick {
+    const uint64_t *sessions; /* served in this order */
+    size_t session_count;
+    bool all;                     /* every session of the connection, in the order they were opened */
+    struct tp_client_budget each; /* for this tick, instead of each session's own */
+    bool has_total_expansions, has_total_us;
+    uint64_t total_expansions, total_us; /* shared by all sessions of this tick */
+    const uint64_t *at_sessions; /* true positions: the agent of at_sessions[i] stands on at_cells[i] */
+    const uint32_t *at_cells;
+    size_t at_count;
+    uint64_t min_version; /* 0: none */
+    bool want_work, want_path;
+};
+
+enum tp_client_status {
+    TP_CLIENT_MOVING = 1,
+    TP_CLIENT_SEARCHING = 2,
+    TP_CLIENT_BLOCKED = 3,
+    TP_CLIENT_ARRIVED = 4,
+    TP_CLIENT_UNREACHABLE = 5,
+};
+
+enum tp_client_flag {
+    TP_CLIENT_BACK_MOVE = 1,
+    TP_CLIENT_PATH_COMPLETE = 2,
+    TP_CLIENT_CONTINUED = 4,
+    TP_CLIENT_REPAIRED = 8,
+    TP_CLIENT_RESTARTED = 16,
+    TP_CLIENT_PARTIAL = 32,
+    TP_CLIENT_LOOPING = 64,
+    TP_CLIENT_NODE_CAP = 128,
+    TP_CLIENT_START_BLOCKED = 256,
+    TP_CLIENT_DEAD_END = 512,
+};
+
+struct tp_client_path {
+    const uint32_t *cells; /* the agent's own cell first */
+    size_t count;
+};
+
+struct tp_client_refused {
+    uint64_t session;
+    int code; /* enum tp_client_code */
+};
+
+/* Arrays run parallel, one element per session answered, in the order served. */
+struct tp_client_ticked {
+    uint64_t tick; /* counts the ticks of this connection, from 1 */
+    size_t count;
+    const uint64_t *sessions;
+    const uint32_t *cells;    /* where each agent stands after its move */
+    const uint32_t *statuses; /* enum tp_client_status */
+    const uint32_t *flags;    /* enum tp_client_flag, or'ed */
+    const uint64_t *versions; /* the map version each move was checked against */
+    const uint64_t *costs;    /* solution cost so far */
+    const uint64_t *expansions, *traced, *generated, *learned; /* NULL unless want_work */
+    const struct tp_client_path *paths;                        /* NULL unless want_path */
+    const struct tp_client_refused *refused;                   /* sessions that could not be ticked */
+    size_t refused_count;
+    uint32_t starved; /* sessions that got no expansion because the total was spent */
+};
+
+struct tp_client_session_info {
+    uint64_t id;
+    const char *map, *algorithm;
+    uint32_t cell, goal;
+    uint64_t ticks, moves, back_moves, cost;
+    uint64_t expansions, generated, traced, restarts, expansions_max;
+    uint64_t bytes, bytes_peak, move_hash;
+};
+
+struct tp_client_algorithm {
+    const char *name, *title, *citation, *engine;
+    uint32_t capabilities;
+};
+
+struct tp_client_listing {
+    const struct tp_client_map *maps;
+    size_t map_count;
+    const struct tp_client_session_info *sessions; /* of this connection */
+    size_t session_count;
+    const struct tp_client_algorithm *algorithms;
+    size_t algorithm_count;
+};
+
+enum tp_client_list { TP_CLIENT_LIST_MAPS = 1, TP_CLIENT_LIST_SESSIONS = 2, TP_CLIENT_LIST_ALGORITHMS = 4 };
+
+/* ---- Blocking calls
+ * ------------------------------------------------------------------------------------------- * Each sends
+ * one request (put_map: several) and waits for its reply. What a reply points to belongs to the connection
+ * and is valid until the next call on it. `out` may be NULL. */
+
+/* A round trip. `payload` of at most 1024 bytes comes back and is compared. */
+int tp_client_ping(struct tp_client *client, const void *payload, size_t size,
+                   int timeout_ms) TP_CLIENT_MUST_CHECK;
+
+/* Uploads a map of width * height class bytes (borrowed), in chunks where it is large. No weights: the
+ * server's default profile. `replace` replaces a map of that name that has no sessions. */
+int tp_client_put_map(struct tp_client *client, const char *name, uint32_t width, uint32_t height,
+                      const uint8_t *cells, const struct tp_client_weight *weights, size_t weight_count,
+                      bool replace, struct tp_client_map *out, int timeout_ms) TP_CLIENT_MUST_CHECK;
+
+/* Asks for a map; MAP_NOT_READY if it is behind min_version (0: any). */
+int tp_client_open_map(struct tp_client *client, const char *name, uint64_t min_version,
+                       struct tp_client_map *out, int timeout_ms) TP_CLIENT_MUST_CHECK;
+
+int tp_client_change(struct tp_client *client, const struct tp_client_changes *changes,
+                     struct tp_client_changed *out, int timeout_ms) TP_CLIENT_MUST_CHECK;
+
+int tp_client_open_session(struct tp_client *client, const struct tp_client_session_params *params,
+                           struct tp_client_session *out, int timeout_ms) TP_CLIENT_MUST_CHECK;
+
+int tp_client_set_goal(struct tp_client *client, uint64_t session, uint32_t goal,
+                       int timeout_ms) TP_CLIENT_MUST_CHECK;
+
+int tp_client_tick(struct tp_client *client, const struct tp_client_tick *tick, struct tp_client_ticked *out,
+                   int timeout_ms) TP_CLIENT_MUST_CHECK;
+
+/* Closes the sessions named; with sessions NULL every session of the connection. */
+int tp_client_close_sessions(struct tp_client *client, const uint64_t *sessions, size_t count,
+                             uint32_t *closed, int timeout_ms) TP_CLIENT_MUST_CHECK;
+
+/* `what`: enum tp_client_list, or'ed. */
+int tp_client_list(struct tp_client *client, uint32_t what, struct tp_client_listing *out,
+                   int timeout_ms) TP_CLIENT_MUST_CHECK;
+
+/* ---- Pipelined calls
+ * ------------------------------------------------------------------------------------------ *
+ * tp_client_send_* copies the request into the output, sends what the socket takes, and gives a ticket. It
+ * waits only while the output is full. Tickets are collected in any order; replies that come meanwhile are
+ * kept. Every ticket has to be collected or dropped once. */
+
+int tp_client_send_ping(struct tp_client *client, const void *payload, size_t size, uint64_t *ticket,
+                        int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_send_open_map(struct tp_client *client, const char *name, uint64_t min_version,
+                            uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_send_change(struct tp_client *client, const struct tp_client_changes *changes, uint64_t *ticket,
+                          int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_send_open_session(struct tp_client *client, const struct tp_client_session_params *params,
+                                uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_send_set_goal(struct tp_client *client, uint64_t session, uint32_t goal, uint64_t *ticket,
+                            int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_send_tick(struct tp_client *client, const struct tp_client_tick *tick, uint64_t *ticket,
+                        int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_send_close_sessions(struct tp_client *client, const uint64_t *sessions, size_t count,
+                                  uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_send_list(struct tp_client *client, uint32_t what, uint64_t *ticket,
+                        int timeout_ms) TP_CLIENT_MUST_CHECK;
+
+enum tp_client_reply_kind {
+    TP_CLIENT_REPLY_NONE,
+    TP_CLIENT_REPLY_PONG,
+    TP_CLIENT_REPLY_MAP_CHUNK,
+    TP_CLIENT_REPLY_MAP,
+    TP_CLIENT_REPLY_CHANGED,
+    TP_CLIENT_REPLY_SESSION,
+    TP_CLIENT_REPLY_GOAL_SET,
+    TP_CLIENT_REPLY_TICKED,
+    TP_CLIENT_REPLY_CLOSED,
+    TP_CLIENT_REPLY_LISTING,
+};
+
+struct tp_client_reply {
+    enum tp_client_reply_kind kind;
+    union {
+        struct tp_client_map map;
+        struct tp_client_changed changed;
+        struct tp_client_session session;
+        struct tp_client_ticked ticked;
+        uint32_t closed; /* sessions closed */
+        struct tp_client_listing listing;
+    };
+};
+
+/* Waits for the reply of a ticket. A refusal by the server is this call's error, and the ticket is then used
+ * up. On TIMEOUT the ticket stays good. NOT_FOUND: no such ticket outstanding. What the reply points to is
+ * valid until the next call on the connection. */
+int tp_client_collect(struct tp_client *client, uint64_t ticket, struct tp_client_reply *reply,
+                      int timeout_ms) TP_CLIENT_MUST_CHECK;
+
+/* Gives a ticket up: its reply, here or still to come, is dropped. */
+void tp_client_drop(struct tp_client *client, uint64_t ticket);
+
+/* Requests sent whose tickets are neither collected nor dropped. */
+size_t tp_client_outstanding(const struct tp_client *client);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
