@@ -26,8 +26,7 @@ struct tp_http {
     const struct tp_stats_source *source;
 };
 
-/* ---- Pages ------------------------------------------------------------------------------------------------
- */
+/* ---- Pages ---- */
 
 struct page {
     unsigned status;
@@ -105,8 +104,7 @@ static struct page page_find(const struct tp_stats_source *source, const char *p
     return page_of_words(MHD_HTTP_NOT_FOUND, "there are /livez, /readyz, /metrics and /stats\n");
 }
 
-/* ---- libmicrohttpd ----------------------------------------------------------------------------------------
- */
+/* ---- libmicrohttpd ---- */
 
 /* Sends a page, and frees its bytes once sent. */
 static enum MHD_Result page_send(struct MHD_Connection *connection, const struct page *page)
@@ -155,8 +153,7 @@ __attribute__((format(printf, 2, 0))) static void log_words(void *context, const
     tp_log(TP_LOG_DEBUG, "http", "said=%s", tp_log_quote(quoted, sizeof quoted, words));
 }
 
-/* ---- Start and stop ---------------------------------------------------------------------------------------
- */
+/* ---- Start and stop ---- */
 
 /* Fills the address; false if `host` is no numeric address. */
 static bool address_of(const char *host, uint16_t port, struct sockaddr_storage *address)

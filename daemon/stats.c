@@ -16,8 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- A growing text ---------------------------------------------------------------------------------------
- */
+/* ---- A growing text ---- */
 
 struct text {
     char *bytes; /* zero-ended once anything was appended */
@@ -93,8 +92,7 @@ static char *text_give(struct text *text, size_t *size)
     return text->bytes;
 }
 
-/* ---- Facts that are no counters ---------------------------------------------------------------------------
- */
+/* ---- Facts that are no counters ---- */
 
 struct facts {
     uint64_t uptime_ms;
@@ -116,8 +114,7 @@ static struct facts facts_read(const struct tp_stats_source *source)
     return facts;
 }
 
-/* ---- Prometheus -------------------------------------------------------------------------------------------
- */
+/* ---- Prometheus ---- */
 
 static const char *const type_words[] = {
     [TP_METRIC_COUNTER] = "counter", [TP_METRIC_GAUGE] = "gauge", [TP_METRIC_HISTOGRAM] = "histogram"};
@@ -198,8 +195,7 @@ char *tp_stats_render_prometheus(const struct tp_stats_source *source, size_t *s
     return text_give(&text, size);
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------------------
- */
+/* ---- JSON ---- */
 
 /* The bound of the first bucket at or above which `share_percent` of the values lie below; the histogram
  * knows no better. 0 when nothing was counted, UINT64_MAX when it lies in the last bucket. */

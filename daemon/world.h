@@ -1,0 +1,158 @@
+/* The maps: by name, as published immutable versions; the one place where they change.
+ *
+ * What it is: a machine that is handed one mail at a time (a request, or a completion of the store) and posts
+ * mails in turn: publications to every shard, then the answer to the shard that asked. A request's life:
+ *
+ *     request -> [load from the store, when the name is unknown] -> validate, apply to the map's tip
+ *             -> store (put or append) -> publish to all shards -> answer
+ *
+ * The answer is posted after the publications, into the same mailbox, so that whoever gets it already has the
+ * new version. When the store refuses (and does not serve on degraded), the tip falls back to the version
+ * published and everything that was built on the refused one is refused too. What it refuses: half a batch; a
+ * replacement while sessions stand on the map; more maps than maps_max. Who calls it: tp_world_handle from
+ * one thread (the world thread, or a simulation); the functions marked "any thread" from anywhere. No libuv,
+ * clock or thread of its own.
+ */
+#ifndef TP_DAEMON_WORLD_H
+#define TP_DAEMON_WORLD_H
+
+#include "daemon/mailbox.h"
+#include "daemon/metrics.h"
+#include "daemon/store.h"
+#include "map/map.h"
+
+#include <stdbool.h>
+
+struct tp_world;
+
+/* A map as the shards see it; stays until the world closes once it has been published. */
+struct tp_world_map {
+    char name[TP_MAP_NAME_MAX + 1];
+    uint32_t slot;            /* 0..maps_max-1: index into a shard's cache */
+    _Atomic int64_t sessions; /* open on all shards; TP_WORLD_MAP_REPLACING while it is replaced */
+};
+
+enum { TP_WORLD_MAP_REPLACING = -1 };
+
+enum tp_world_op { TP_WORLD_PUT, TP_WORLD_OPEN, TP_WORLD_CHANGE };
+
+/* Why a request was refused; words go to the client. */
+struct tp_world_refusal {
+    int error;         /* 0: not refused */
+    const char *field; /* as the protocol spells it; NULL for none */
+    char words[200];
+    uint32_t retry_after_ms; /* 0: no hint */
+    bool has_bad_change;     /* the three below are set */
+    uint32_t change_index, bad_x, bad_y;
+};
+
+/* One request to the world. Made by a shard, which gives it with the post and gets it back, answered, as a
+ * mail of kind TP_SHARD_MAIL_ANSWER. */
+struct tp_world_request {
+    struct tp_mail mail;
+    enum tp_world_op op;
+    unsigned shard; /* where the answer goes */
+    void *owner;    /* the shard's own: who asked */
+    char name[TP_MAP_NAME_MAX + 1];
+    /* PUT */
+    uint32_t width, height;
+    uint8_t *cells; /* malloc'd; freed with the request, or as soon as the map is built */
+    struct tp_profile profile;
+    bool replace;
+    /* OPEN */
+    uint64_t min_version;
+    /* CHANGE */
+    bool has_base_version;
+    uint64_t base_version;
+    struct tp_change *changes; /* malloc'd, as is what their bitmaps borrow; freed with the request */
+    uint8_t *change_bits;
+    size_t change_count;
+    /* the world's own */
+    struct tp_world_request *parked_next;
+    bool looked_up; /* the store was asked for the name */
+    uint64_t arrived_us;
+    /* the answer */
+    struct tp_world_refusal refusal;
+    struct tp_world_map *map; /* when not refused */
+    uint64_t epoch, version;  /* of the version this request made or found */
+};
+
+/* Gives a zeroed request; NULL when out of memory. */
+struct tp_world_request *tp_world_request_new(enum tp_world_op op);
+void tp_world_request_free(struct tp_world_request *request);
+
+/* What a shard receives. */
+enum tp_shard_mail_kind {
+    TP_SHARD_MAIL_MAP = 1, /* struct tp_world_publication */
+    TP_SHARD_MAIL_ANSWER,  /* struct tp_world_request */
+    TP_SHARD_MAIL_OWN,     /* first of the numbers free for the transport around the shard */
+};
+
+struct tp_world_publication {
+    struct tp_mail mail;
+    struct tp_world_map *of;
+    const struct tp_map *map; /* one reference, given */
+};
+
+/* What the world receives; post with tp_world_config.post's owner's means. */
+enum tp_world_mail_kind {
+    TP_WORLD_MAIL_REQUEST = 1,
+    TP_WORLD_MAIL_STORED,
+    TP_WORLD_MAIL_LOADED,
+    TP_WORLD_MAIL_LISTED,
+    TP_WORLD_MAIL_OWN
+};
+
+struct tp_world_config {
+    struct tp_store *store;     /* borrowed until close */
+    struct tp_metrics *metrics; /* borrowed; the world thread's */
+    uint32_t maps_max;
+    unsigned shards;
+    void *context; /* first parameter of the functions below */
+    /* Puts a mail into the world's own queue. Any thread. */
+    void (*post_self)(void *context, struct tp_mail *mail);
+    /* Gives a mail to a shard. World thread. */
+    void (*post_shard)(void *context, unsigned shard, struct tp_mail *mail);
+    uint64_t (*now_us)(void *context);      /* monotonic */
+    uint64_t (*unix_now_us)(void *context); /* wall clock, for epochs */
+};
+
+/* Opens an empty world. TP_ERR_NO_MEMORY. */
+int tp_world_open(struct tp_world **out, const struct tp_world_config *config) TP_MUST_CHECK;
+
+/* Frees all maps. No work may be in flight (tp_world_busy is 0). */
+void tp_world_close(struct tp_world *world);
+
+/* Asks the store for its names and loads every map; tp_world_ready says when that is done. World thread. */
+void tp_world_load_all(struct tp_world *world);
+
+/* Handles one mail; takes it. World thread. */
+void tp_world_handle(struct tp_world *world, struct tp_mail *mail);
+
+/* Calls of the store that have not come back. World thread. */
+size_t tp_world_busy(const struct tp_world *world);
+
+/* Whether the maps that the store held at start are loaded. Any thread. */
+bool tp_world_ready(const struct tp_world *world);
+
+/* The published map of that name, NULL if none. Any thread. Cost: a short lock. */
+struct tp_world_map *tp_world_find(struct tp_world *world, const char *name);
+
+/* Gives a reference to the version published last. Any thread. Cost: a short lock. */
+const struct tp_map *tp_world_current(struct tp_world *world, const struct tp_world_map *map);
+
+/* Calls `each` for every published map, with a reference borrowed until it returns; no lock is held
+ * meanwhile. Any thread. TP_ERR_NO_MEMORY. */
+typedef void (*tp_world_each_cb)(struct tp_world_map *of, const struct tp_map *map, void *context);
+int tp_world_each(struct tp_world *world, tp_world_each_cb each, void *context) TP_MUST_CHECK;
+
+/* Counts a session in, false while the map is being replaced. After success tp_world_current gives a version
+ * of the epoch that stays until tp_world_leave. Any thread. */
+bool tp_world_enter(struct tp_world_map *map);
+void tp_world_leave(struct tp_world_map *map);
+
+/* Whether `name` is one the protocol allows: 1..128 bytes of [A-Za-z0-9._/-], not starting with '.' or '/',
+ * no ".." between slashes. */
+bool tp_map_name_allowed(const char *name);
+
+#endif
