@@ -60,15 +60,17 @@ bool ref_step(const struct ref_problem *p, uint32_t from, uint32_t to, uint64_t 
     return true;
 }
 
+__extension__ typedef unsigned __int128 wide;
+
 /* floor(3194 (1 - 10^-6) sqrt(d2)), without rounding: the largest h with (10^6 h)^2 <= (3194 999999)^2 d2. */
 static uint64_t euclid(uint64_t d2)
 {
-    const unsigned __int128 scale = 3194ull * 999999ull;
-    const unsigned __int128 bound = scale * scale * d2;
+    const wide scale = 3194ull * 999999ull;
+    const wide bound = scale * scale * d2;
     uint64_t low = 0, high = 1ull << 40;
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
-        unsigned __int128 value = (unsigned __int128)middle * 1000000u;
+        wide value = (wide)middle * 1000000u;
         if (value * value <= bound)
             low = middle;
         else

@@ -1,0 +1,311 @@
+#include "tests/lib/play.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATH_LOOK = 48 }; /* cells of the path looked at after each tick */
+
+static bool clock_expired(void *context)
+{
+    struct play_clock *clock = context;
+    if (clock->looks == 0)
+        return true;
+    clock->looks--;
+    return false;
+}
+
+struct tp_budget play_deadline(struct play_clock *clock)
+{
+    return (struct tp_budget){.kind = TP_BUDGET_DEADLINE,
+                              .c = 10,
+                              .expired = clock_expired,
+                              .context = clock,
+                              .expansions_max = UINT64_MAX};
+}
+
+static enum ref_corners corners_of(enum tp_corners corners)
+{
+    switch (corners) {
+    case TP_CORNERS_ONE_FREE:
+        return REF_ONE_FREE;
+    case TP_CORNERS_ALWAYS:
+        return REF_ALWAYS;
+    default:
+        return REF_BOTH_FREE;
+    }
+}
+
+struct ref_problem play_problem(const struct tp_map *map, const struct tp_session_params *params)
+{
+    uint16_t *weight = calloc((size_t)map->width * map->height, sizeof *weight);
+    ck_assert_ptr_nonnull(weight);
+    for (uint32_t y = 0; y < map->height; y++) {
+        for (uint32_t x = 0; x < map->width; x++)
+            weight[y * map->width + x] = map->profile.weight[tp_map_class(map, x, y)];
+    }
+    uint16_t least = 0;
+    for (int i = 0; i < 256; i++) {
+        uint16_t w = map->profile.weight[i];
+        if (w && (!least || w < least))
+            least = w;
+    }
+    return (struct ref_problem){.width = map->width,
+                                .height = map->height,
+                                .weight = weight,
+                                .least_weight = least ? least : 1,
+                                .neighbours = (int)params->neighbours,
+                                .corners = corners_of(params->corners),
+                                .start = params->start,
+                                .goal = params->goal,
+                                .w_milli = params->w_milli};
+}
+
+static void take_map(struct play *play, struct tp_map *map)
+{
+    free((void *)play->plain.weight);
+    tp_map_unref(play->map);
+    play->map = map;
+    play->plain = play_problem(map, &play->params);
+}
+
+void play_open(struct play *play, const struct tp_session_params *params, const struct tp_map *map)
+{
+    memset(play, 0, sizeof *play);
+    snprintf(play->label, sizeof play->label, "%s", params->algorithm->name);
+    play->params = *params;
+    tp_map_ref(map);
+    take_map(play, (struct tp_map *)map);
+    play->cell = params->start;
+    play->goal = params->goal;
+    play->hash = UINT64_C(0xcbf29ce484222325);
+    tp_pool_init(&play->pool, NULL);
+    struct tp_refusal refusal = {NULL, NULL};
+    int error = tp_session_open(&play->session, params, map, &play->pool, &refusal);
+    ck_assert_msg(error == 0, "%s: %s: %s: %s", play->label, tp_error_name(error),
+                  refusal.field ? refusal.field : "-", refusal.reason ? refusal.reason : "-");
+    ck_assert_uint_eq(tp_session_cell(play->session), params->start);
+    ck_assert_uint_eq(tp_session_goal(play->session), params->goal);
+    ck_assert_ptr_eq(tp_session_algorithm(play->session), params->algorithm);
+}
+
+#define SAY(condition, ...)                                                                                  \
+    do {                                                                                                     \
+        if (!(condition)) {                                                                                  \
+            char say_text[256];                                                                              \
+            snprintf(say_text, sizeof say_text, __VA_ARGS__);                                                \
+            ck_abort_msg("%s\n  tick %llu: %s  [%s]", play->label, (unsigned long long)play->ticks,          \
+                         say_text, #condition);                                                              \
+        }                                                                                                    \
+    } while (0)
+
+static void check_move(struct play *play, const struct tp_tick_reply *r)
+{
+    SAY(r->from == play->cell, "from %u, but the agent stood on %u", r->from, play->cell);
+    SAY(r->version == play->map->version, "version %llu, handed in %llu", (unsigned long long)r->version,
+        (unsigned long long)play->map->version);
+    SAY(r->epoch == play->map->epoch, "epoch");
+    if (r->to != r->from) {
+        uint32_t width = play->map->width;
+        uint64_t cost = 0;
+        SAY(r->to < width * play->map->height, "to %u lies outside", r->to);
+        SAY(ref_step(&play->plain, r->from, r->to, &cost), "the move %u to %u is not legal", r->from, r->to);
+        SAY(tp_walk_legal(play->map, r->from % width, r->from / width, r->to % width, r->to / width,
+                          play->params.neighbours, play->params.corners),
+            "tp_walk_legal refuses %u to %u", r->from, r->to);
+        play->cost += cost;
+        play->moves++;
+        play->back_moves += (r->flags & TP_FLAG_BACK_MOVE) != 0;
+    } else {
+        SAY(!(r->flags & TP_FLAG_BACK_MOVE), "BACK_MOVE without a move");
+    }
+    SAY(r->cost == play->cost, "cost %llu, moves add up to %llu", (unsigned long long)r->cost,
+        (unsigned long long)play->cost);
+}
+
+static void check_status(struct play *play, const struct tp_tick_reply *r)
+{
+    bool blocked_here = play->plain.weight[r->from] == 0;
+    switch (r->status) {
+    case TP_STATUS_MOVING:
+        SAY(r->to != r->from, "MOVING, but it stays on %u", r->to);
+        break;
+    case TP_STATUS_SEARCHING:
+    case TP_STATUS_BLOCKED:
+        SAY(r->to == r->from, "status %d, but it moves to %u", (int)r->status, r->to);
+        break;
+    case TP_STATUS_UNREACHABLE:
+        SAY(r->to == r->from, "UNREACHABLE, but it moves to %u", r->to);
+        SAY(play->params.algorithm->capabilities & TP_CAN_DETECT_UNREACHABLE,
+            "this row can't prove UNREACHABLE");
+        SAY(!play_reachable(play), "UNREACHABLE, but a way leads from %u to %u", r->to, play->goal);
+        break;
+    case TP_STATUS_ARRIVED:
+        SAY(r->to == play->goal, "ARRIVED on %u, the goal is %u", r->to, play->goal);
+        break;
+    default:
+        SAY(false, "status %d", (int)r->status);
+    }
+    SAY(r->to != play->goal || r->status == TP_STATUS_ARRIVED, "on the goal with status %d", (int)r->status);
+    if (!blocked_here)
+        SAY(!(r->flags & TP_FLAG_START_BLOCKED), "START_BLOCKED on a passable cell");
+    else if (r->to == r->from)
+        SAY(r->flags & TP_FLAG_START_BLOCKED, "no START_BLOCKED on an impassable cell");
+}
+
+static void check_work(struct play *play, const struct tp_tick_reply *r, const struct tp_budget *budget,
+                       uint32_t looks)
+{
+    const struct tp_tick_work *work = &r->work;
+    uint64_t limit = budget->expansions_max;
+    switch (budget->kind) {
+    case TP_BUDGET_K:
+        limit = budget->expansions < limit ? budget->expansions : limit;
+        break;
+    case TP_BUDGET_R:
+        SAY(work->traced <= budget->expansions * budget->c &&
+                (work->expansions + work->learned) * budget->c + work->traced <=
+                    budget->expansions * budget->c,
+            "R %llu, c %u spent by %llu expansions, %llu learned, %llu traced",
+            (unsigned long long)budget->expansions, budget->c, (unsigned long long)work->expansions,
+            (unsigned long long)work->learned, (unsigned long long)work->traced);
+        limit = budget->expansions < limit ? budget->expansions : limit;
+        break;
+    case TP_BUDGET_DEADLINE:
+        if (limit > ((uint64_t)looks + 1) * TP_DEADLINE_STRIDE)
+            limit = ((uint64_t)looks + 1) * TP_DEADLINE_STRIDE;
+        break;
+    }
+    SAY(work->expansions <= limit, "%llu expansions, at most %llu are allowed",
+        (unsigned long long)work->expansions, (unsigned long long)limit);
+    play->expansions += work->expansions;
+    if (work->expansions > play->expansions_max)
+        play->expansions_max = work->expansions;
+}
+
+static void check_stats(struct play *play)
+{
+    struct tp_session_stats *s = &play->stats;
+    tp_session_stats(play->session, s);
+    SAY(s->ticks == play->ticks, "stats: %llu ticks", (unsigned long long)s->ticks);
+    SAY(s->moves == play->moves, "stats: %llu moves of %llu", (unsigned long long)s->moves,
+        (unsigned long long)play->moves);
+    SAY(s->back_moves == play->back_moves, "stats: %llu back-moves of %llu",
+        (unsigned long long)s->back_moves, (unsigned long long)play->back_moves);
+    SAY(s->cost == play->cost, "stats: cost");
+    SAY(s->expansions == play->expansions, "stats: %llu expansions of %llu",
+        (unsigned long long)s->expansions, (unsigned long long)play->expansions);
+    SAY(s->expansions_max == play->expansions_max, "stats: expansions_max %llu, seen %llu",
+        (unsigned long long)s->expansions_max, (unsigned long long)play->expansions_max);
+    SAY(s->bytes <= s->bytes_peak, "stats: more bytes than the peak");
+    if (play->params.node_bytes_max)
+        SAY(s->bytes_peak <= play->params.node_bytes_max, "%llu bytes at the peak, the cap is %llu",
+            (unsigned long long)s->bytes_peak, (unsigned long long)play->params.node_bytes_max);
+    SAY(tp_session_cell(play->session) == play->cell, "tp_session_cell");
+    SAY(tp_session_goal(play->session) == play->goal, "tp_session_goal");
+    SAY(tp_session_arrived(play->session) == (play->cell == play->goal), "tp_session_arrived");
+}
+
+/* The path begins on the agent's cell and goes on in single moves; whether they are free still is another
+ * matter. */
+static void check_path(struct play *play)
+{
+    uint32_t cells[PATH_LOOK];
+    uint32_t count = tp_session_path(play->session, cells, PATH_LOOK);
+    SAY(count <= PATH_LOOK, "a path of %u cells in room for %d", count, PATH_LOOK);
+    if (count)
+        SAY(cells[0] == play->cell, "the path begins on %u, the agent stands on %u", cells[0], play->cell);
+    uint32_t width = play->map->width;
+    for (uint32_t i = 1; i < count; i++) {
+        int64_t dx = (int64_t)(cells[i] % width) - cells[i - 1] % width;
+        int64_t dy = (int64_t)(cells[i] / width) - cells[i - 1] / width;
+        SAY(tp_walk_direction(dx, dy, play->params.neighbours) != TP_DIRECTION_NONE,
+            "the path leaps from %u to %u", cells[i - 1], cells[i]);
+    }
+}
+
+struct tp_tick_reply play_tick(struct play *play, const struct tp_budget *budget)
+{
+    const struct tp_budget *in_force = budget ? budget : &play->params.budget;
+    uint32_t looks =
+        in_force->kind == TP_BUDGET_DEADLINE ? ((struct play_clock *)in_force->context)->looks : 0;
+    struct tp_tick_reply reply;
+    memset(&reply, 0xa5, sizeof reply); /* every field must be written */
+    play->ticks++;
+    tp_session_tick(play->session, play->map, budget, &reply);
+    check_move(play, &reply);
+    check_status(play, &reply);
+    check_work(play, &reply, in_force, looks);
+    play->cell = reply.to;
+    check_stats(play);
+    check_path(play);
+    play->hash = (play->hash ^ ((uint64_t)reply.to << 3 | reply.status)) * UINT64_C(0x100000001b3);
+    return reply;
+}
+
+struct tp_tick_reply play_until_settled(struct play *play, const struct tp_budget *budget, uint64_t ticks_max)
+{
+    struct tp_tick_reply reply;
+    do
+        reply = play_tick(play, budget);
+    while (reply.status != TP_STATUS_ARRIVED && reply.status != TP_STATUS_UNREACHABLE && --ticks_max > 0);
+    return reply;
+}
+
+void play_apply(struct play *play, const struct tp_change *changes, size_t count)
+{
+    struct tp_map *next;
+    size_t bad;
+    uint32_t bad_x, bad_y;
+    int error = tp_map_apply(&next, play->map, changes, count, &bad, &bad_x, &bad_y);
+    SAY(error == 0, "tp_map_apply: %s", tp_error_name(error));
+    take_map(play, next);
+}
+
+void play_set(struct play *play, uint32_t x, uint32_t y, char class_to)
+{
+    struct tp_change change = {.kind = TP_CHANGE_CELL, .class_to = (uint8_t)class_to, .x = x, .y = y};
+    play_apply(play, &change, 1);
+}
+
+void play_use_map(struct play *play, const struct tp_map *map)
+{
+    tp_map_ref(map);
+    take_map(play, (struct tp_map *)map);
+}
+
+void play_at(struct play *play, uint32_t cell)
+{
+    int error = tp_session_at(play->session, cell);
+    SAY(error == 0, "tp_session_at: %s", tp_error_name(error));
+    SAY(tp_session_cell(play->session) == cell, "tp_session_cell after at");
+    play->cell = cell;
+}
+
+void play_retarget(struct play *play, uint32_t goal)
+{
+    int error = tp_session_retarget(play->session, goal);
+    SAY(error == 0, "tp_session_retarget: %s", tp_error_name(error));
+    SAY(tp_session_goal(play->session) == goal, "tp_session_goal after retarget");
+    play->goal = goal;
+}
+
+bool play_reachable(const struct play *play)
+{
+    uint8_t *reached = malloc((size_t)play->map->width * play->map->height);
+    ck_assert_ptr_nonnull(reached);
+    ref_flood(&play->plain, play->cell, reached);
+    bool reachable = reached[play->goal];
+    free(reached);
+    return reachable;
+}
+
+void play_close(struct play *play)
+{
+    tp_session_close(play->session);
+    SAY(play->pool.used_bytes == 0, "%llu bytes of the pool are still out after close",
+        (unsigned long long)play->pool.used_bytes);
+    tp_pool_fini(&play->pool);
+    free((void *)play->plain.weight);
+    tp_map_unref(play->map);
+}

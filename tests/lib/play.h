@@ -1,0 +1,64 @@
+/* One session under watch: every tick is checked against what the contract promises (search/session.h).
+ *
+ * What it is: a session, its pool and the map version in force, with a plain second opinion on every reply:
+ * the move is legal (by the library's rule and by the reference's own), the cost adds up, the status fits the
+ * move, the work fits the budget, UNREACHABLE is true by flood fill, and the measures agree with the replies.
+ * What it refuses: nothing; a broken promise fails the running Check test with the label in its message.
+ * Who calls it: tests of one thread.
+ */
+#ifndef TESTS_LIB_PLAY_H
+#define TESTS_LIB_PLAY_H
+
+#include "search/session.h"
+#include "tests/lib/harness.h"
+#include "tests/lib/maps.h"
+#include "tests/lib/reference.h"
+
+struct play {
+    char label[320]; /* what a failure says first; the caller may write it */
+    struct tp_session_params params;
+    struct tp_pool pool;
+    struct tp_session *session;
+    struct tp_map *map;       /* the version in force; a reference of ours */
+    struct ref_problem plain; /* the same, for the reference; its weights are ours */
+    uint32_t cell, goal;      /* where the agent stands and should go */
+    uint64_t cost, ticks, moves, back_moves, expansions, expansions_max;
+    uint64_t hash;                 /* over every reply's cell and status */
+    struct tp_session_stats stats; /* after the last tick */
+};
+
+/* A clock for deadline budgets: time is over when it was asked more than `looks` times. */
+struct play_clock {
+    uint32_t looks;
+};
+struct tp_budget play_deadline(struct play_clock *clock);
+
+/* The problem of the reference for a session on this version: weights are allocated, freed by the caller. The
+ * algorithm and the budget are left to the caller. */
+struct ref_problem play_problem(const struct tp_map *map, const struct tp_session_params *params);
+
+/* Opens a session, asserting that it can be; takes a reference of its own to the map. */
+void play_open(struct play *play, const struct tp_session_params *params, const struct tp_map *map);
+
+/* One checked tick; NULL for the session's own budget. */
+struct tp_tick_reply play_tick(struct play *play, const struct tp_budget *budget);
+
+/* Ticks until ARRIVED or UNREACHABLE, or `ticks_max` ticks are over; gives the last reply. */
+struct tp_tick_reply play_until_settled(struct play *play, const struct tp_budget *budget,
+                                        uint64_t ticks_max);
+
+/* Applies a batch, sets one cell's class, hands in another version (taking a reference). */
+void play_apply(struct play *play, const struct tp_change *changes, size_t count);
+void play_set(struct play *play, uint32_t x, uint32_t y, char class_to);
+void play_use_map(struct play *play, const struct tp_map *map);
+
+void play_at(struct play *play, uint32_t cell);
+void play_retarget(struct play *play, uint32_t goal);
+
+/* Whether the goal can be reached from the agent's cell in the version in force, by flood fill. */
+bool play_reachable(const struct play *play);
+
+/* Closes the session; asserts that every block is back in the pool. */
+void play_close(struct play *play);
+
+#endif
