@@ -1,0 +1,15 @@
+#include "node/marks.h"
+
+#include <string.h>
+
+bool tp_marks_set(struct tp_tiles *marks, uint32_t x, uint32_t y, uint8_t mark)
+{
+    bool fresh;
+    struct tp_marks_tile *tile = (struct tp_marks_tile *)tp_tiles_touch(marks, x, y, &fresh);
+    if (!tile)
+        return false;
+    if (fresh)
+        memset(tile->mark, TP_MARK_NONE, sizeof tile->mark);
+    tile->mark[tp_tile_slot(x, y)] = mark;
+    return true;
+}

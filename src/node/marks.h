@@ -1,0 +1,43 @@
+/* The cells of one path, marked on the map: for each cell of the path, the direction of the path's next step.
+ *
+ * Membership and the next step are one look-up; forgetting a path is O(1); memory follows the path. A path is
+ * marked from its end towards its beginning, as tracing back meets its cells.
+ */
+#ifndef TP_NODE_MARKS_H
+#define TP_NODE_MARKS_H
+
+#include "node/tiles.h"
+
+enum {
+    TP_MARK_NONE = 0, /* not on the path */
+    TP_MARK_END = 1,  /* the path's last cell */
+    TP_MARK_NEXT = 2, /* plus the direction of the next step */
+};
+
+struct tp_marks_tile {
+    struct tp_tile tile;
+    uint8_t mark[TP_TILE_CELLS];
+};
+
+static inline void tp_marks_init(struct tp_tiles *marks, struct tp_pool *pool, uint32_t width, uint32_t height,
+                                 uint64_t *bytes, uint64_t bytes_max)
+{
+    tp_tiles_init(marks, pool, width, height, sizeof(struct tp_marks_tile), UINT32_MAX, bytes, bytes_max);
+}
+
+static inline uint32_t tp_tile_slot(uint32_t x, uint32_t y)
+{
+    return (y & (TP_TILE_SIDE - 1)) << TP_TILE_BITS | (x & (TP_TILE_SIDE - 1));
+}
+
+/* The mark of a cell of the present path. */
+static inline uint8_t tp_marks_at(const struct tp_tiles *marks, uint32_t x, uint32_t y)
+{
+    const struct tp_marks_tile *tile = (const struct tp_marks_tile *)tp_tiles_find(marks, x, y);
+    return tile ? tile->mark[tp_tile_slot(x, y)] : TP_MARK_NONE;
+}
+
+/* Marks a cell; false at the cap. Cost: O(1). */
+bool tp_marks_set(struct tp_tiles *marks, uint32_t x, uint32_t y, uint8_t mark);
+
+#endif

@@ -1,0 +1,90 @@
+/* The node store of one search: g, parent and flags of every state met, in tiles of 8x8 cells.
+ *
+ * A tile carries the passability of its own cells and two around them, read from the map when the search first
+ * touches it and again when the map's version has changed, so that an expansion reads the map only once a tile.
+ * g is 32 bits where no path of the map can exceed them (narrow), else 64 (wide): the store is told which.
+ * No pointers in nodes: the parent is a direction.
+ */
+#ifndef TP_NODE_NODES_H
+#define TP_NODE_NODES_H
+
+#include "map/map.h"
+#include "node/marks.h"
+#include "node/tiles.h"
+
+enum {
+    TP_NODE_PARENT = 15,    /* direction to the parent; meaningless in the root */
+    TP_NODE_ROOT = 1 << 4,  /* has no parent */
+    TP_NODE_CLOSED = 1 << 5,/* expanded */
+    TP_NODE_MARGIN = 2,     /* cells of surroundings a tile knows */
+    TP_NODE_ROWS = TP_TILE_SIDE + 2 * TP_NODE_MARGIN,
+};
+
+struct tp_node_tile {
+    struct tp_tile tile;
+    uint32_t seen;                  /* low bits of the map version the rows were read from */
+    uint16_t passable[TP_NODE_ROWS]; /* bit j of row i: cell (x0 - 2 + j, y0 - 2 + i) */
+    uint8_t padding[32];
+    uint8_t meta[TP_TILE_CELLS];    /* TP_NODE_* */
+    union {
+        uint32_t narrow[TP_TILE_CELLS]; /* UINT32_MAX: not generated */
+        uint64_t wide[TP_TILE_CELLS];   /* UINT64_MAX: not generated */
+    } g;
+};
+
+enum {
+    TP_NODE_TILE_NARROW_BYTES = offsetof(struct tp_node_tile, g) + TP_TILE_CELLS * sizeof(uint32_t),
+    TP_NODE_TILE_WIDE_BYTES = sizeof(struct tp_node_tile),
+};
+
+struct tp_nodes {
+    struct tp_tiles tiles;
+    const struct tp_map *map; /* the version searched now; borrowed from the session */
+    bool wide;
+};
+
+/* Prepares an empty store; allocates nothing. */
+void tp_nodes_init(struct tp_nodes *nodes, const struct tp_map *map, bool wide, struct tp_pool *pool,
+                   uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max);
+
+/* The tile over a cell, set up for this search and this version of the map; NULL at the cap. */
+struct tp_node_tile *tp_nodes_touch_slow(struct tp_nodes *nodes, uint32_t x, uint32_t y);
+
+static inline struct tp_node_tile *tp_nodes_find(const struct tp_nodes *nodes, uint32_t x, uint32_t y)
+{
+    return (struct tp_node_tile *)tp_tiles_find(&nodes->tiles, x, y);
+}
+
+static inline struct tp_node_tile *tp_nodes_touch(struct tp_nodes *nodes, uint32_t x, uint32_t y)
+{
+    struct tp_node_tile *tile = tp_nodes_find(nodes, x, y);
+    return __builtin_expect(tile != NULL, 1) ? tile : tp_nodes_touch_slow(nodes, x, y);
+}
+
+/* Reads the passability of the tile over (x, y) from the map. */
+void tp__nodes_read_map(const struct tp_nodes *nodes, struct tp_node_tile *tile, uint32_t x, uint32_t y);
+
+/* Reads the tile's passability anew if the map has changed since. Cost: O(1). */
+static inline void tp_nodes_refresh(const struct tp_nodes *nodes, struct tp_node_tile *tile, uint32_t x, uint32_t y)
+{
+    if (__builtin_expect(tile->seen != (uint32_t)nodes->map->version, 0))
+        tp__nodes_read_map(nodes, tile, x, y);
+}
+
+/* g of a slot as 64 bits, TP_COST_INFINITE where not generated. */
+static inline uint64_t tp_nodes_g(const struct tp_nodes *nodes, const struct tp_node_tile *tile, uint32_t slot)
+{
+    if (nodes->wide)
+        return tile->g.wide[slot];
+    return tile->g.narrow[slot] == UINT32_MAX ? TP_COST_INFINITE : tile->g.narrow[slot];
+}
+
+static inline void tp_nodes_set_g(const struct tp_nodes *nodes, struct tp_node_tile *tile, uint32_t slot, uint64_t g)
+{
+    if (nodes->wide)
+        tile->g.wide[slot] = g;
+    else
+        tile->g.narrow[slot] = (uint32_t)g;
+}
+
+#endif

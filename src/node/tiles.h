@@ -1,0 +1,69 @@
+/* A sparse table of 8x8-cell tiles over a map: the two-level index under node stores and path marks.
+ *
+ * What it is: pages of 16x16 tile pointers, allocated when first touched, under one top table; a look-up is two
+ * indexings, without a hash. Tiles are blocks of the pool; what they hold is their owner's affair, but each begins
+ * with a stamp (struct tp_tile), so that starting anew is a new stamp and nothing is cleared.
+ * What it refuses: growing beyond its byte cap (touch gives NULL and the owner goes on with what it has).
+ */
+#ifndef TP_NODE_TILES_H
+#define TP_NODE_TILES_H
+
+#include "base/pool.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    TP_TILE_BITS = 3,                    /* 8 cells on a tile's side */
+    TP_TILE_SIDE = 1 << TP_TILE_BITS,
+    TP_TILE_CELLS = TP_TILE_SIDE * TP_TILE_SIDE,
+    TP_PAGE_BITS = 4,                    /* 16 tiles on a page's side */
+    TP_PAGE_SIDE = 1 << TP_PAGE_BITS,
+    TP_PAGE_TILES = TP_PAGE_SIDE * TP_PAGE_SIDE,
+};
+
+struct tp_tile {
+    uint32_t stamp; /* the use (search, path) the tile's content belongs to; 0 is never in use */
+};
+
+struct tp_tiles {
+    struct tp_pool *pool;    /* borrowed */
+    struct tp_tile ***top;   /* pages_x * pages_y pages; NULL until the first touch */
+    uint32_t pages_x, pages_y;
+    uint32_t tile_bytes;     /* of one tile, header included */
+    uint32_t stamp;          /* of the present use */
+    uint32_t stamp_max;      /* the largest before it wraps */
+    uint64_t *bytes;         /* the owner's count of pool bytes held, shared by its tables */
+    uint64_t bytes_max;      /* its cap; UINT64_MAX for none */
+};
+
+/* Prepares a table over width x height cells; allocates nothing. */
+void tp_tiles_init(struct tp_tiles *tiles, struct tp_pool *pool, uint32_t width, uint32_t height,
+                   uint32_t tile_bytes, uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max);
+
+/* Puts every block back. Cost: O(pages + tiles held). */
+void tp_tiles_fini(struct tp_tiles *tiles);
+
+/* Begins a new use: all tiles become stale at once. Cost: O(1), but O(tiles held) once every stamp_max uses, when
+ * the stamp wraps and every tile's stamp is set to 0. */
+void tp_tiles_begin(struct tp_tiles *tiles);
+
+/* The tile over cell (x, y) if it belongs to the present use, else NULL. */
+static inline struct tp_tile *tp_tiles_find(const struct tp_tiles *tiles, uint32_t x, uint32_t y)
+{
+    uint32_t tx = x >> TP_TILE_BITS, ty = y >> TP_TILE_BITS;
+    if (!tiles->top)
+        return NULL;
+    struct tp_tile **page = tiles->top[(ty >> TP_PAGE_BITS) * tiles->pages_x + (tx >> TP_PAGE_BITS)];
+    if (!page)
+        return NULL;
+    struct tp_tile *tile = page[(ty & (TP_PAGE_SIDE - 1)) << TP_PAGE_BITS | (tx & (TP_PAGE_SIDE - 1))];
+    return tile && tile->stamp == tiles->stamp ? tile : NULL;
+}
+
+/* The tile over cell (x, y), allocated if need be; *fresh tells that its content is of an earlier use or undefined
+ * and that the owner must set it up (its stamp is current already). NULL at the cap. Cost: O(1). */
+struct tp_tile *tp_tiles_touch(struct tp_tiles *tiles, uint32_t x, uint32_t y, bool *fresh);
+
+#endif

@@ -1,0 +1,170 @@
+/* The `exact` open list: least f first, then larger g, then lower state (papers.md: Order and arithmetic).
+ *
+ * A 4-ary heap of entries that carry their whole key, so that ordering never touches a node. A state whose g
+ * improves is entered again; its older entries are recognised as stale when they come up (their g is not the
+ * node's, or the node is closed). Entries lie in chunks of the pool: growing copies no entries. The four children
+ * of an entry share a cache line (in the narrow form).
+ *
+ * Narrow entries hold g in 32 bits, wide ones in 64. `wide` is a constant where these functions are inlined.
+ * Not thread-safe; used by the kernels only.
+ */
+#ifndef TP_OPEN_EXACT_H
+#define TP_OPEN_EXACT_H
+
+#include "base/pool.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TP_ALWAYS_INLINE static inline __attribute__((always_inline))
+
+enum {
+    TP_OPEN_CHUNK_BYTES = 2048,
+    TP_OPEN_ROOT = 3, /* index of the least entry: children of i are 4 (i - 2) .. 4 (i - 2) + 3, line-aligned */
+};
+
+struct tp_open_narrow {
+    uint64_t f;
+    uint64_t low; /* inverted g above, state below: orders by larger g, then lower state */
+};
+
+struct tp_open_wide {
+    uint64_t f;
+    uint64_t g_inverted;
+    uint64_t state;
+    uint64_t padding;
+};
+
+/* An entry in registers. */
+struct tp_open_entry {
+    uint64_t f, g;
+    uint32_t state;
+};
+
+struct tp_open {
+    struct tp_pool *pool; /* borrowed */
+    void **chunks;
+    uint32_t chunks_count, chunks_room;
+    uint32_t count;    /* entries, stale ones included */
+    uint32_t capacity; /* entries that fit the chunks held */
+    bool wide;
+    uint64_t *bytes;   /* the owner's count of pool bytes held */
+    uint64_t bytes_max;
+};
+
+void tp_open_init(struct tp_open *open, bool wide, struct tp_pool *pool, uint64_t *bytes, uint64_t bytes_max);
+void tp_open_fini(struct tp_open *open);
+
+/* Adds one chunk; false at the cap. */
+bool tp_open_grow(struct tp_open *open);
+
+/* Empties the list, keeping its chunks. */
+static inline void tp_open_clear(struct tp_open *open)
+{
+    open->count = 0;
+}
+
+/* Makes sure that `more` entries can be pushed; false at the cap. */
+static inline bool tp_open_reserve(struct tp_open *open, uint32_t more)
+{
+    while (open->count + more > open->capacity)
+        if (!tp_open_grow(open))
+            return false;
+    return true;
+}
+
+TP_ALWAYS_INLINE struct tp_open_narrow *tp__open_narrow(const struct tp_open *open, uint32_t i)
+{
+    return (struct tp_open_narrow *)open->chunks[i >> 7] + (i & 127);
+}
+
+TP_ALWAYS_INLINE struct tp_open_wide *tp__open_wide(const struct tp_open *open, uint32_t i)
+{
+    return (struct tp_open_wide *)open->chunks[i >> 6] + (i & 63);
+}
+
+TP_ALWAYS_INLINE bool tp__open_less_narrow(const struct tp_open_narrow *a, const struct tp_open_narrow *b)
+{
+    return (a->f < b->f) | ((a->f == b->f) & (a->low < b->low));
+}
+
+TP_ALWAYS_INLINE bool tp__open_less_wide(const struct tp_open_wide *a, const struct tp_open_wide *b)
+{
+    if (a->f != b->f)
+        return a->f < b->f;
+    if (a->g_inverted != b->g_inverted)
+        return a->g_inverted < b->g_inverted;
+    return a->state < b->state;
+}
+
+/* The heap's two operations, once for each form of entry. */
+#define TP_OPEN_HEAP(form)                                                                                    \
+    TP_ALWAYS_INLINE void tp__open_sift_up_##form(struct tp_open *open, uint32_t i, struct tp_open_##form e)   \
+    {                                                                                                         \
+        while (i > TP_OPEN_ROOT) {                                                                            \
+            uint32_t parent = (i >> 2) + 2;                                                                   \
+            struct tp_open_##form *p = tp__open_##form(open, parent);                                         \
+            if (!tp__open_less_##form(&e, p))                                                                 \
+                break;                                                                                        \
+            *tp__open_##form(open, i) = *p;                                                                   \
+            i = parent;                                                                                       \
+        }                                                                                                     \
+        *tp__open_##form(open, i) = e;                                                                        \
+    }                                                                                                         \
+    TP_ALWAYS_INLINE void tp__open_sift_down_##form(struct tp_open *open, struct tp_open_##form e)            \
+    {                                                                                                         \
+        uint32_t i = TP_OPEN_ROOT, end = open->count + TP_OPEN_ROOT;                                          \
+        for (;;) {                                                                                            \
+            uint32_t first = (i - 2) << 2;                                                                    \
+            if (first >= end)                                                                                 \
+                break;                                                                                        \
+            const struct tp_open_##form *child = tp__open_##form(open, first);                                \
+            uint32_t least = 0, children = end - first < 4 ? end - first : 4;                                 \
+            for (uint32_t j = 1; j < children; j++)                                                           \
+                least = tp__open_less_##form(&child[j], &child[least]) ? j : least;                           \
+            if (!tp__open_less_##form(&child[least], &e))                                                     \
+                break;                                                                                        \
+            *tp__open_##form(open, i) = child[least];                                                         \
+            i = first + least;                                                                                \
+        }                                                                                                     \
+        *tp__open_##form(open, i) = e;                                                                        \
+    }
+TP_OPEN_HEAP(narrow)
+TP_OPEN_HEAP(wide)
+#undef TP_OPEN_HEAP
+
+/* Enters a state; room must have been reserved. Cost: O(log n). */
+TP_ALWAYS_INLINE void tp_open_push(struct tp_open *open, struct tp_open_entry e, bool wide)
+{
+    uint32_t i = TP_OPEN_ROOT + open->count++;
+    if (wide)
+        tp__open_sift_up_wide(open, i, (struct tp_open_wide){e.f, ~e.g, e.state, 0});
+    else
+        tp__open_sift_up_narrow(open, i,
+                                (struct tp_open_narrow){e.f, (uint64_t)~(uint32_t)e.g << 32 | e.state});
+}
+
+/* The least entry; the list must not be empty. */
+TP_ALWAYS_INLINE struct tp_open_entry tp_open_least(const struct tp_open *open, bool wide)
+{
+    if (wide) {
+        const struct tp_open_wide *e = tp__open_wide(open, TP_OPEN_ROOT);
+        return (struct tp_open_entry){e->f, ~e->g_inverted, (uint32_t)e->state};
+    }
+    const struct tp_open_narrow *e = tp__open_narrow(open, TP_OPEN_ROOT);
+    return (struct tp_open_entry){e->f, ~(uint32_t)(e->low >> 32), (uint32_t)e->low};
+}
+
+/* Removes the least entry; the list must not be empty. Cost: O(log n). */
+TP_ALWAYS_INLINE void tp_open_pop(struct tp_open *open, bool wide)
+{
+    open->count--;
+    if (open->count == 0)
+        return;
+    if (wide)
+        tp__open_sift_down_wide(open, *tp__open_wide(open, TP_OPEN_ROOT + open->count));
+    else
+        tp__open_sift_down_narrow(open, *tp__open_narrow(open, TP_OPEN_ROOT + open->count));
+}
+
+#endif

@@ -1,0 +1,156 @@
+#include "search/search.h"
+
+#include "base/check.h"
+
+/* Whether a path's cost on this map might not fit 32 bits: every passable cell once, by the longest step. */
+static bool needs_wide(const struct tp_domain *domain, const struct tp_map *map)
+{
+    return map->weighted || (uint64_t)map->width * map->height * domain->step_max >= UINT32_MAX;
+}
+
+void tp_search_init(struct tp_search *search, const struct tp_domain *domain, const struct tp_map *map,
+                    enum tp_corners corners, uint64_t g_factor, uint64_t h_factor, bool first_parent,
+                    struct tp_pool *pool, uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max)
+{
+    bool wide = needs_wide(domain, map);
+    uint32_t shift = 0;
+    while ((1ull << shift) < map->width)
+        shift++;
+    *search = (struct tp_search){
+        .domain = domain,
+        .shift = shift,
+        .g_factor = g_factor,
+        .h_factor = h_factor,
+        .h_unit = tp_profile_least_weight(&map->profile),
+        .corners = corners,
+        .first_parent = first_parent,
+    };
+    tp_nodes_init(&search->nodes, map, wide, pool, stamp_max, bytes, bytes_max);
+    tp_open_init(&search->open, wide, pool, bytes, bytes_max);
+}
+
+void tp_search_fini(struct tp_search *search)
+{
+    tp_tiles_fini(&search->nodes.tiles);
+    tp_open_fini(&search->open);
+    search->active = false;
+}
+
+/* Enters a state into the open list with the priority its g and the present goal give. */
+static void enter(struct tp_search *search, tp_state state, uint64_t g)
+{
+    uint64_t f = search->g_factor * g + search->h_factor * tp_search_h(search, state, search->goal);
+    struct tp_open_entry entry = {f, g, state};
+    if (search->open.wide)
+        tp_open_push(&search->open, entry, true);
+    else
+        tp_open_push(&search->open, entry, false);
+}
+
+void tp_search_begin_seeds(struct tp_search *search, const struct tp_map *map, tp_state goal)
+{
+    tp_tiles_begin(&search->nodes.tiles);
+    tp_open_clear(&search->open);
+    search->nodes.map = map;
+    search->goal = goal;
+    search->active = true;
+    search->rekey = search->exhausted = search->found = false;
+    search->begun_version = map->version;
+    search->expanded = search->generated = search->hash = 0;
+}
+
+bool tp_search_add_seed(struct tp_search *search, tp_state state, tp_cost g)
+{
+    uint32_t x = tp_state_x(search, state), y = tp_state_y(search, state), slot = tp_tile_slot(x, y);
+    struct tp_node_tile *tile = tp_nodes_touch(&search->nodes, x, y);
+    if (!tile || !tp_open_reserve(&search->open, 1))
+        return false;
+    tp_nodes_set_g(&search->nodes, tile, slot, g);
+    tile->meta[slot] = TP_NODE_ROOT;
+    enter(search, state, g);
+    return true;
+}
+
+bool tp_search_begin(struct tp_search *search, const struct tp_map *map, tp_state root, tp_state goal)
+{
+    tp_search_begin_seeds(search, map, goal);
+    search->root = root;
+    search->active = tp_search_add_seed(search, root, 0);
+    return search->active;
+}
+
+void tp_search_run(struct tp_search *search, struct tp_run *run)
+{
+    TP_CHECK(search->active);
+    if (search->found || search->exhausted)
+        return;
+    uint64_t expansions = run->expansions, generated = run->generated;
+    if (search->nodes.wide)
+        search->domain->run_wide(search, run);
+    else
+        search->domain->run(search, run);
+    search->expanded += run->expansions - expansions;
+    search->generated += run->generated - generated;
+}
+
+bool tp_search_best(struct tp_search *search, tp_state *best)
+{
+    if (search->found) {
+        *best = search->goal;
+        return true;
+    }
+    /* a run leaves the best open state on top of the list, free of stale entries */
+    if (!search->open.count)
+        return false;
+    *best = search->open.wide ? tp_open_least(&search->open, true).state : tp_open_least(&search->open, false).state;
+    return true;
+}
+
+/* The tile and slot of a state of the tree, NULL if it is not in it. */
+static struct tp_node_tile *node_of(const struct tp_search *search, tp_state state, uint32_t *slot)
+{
+    if (!search->active)
+        return NULL;
+    uint32_t x = tp_state_x(search, state), y = tp_state_y(search, state);
+    struct tp_node_tile *tile = tp_nodes_find(&search->nodes, x, y);
+    *slot = tp_tile_slot(x, y);
+    return tile && tp_nodes_g(&search->nodes, tile, *slot) != TP_COST_INFINITE ? tile : NULL;
+}
+
+bool tp_search_knows(const struct tp_search *search, tp_state state)
+{
+    uint32_t slot;
+    return node_of(search, state, &slot) != NULL;
+}
+
+uint8_t tp_search_parent(const struct tp_search *search, tp_state state)
+{
+    uint32_t slot;
+    const struct tp_node_tile *tile = node_of(search, state, &slot);
+    TP_CHECK(tile);
+    return tile->meta[slot] & TP_NODE_ROOT ? TP_DIRECTION_NONE : tile->meta[slot] & TP_NODE_PARENT;
+}
+
+tp_cost tp_search_g(const struct tp_search *search, tp_state state)
+{
+    uint32_t slot;
+    const struct tp_node_tile *tile = node_of(search, state, &slot);
+    TP_CHECK(tile);
+    return tp_nodes_g(&search->nodes, tile, slot);
+}
+
+void tp_search_retarget(struct tp_search *search, tp_state goal)
+{
+    search->goal = goal;
+    search->rekey = true;
+    search->found = false;
+    uint32_t slot;
+    const struct tp_node_tile *tile = node_of(search, goal, &slot);
+    if (!tile)
+        return;
+    if (tile->meta[slot] & TP_NODE_CLOSED)
+        search->found = true;
+    else if (tp_open_reserve(&search->open, 1))
+        /* its old entry may lie deep in the list with the f of the former goal */
+        enter(search, goal, tp_nodes_g(&search->nodes, tile, slot));
+}

@@ -1,0 +1,126 @@
+/* One best-first search: a tree of states grown from a root towards a goal by priority, a few expansions at a time.
+ *
+ * What it is: the kernel that every engine shares. It owns the nodes and the open list; it knows nothing of agents,
+ * moves or ticks. The grid's kernels (domain/grid.c) are compiled once per neighbourhood and node width and are
+ * reached through one call per run of expansions, never one per successor.
+ * Priority: f = g_factor * g + h_factor * h in 64 bits (papers.md: f = 1000 g + 1000 w h, both factors divided by
+ * their common divisor; GBFS: 0 and 1, the first parent kept). A closed state is never re-opened: with w = 1 and a
+ * consistent h it never gets cheaper, with w > 1 the bound does not need it.
+ */
+#ifndef TP_SEARCH_SEARCH_H
+#define TP_SEARCH_SEARCH_H
+
+#include "map/walk.h"
+#include "node/nodes.h"
+#include "open/exact.h"
+
+/* A cell as the kernels number it: y above, x below, `shift` bits apart. Orders like y * width + x. */
+typedef uint32_t tp_state;
+
+struct tp_domain;
+
+struct tp_search {
+    const struct tp_domain *domain;
+    struct tp_nodes nodes;
+    struct tp_open open;
+    uint32_t shift; /* bits of x in a state, 0..26 */
+    tp_state root, goal;
+    uint64_t g_factor, h_factor;
+    uint64_t h_unit;    /* the profile's least weight: h counts in it */
+    enum tp_corners corners;
+    bool first_parent;  /* GBFS: a state's parent is never replaced */
+    bool rekey;         /* the goal moved since the search began: f of entries is renewed as they come up */
+    bool begun;         /* some search has been begun in its life */
+    bool active;        /* begun and not forgotten */
+    bool exhausted;     /* the open list ran empty: every state reachable from the root is closed */
+    bool found;         /* the goal is the best open state, or closed: its path is final */
+    uint64_t begun_version;  /* the map's version when the search began */
+    uint64_t generated, expanded, hash; /* of the present search; see session.h */
+};
+
+/* How far one run may go, and how far it went. */
+struct tp_run {
+    uint64_t expansions_max;
+    uint64_t rekeyed_max;
+    bool (*expired)(void *context); /* NULL for none */
+    void *context;
+    uint64_t expansions, generated, rekeyed; /* done in this run */
+    bool capped;                             /* stopped because no memory could be had */
+};
+
+/* What a state space gives to the kernels. One table per neighbourhood; `wide` kernels are for weighted maps and
+ * for maps so large that a path's cost may exceed 32 bits. */
+struct tp_domain {
+    const char *name;
+    enum tp_neighbours neighbours;
+    void (*run)(struct tp_search *search, struct tp_run *run);
+    void (*run_wide)(struct tp_search *search, struct tp_run *run);
+    /* the distance from (dx, dy) away, over weight 1 */
+    tp_cost (*distance)(uint32_t dx, uint32_t dy);
+    uint32_t step_max; /* the longest single step over weight 1 */
+};
+
+const struct tp_domain *tp_domain_grid(enum tp_neighbours neighbours);
+
+/* Prepares a search over maps of this one's size; allocates nothing. `bytes` counts pool bytes held. */
+void tp_search_init(struct tp_search *search, const struct tp_domain *domain, const struct tp_map *map,
+                    enum tp_corners corners, uint64_t g_factor, uint64_t h_factor, bool first_parent,
+                    struct tp_pool *pool, uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max);
+void tp_search_fini(struct tp_search *search);
+
+/* Begins anew from `root` towards `goal` on this version; the former search is forgotten. False when no memory could
+ * be had for the root. Cost: O(1). */
+bool tp_search_begin(struct tp_search *search, const struct tp_map *map, tp_state root, tp_state goal);
+
+/* Begins a search that grows from several roots: forget the former search, then add each root with its g. */
+void tp_search_begin_seeds(struct tp_search *search, const struct tp_map *map, tp_state goal);
+bool tp_search_add_seed(struct tp_search *search, tp_state state, tp_cost g);
+
+/* Expands best states until a limit of the run, an empty list (`exhausted`), or the goal is best (`found`). */
+void tp_search_run(struct tp_search *search, struct tp_run *run);
+
+/* The best open state: the goal once found. False when none is open. */
+bool tp_search_best(struct tp_search *search, tp_state *best);
+
+/* Turns the search to another goal, keeping g and the tree. `found` and `exhausted` are set anew. Cost: O(log n). */
+void tp_search_retarget(struct tp_search *search, tp_state goal);
+
+/* Whether the state has a place in the present tree (open or closed). */
+bool tp_search_knows(const struct tp_search *search, tp_state state);
+
+/* The direction from a state of the tree to its parent; TP_DIRECTION_NONE for a root. */
+uint8_t tp_search_parent(const struct tp_search *search, tp_state state);
+
+/* g of a state of the tree. */
+tp_cost tp_search_g(const struct tp_search *search, tp_state state);
+
+static inline uint32_t tp_state_x(const struct tp_search *search, tp_state state)
+{
+    return state & ((1u << search->shift) - 1);
+}
+
+static inline uint32_t tp_state_y(const struct tp_search *search, tp_state state)
+{
+    return state >> search->shift;
+}
+
+static inline tp_state tp_state_at(const struct tp_search *search, uint32_t x, uint32_t y)
+{
+    return y << search->shift | x;
+}
+
+static inline tp_state tp_state_step(const struct tp_search *search, tp_state state, uint8_t direction)
+{
+    return tp_state_at(search, tp_state_x(search, state) + (uint32_t)tp_direction_dx[direction],
+                       tp_state_y(search, state) + (uint32_t)tp_direction_dy[direction]);
+}
+
+/* h between two states: the domain's distance times the least weight. */
+static inline tp_cost tp_search_h(const struct tp_search *search, tp_state a, tp_state b)
+{
+    int64_t dx = (int64_t)tp_state_x(search, a) - tp_state_x(search, b);
+    int64_t dy = (int64_t)tp_state_y(search, a) - tp_state_y(search, b);
+    return search->domain->distance((uint32_t)(dx < 0 ? -dx : dx), (uint32_t)(dy < 0 ? -dy : dy)) * search->h_unit;
+}
+
+#endif

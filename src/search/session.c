@@ -1,0 +1,467 @@
+/* The front of every session: parameters checked, a tick framed (version, arrival, blocked goal, flags, measures),
+ * the engine of the algorithm's row called for what lies between. */
+#include "search/session.h"
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "search/internal.h"
+
+#include <stdlib.h>
+
+/* How far a goal may move and keep the search tree: this many straight steps, or half of the way that is left. */
+enum { RETARGET_STEPS = 8 };
+
+void tp_session_params_init(struct tp_session_params *params)
+{
+    *params = (struct tp_session_params){
+        .algorithm = tp_algorithm_find("tbwa"),
+        .w_milli = 1000,
+        .neighbours = TP_NEIGHBOURS_8,
+        .corners = TP_CORNERS_BOTH_FREE,
+        .goal_policy = TP_GOAL_EXACT,
+        .knowledge = TP_KNOWLEDGE_FULL,
+        .restart = TP_RESTART_DEFAULT,
+        .budget = tp_budget_r(100, 900, 10),
+    };
+}
+
+static int refuse(struct tp_refusal *refusal, int error, const char *field, const char *reason)
+{
+    refusal->field = field;
+    refusal->reason = reason;
+    return error;
+}
+
+/* ---- Budgets ---- */
+
+struct tp_share tp__budget_share(const struct tp_budget *budget, bool shared)
+{
+    if (budget->kind == TP_BUDGET_K)
+        return (struct tp_share){budget->expansions, UINT64_MAX, false};
+    if (budget->kind == TP_BUDGET_DEADLINE)
+        return (struct tp_share){UINT64_MAX, UINT64_MAX, false};
+    uint64_t expansions = budget->expansions * budget->r_milli / 1000;
+    return (struct tp_share){expansions, (budget->expansions - expansions) * budget->c, shared};
+}
+
+static int check_budget(const struct tp_algorithm *algorithm, const struct tp_budget *budget,
+                        struct tp_refusal *refusal)
+{
+    const char *amount = budget->kind == TP_BUDGET_K ? "k" : "resource_limit";
+    if (budget->kind == TP_BUDGET_DEADLINE)
+        return budget->expired ? TP_OK
+                               : refuse(refusal, TP_ERR_INVALID_ARGUMENT, "deadline_us", "needs a clock");
+    if (budget->kind != TP_BUDGET_K && budget->kind != TP_BUDGET_R)
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "budget", "is none of k, resource_limit, deadline_us");
+    if (budget->expansions < 1 || budget->expansions > TP_BUDGET_MAX)
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, amount, "must lie in 1..1000000000000");
+    if (budget->kind == TP_BUDGET_K)
+        return TP_OK;
+    if (budget->r_milli > 1000)
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "expansion_share", "must lie in 0..1");
+    if (budget->c < 1 || budget->c > TP_C_MAX)
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "trace_steps", "must lie in 1..1000000");
+    if (algorithm->engine != &tp__engine_time_bounded)
+        return TP_OK;
+    struct tp_share share = tp__budget_share(budget, false);
+    if (share.expansions == 0)
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "expansion_share",
+                      "leaves no expansion a tick: N_E = floor(R r) is 0");
+    if (share.steps == 0)
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "expansion_share",
+                      "leaves no traceback step a tick: N_T = (R - N_E) c is 0");
+    return TP_OK;
+}
+
+int tp_session_check_budget(const struct tp_session *session, const struct tp_budget *budget,
+                            struct tp_refusal *refusal)
+{
+    return check_budget(session->params.algorithm, budget, refusal);
+}
+
+/* ---- Opening and closing ---- */
+
+static uint32_t common_divisor(uint32_t a, uint32_t b)
+{
+    return b ? common_divisor(b, a % b) : a;
+}
+
+struct factors {
+    uint64_t g, h;
+};
+
+/* f = 1000 g + (1000 w) h in lowest terms (papers.md: Order and arithmetic). */
+static struct factors priority_factors(const struct tp_session_params *params)
+{
+    switch (params->algorithm->priority) {
+    case TP_PRIORITY_ASTAR:
+        return (struct factors){1, 1};
+    case TP_PRIORITY_GBFS:
+        return (struct factors){0, 1};
+    case TP_PRIORITY_WASTAR:
+        break;
+    }
+    uint32_t divisor = common_divisor(1000, params->w_milli);
+    return (struct factors){1000 / divisor, params->w_milli / divisor};
+}
+
+/* Whether some f of this map might not fit 63 bits. */
+static bool priority_overflows(const struct tp_map *map, const struct tp_domain *domain, struct factors factors)
+{
+    double step = (double)domain->step_max * tp_profile_largest_weight(&map->profile);
+    double g = step * map->width * map->height;
+    double h = (double)domain->distance(map->width, map->height) * tp_profile_least_weight(&map->profile);
+    return (double)factors.g * g + (double)factors.h * h > 9.2e18;
+}
+
+static int check_params(const struct tp_session_params *p, const struct tp_map *map, struct tp_refusal *refusal)
+{
+    uint64_t cells = (uint64_t)map->width * map->height;
+    if (!p->algorithm)
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "algorithm", "is not the name of an algorithm");
+    if (p->start >= cells)
+        return refuse(refusal, TP_ERR_OUT_OF_RANGE, "start", "lies outside the map");
+    if (p->goal >= cells)
+        return refuse(refusal, TP_ERR_OUT_OF_RANGE, "goal", "lies outside the map");
+    if (p->neighbours != TP_NEIGHBOURS_4 && p->neighbours != TP_NEIGHBOURS_8 && p->neighbours != TP_NEIGHBOURS_16)
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "neighbours", "must be 4, 8 or 16");
+    if (p->corners > TP_CORNERS_ALWAYS)
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "corners", "is not a corner rule");
+    if (p->w_milli < 1000 || p->w_milli > TP_W_MILLI_MAX)
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "w", "must lie in 1..1000000");
+    if (p->w_milli != 1000 && !(p->algorithm->capabilities & TP_CAN_TAKE_W))
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "w", "this algorithm has no weight");
+    if (p->goal_policy != TP_GOAL_EXACT)
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "goal_policy", "only EXACT is served by this version");
+    if (p->knowledge != TP_KNOWLEDGE_FULL)
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "knowledge", "this algorithm searches maps that are known");
+    if (p->restart != TP_RESTART_DEFAULT && p->restart != TP_RESTART_NEVER && p->restart != TP_RESTART_EAGER)
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "restart", "this algorithm restarts never or eagerly");
+    bool enhances = p->algorithm->capabilities & TP_CAN_ENHANCE_2009;
+    if (p->shortcut && !enhances)
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "shortcut", "is an option of tba");
+    if (p->path_switch && !enhances)
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "path_switch", "is an option of tba");
+    if (p->longest_path_rule && !enhances)
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "longest_path_rule", "is an option of tba");
+    if (priority_overflows(map, tp_domain_grid(p->neighbours), priority_factors(p)))
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "w", "is too large for the costs this map can have");
+    return check_budget(p->algorithm, &p->budget, refusal);
+}
+
+int tp_session_open(struct tp_session **out, const struct tp_session_params *params, const struct tp_map *map,
+                    struct tp_pool *pool, struct tp_refusal *refusal)
+{
+    *out = NULL;
+    *refusal = (struct tp_refusal){0};
+    int error = check_params(params, map, refusal);
+    if (error)
+        return error;
+    struct tp_session *session = calloc(1, sizeof *session);
+    if (!session)
+        return TP_ERR_NO_MEMORY;
+    session->params = *params;
+    session->map = tp_map_ref(map);
+    session->pool = pool;
+    if (session->params.restart == TP_RESTART_DEFAULT)
+        session->params.restart = params->algorithm->restart;
+    uint64_t bytes_max = params->node_bytes_max ? params->node_bytes_max : UINT64_MAX;
+    struct factors factors = priority_factors(params);
+    tp_search_init(&session->search, tp_domain_grid(params->neighbours), map, params->corners, factors.g, factors.h,
+                   params->algorithm->priority == TP_PRIORITY_GBFS, pool,
+                   params->stamp_max ? params->stamp_max : UINT32_MAX, &session->bytes, bytes_max);
+    tp_marks_init(&session->trace.follow, pool, map->width, map->height, &session->bytes, bytes_max);
+    tp_marks_init(&session->trace.fresh, pool, map->width, map->height, &session->bytes, bytes_max);
+    session->trace.follow_end = session->trace.fresh_end = TP_STATE_NONE;
+    session->at = tp_state_at(&session->search, params->start % map->width, params->start / map->width);
+    session->goal = tp_state_at(&session->search, params->goal % map->width, params->goal / map->width);
+    session->at_before = TP_STATE_NONE;
+    session->stats.move_hash = 0xcbf29ce484222325u;
+    *out = session;
+    return TP_OK;
+}
+
+void tp_session_close(struct tp_session *session)
+{
+    if (!session)
+        return;
+    tp__shortcut_close(session);
+    tp_search_fini(&session->search);
+    tp_tiles_fini(&session->trace.follow);
+    tp_tiles_fini(&session->trace.fresh);
+    TP_CHECK(session->bytes == 0);
+    tp_map_unref(session->map);
+    free(session);
+}
+
+/* ---- What the engines share ---- */
+
+static uint32_t cell_of(const struct tp_session *session, tp_state state)
+{
+    return tp_state_y(&session->search, state) * session->map->width + tp_state_x(&session->search, state);
+}
+
+void tp__session_begin_search(struct tp_tick *tick)
+{
+    struct tp_session *session = tick->session;
+    if (session->search.begun) {
+        session->stats.restarts++;
+        tick->reply->flags |= TP_FLAG_RESTARTED;
+    }
+    session->search.begun = true;
+    session->restart_wanted = false;
+    session->path_complete = false;
+    session->first_tick = true;
+    session->at_before = TP_STATE_NONE;
+    tp__trace_forget(session);
+    tp__shortcut_forget(session);
+    if (!tp_search_begin(&session->search, session->map, session->at, session->goal))
+        tick->node_cap = true;
+}
+
+/* How many open entries a run may renew after the goal moved: bounded like the work it stands beside, and under R
+ * at most half of what tracing may spend, so that the agent is never starved of its path. */
+static uint64_t rekeyed_max(const struct tp_budget *budget)
+{
+    if (budget->kind == TP_BUDGET_DEADLINE)
+        return 8 * TP_DEADLINE_STRIDE;
+    if (budget->kind == TP_BUDGET_K)
+        return 8 * budget->expansions;
+    uint64_t steps = tp__budget_share(budget, false).steps;
+    return steps > 1 ? steps / 2 : 1;
+}
+
+void tp__tick_run(struct tp_tick *tick, struct tp_search *search, uint64_t expansions)
+{
+    struct tp_tick_work *work = &tick->reply->work;
+    const struct tp_budget *budget = tick->budget;
+    uint64_t cap = budget->expansions_max > work->expansions ? budget->expansions_max - work->expansions : 0;
+    uint64_t rekeys = rekeyed_max(budget);
+    struct tp_run run = {
+        .expansions_max = expansions < cap ? expansions : cap,
+        .rekeyed_max = rekeys > work->rekeyed ? rekeys - work->rekeyed : 0,
+        .expired = budget->kind == TP_BUDGET_DEADLINE ? budget->expired : NULL,
+        .context = budget->context,
+    };
+    search->nodes.map = tick->session->map;
+    tp_search_run(search, &run);
+    work->expansions += run.expansions;
+    work->generated += run.generated;
+    work->rekeyed += run.rekeyed;
+    tick->node_cap |= run.capped;
+}
+
+bool tp__session_proved_unreachable(const struct tp_session *session)
+{
+    const struct tp_search *search = &session->search;
+    return search->active && search->exhausted && !search->found && !session->restart_wanted &&
+           session->map->fell_version <= search->begun_version;
+}
+
+bool tp__session_exhausted(struct tp_tick *tick, uint64_t expansions)
+{
+    struct tp_session *session = tick->session;
+    const struct tp_search *search = &session->search;
+    if (search->exhausted && !search->found && session->map->fell_version > search->begun_version) {
+        tp__session_begin_search(tick);
+        uint64_t spent = tick->reply->work.expansions;
+        if (search->active && spent < expansions)
+            tp__session_expand(tick, expansions - spent);
+    }
+    if (!tp__session_proved_unreachable(session))
+        return false;
+    tick->reply->status = TP_STATUS_UNREACHABLE;
+    return true;
+}
+
+uint8_t tp__session_parent(const struct tp_session *session)
+{
+    return tp_search_knows(&session->search, session->at) ? tp_search_parent(&session->search, session->at)
+                                                          : TP_DIRECTION_NONE;
+}
+
+bool tp__session_step_legal(const struct tp_session *session, uint8_t direction)
+{
+    const struct tp_search *search = &session->search;
+    struct tp_window window =
+        tp_walk_window(session->map, tp_state_x(search, session->at), tp_state_y(search, session->at));
+    return tp_walk_moves(&window, session->params.neighbours, session->params.corners) >> direction & 1;
+}
+
+void tp__session_move(struct tp_tick *tick, uint8_t direction, bool back)
+{
+    struct tp_session *session = tick->session;
+    const struct tp_search *search = &session->search;
+    tp_state to = tp_state_step(search, session->at, direction);
+    session->stats.cost += tp_walk_cost(session->map, tp_state_x(search, session->at), tp_state_y(search, session->at),
+                                        tp_state_x(search, to), tp_state_y(search, to), direction);
+    session->stats.moves++;
+    session->stats.back_moves += back;
+    session->at_before = session->at;
+    session->at = to;
+    session->stats.move_hash = (session->stats.move_hash ^ cell_of(session, to)) * 0x100000001b3u;
+    tick->reply->status = to == session->goal ? TP_STATUS_ARRIVED : TP_STATUS_MOVING;
+    if (back)
+        tick->reply->flags |= TP_FLAG_BACK_MOVE;
+}
+
+/* ---- Ticks ---- */
+
+static bool impassable(const struct tp_session *session, tp_state state)
+{
+    return !tp_map_passable(session->map, tp_state_x(&session->search, state), tp_state_y(&session->search, state));
+}
+
+/* Takes up this tick's version; true when it is another than the last. */
+static bool adopt_map(struct tp_session *session, const struct tp_map *map)
+{
+    const struct tp_map *before = session->map;
+    if (map == before)
+        return false;
+    TP_CHECK(map->width == before->width && map->height == before->height);
+    bool changed = map->version != before->version || map->epoch != before->epoch;
+    if (map->epoch != before->epoch || map->weighted != before->weighted)
+        session->restart_wanted = true;
+    session->map = tp_map_ref(map);
+    tp_map_unref(before);
+    return changed;
+}
+
+static void book(struct tp_session *session, const struct tp_tick_work *work)
+{
+    struct tp_session_stats *stats = &session->stats;
+    stats->ticks++;
+    stats->expansions += work->expansions;
+    stats->generated += work->generated;
+    stats->traced += work->traced;
+    stats->learned += work->learned;
+    stats->rekeyed += work->rekeyed;
+    if (work->expansions > stats->expansions_max)
+        stats->expansions_max = work->expansions;
+    if (session->bytes > stats->bytes_peak)
+        stats->bytes_peak = session->bytes;
+}
+
+void tp_session_tick(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget,
+                     struct tp_tick_reply *reply)
+{
+    struct tp_refusal refusal;
+    if (!budget)
+        budget = &session->params.budget;
+    TP_CHECK(check_budget(session->params.algorithm, budget, &refusal) == TP_OK);
+
+    *reply = (struct tp_tick_reply){.status = TP_STATUS_SEARCHING};
+    struct tp_tick tick = {.session = session, .budget = budget, .reply = reply};
+    tick.changed = adopt_map(session, map);
+    reply->from = cell_of(session, session->at);
+    if (impassable(session, session->at))
+        reply->flags |= TP_FLAG_START_BLOCKED;
+
+    if (session->at == session->goal)
+        reply->status = TP_STATUS_ARRIVED;
+    else if (impassable(session, session->goal))
+        reply->status = TP_STATUS_UNREACHABLE;
+    else
+        session->params.algorithm->engine->tick(&tick);
+
+    if (reply->status == TP_STATUS_UNREACHABLE) {
+        struct tp_window window = tp_walk_window(session->map, tp_state_x(&session->search, session->at),
+                                                 tp_state_y(&session->search, session->at));
+        if (!tp_walk_moves(&window, session->params.neighbours, session->params.corners))
+            reply->flags |= TP_FLAG_DEAD_END;
+    }
+    if (session->path_complete)
+        reply->flags |= TP_FLAG_PATH_COMPLETE;
+    if (tick.node_cap)
+        reply->flags |= TP_FLAG_NODE_CAP;
+    if (tick.changed && !(reply->flags & TP_FLAG_RESTARTED))
+        reply->flags |= TP_FLAG_CONTINUED;
+    book(session, &reply->work);
+    reply->to = cell_of(session, session->at);
+    reply->version = session->map->version;
+    reply->epoch = session->map->epoch;
+    reply->cost = session->stats.cost;
+}
+
+/* ---- Between ticks ---- */
+
+int tp_session_at(struct tp_session *session, uint32_t cell)
+{
+    uint32_t width = session->map->width;
+    if (cell >= (uint64_t)width * session->map->height)
+        return TP_ERR_OUT_OF_RANGE;
+    tp_state state = tp_state_at(&session->search, cell % width, cell / width);
+    if (state == session->at)
+        return TP_OK;
+    session->at = state;
+    session->at_before = TP_STATE_NONE;
+    if (!tp_search_knows(&session->search, state))
+        session->restart_wanted = true;
+    return TP_OK;
+}
+
+int tp_session_retarget(struct tp_session *session, uint32_t goal)
+{
+    uint32_t width = session->map->width;
+    if (goal >= (uint64_t)width * session->map->height)
+        return TP_ERR_OUT_OF_RANGE;
+    struct tp_search *search = &session->search;
+    tp_state state = tp_state_at(search, goal % width, goal / width);
+    if (state == session->goal)
+        return TP_OK;
+    tp_cost moved = tp_search_h(search, session->goal, state), left = tp_search_h(search, session->at, state);
+    bool little = moved <= RETARGET_STEPS * TP_COST_UNIT * search->h_unit || moved <= left / 2;
+    session->goal = state;
+    session->path_complete = false;
+    tp__shortcut_forget(session);
+    if (search->active && !session->restart_wanted && little)
+        tp_search_retarget(search, state);
+    else
+        session->restart_wanted = true;
+    return TP_OK;
+}
+
+uint32_t tp_session_path(const struct tp_session *session, uint32_t *cells, uint32_t max)
+{
+    const struct tp_search *search = &session->search;
+    struct tp_session walker = *session; /* the look-ups below read the agent's state from a session */
+    uint32_t count = 0;
+    while (count < max) {
+        cells[count++] = cell_of(session, walker.at);
+        uint8_t step = session->restart_wanted ? TP_DIRECTION_NONE : tp__trace_next(&walker);
+        if (step == TP_DIRECTION_NONE && walker.at != session->trace.follow_end &&
+            session->trace.follow_end != TP_STATE_NONE && !session->restart_wanted)
+            step = tp__session_parent(&walker);
+        if (step == TP_DIRECTION_NONE)
+            break;
+        walker.at = tp_state_step(search, walker.at, step);
+    }
+    return count;
+}
+
+void tp_session_stats(const struct tp_session *session, struct tp_session_stats *stats)
+{
+    *stats = session->stats;
+    stats->bytes = session->bytes;
+    stats->search_hash = session->search.hash;
+}
+
+uint32_t tp_session_cell(const struct tp_session *session)
+{
+    return cell_of(session, session->at);
+}
+
+uint32_t tp_session_goal(const struct tp_session *session)
+{
+    return cell_of(session, session->goal);
+}
+
+const struct tp_algorithm *tp_session_algorithm(const struct tp_session *session)
+{
+    return session->params.algorithm;
+}
+
+bool tp_session_arrived(const struct tp_session *session)
+{
+    return session->at == session->goal;
+}

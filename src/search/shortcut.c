@@ -1,0 +1,143 @@
+/* TBA*'s first enhancement (2009, section 3.4): while the agent moves back towards a complete path, a search from
+ * that path's states looks for a shorter way from where the agent stands.
+ *
+ * The states of the path between the goal and the point where the agent's way back meets it are entered into an
+ * open list with their true distance to the goal; the search's target is the agent's state. The paper begins such a
+ * search at every back-move; here one search goes on from move to move, its target following the agent (the
+ * distances stay true), which expands less and finds no worse. Entering a state costs one traceback step, and takes
+ * as many ticks as the budget asks.
+ * When the target is reached, the way from the agent to the path is marked and followed. Failure: no memory, or a
+ * space left without reaching the agent: no shortcut, and the agent goes on moving back.
+ */
+#include "search/internal.h"
+
+#include <stdlib.h>
+
+enum shortcut_phase {
+    SHORTCUT_NONE,    /* nothing begun for the present path */
+    SHORTCUT_SEEDING, /* the path's states are being entered */
+    SHORTCUT_RUNNING, /* all entered; searching */
+    SHORTCUT_FAILED,  /* not for this path */
+};
+
+/*  NONE -> SEEDING -> RUNNING -> NONE (found)
+ *             |          |
+ *             +----------+-> FAILED; forget: any -> NONE */
+struct tp_shortcut {
+    enum shortcut_phase phase;
+    tp_state cursor; /* SEEDING: the next state to enter */
+    bool meeting;    /* SEEDING: the cursor still looks for the meeting point */
+    struct tp_search search;
+};
+
+static struct tp_shortcut *shortcut_open(struct tp_session *session)
+{
+    struct tp_shortcut *shortcut = malloc(sizeof *shortcut);
+    if (!shortcut)
+        return NULL;
+    shortcut->phase = SHORTCUT_NONE;
+    tp_search_init(&shortcut->search, session->search.domain, session->map, session->params.corners, 1, 1, false,
+                   session->pool, UINT32_MAX, &session->bytes, session->search.nodes.tiles.bytes_max);
+    return shortcut;
+}
+
+/* Enters states while steps are left: first from the agent up the tree to the path, then along the path to the
+ * goal. */
+static void seed(struct tp_tick *tick, struct tp_shortcut *shortcut)
+{
+    struct tp_session *session = tick->session;
+    const struct tp_search *tree = &session->search;
+    tp_cost whole = tp_search_g(tree, session->goal);
+    while (tick->steps_left) {
+        uint32_t x = tp_state_x(tree, shortcut->cursor), y = tp_state_y(tree, shortcut->cursor);
+        uint8_t mark = tp_marks_at(&session->trace.follow, x, y);
+        tick->steps_left--;
+        tick->reply->work.traced++;
+        if (shortcut->meeting && mark == TP_MARK_NONE) {
+            uint8_t parent = tp_search_parent(tree, shortcut->cursor);
+            if (parent == TP_DIRECTION_NONE) {
+                shortcut->phase = SHORTCUT_FAILED;
+                return;
+            }
+            shortcut->cursor = tp_state_step(tree, shortcut->cursor, parent);
+            continue;
+        }
+        shortcut->meeting = false;
+        if (!tp_search_add_seed(&shortcut->search, shortcut->cursor, whole - tp_search_g(tree, shortcut->cursor))) {
+            shortcut->phase = SHORTCUT_FAILED;
+            tick->node_cap = true;
+            return;
+        }
+        if (mark == TP_MARK_END) {
+            shortcut->phase = SHORTCUT_RUNNING;
+            return;
+        }
+        shortcut->cursor = tp_state_step(tree, shortcut->cursor, mark - TP_MARK_NEXT);
+    }
+}
+
+/* Marks the way from the agent to the first of the path's states; false when memory for marks ran out. */
+static bool follow_shortcut(struct tp_tick *tick, const struct tp_search *search)
+{
+    struct tp_session *session = tick->session;
+    uint8_t direction;
+    for (tp_state state = session->at; (direction = tp_search_parent(search, state)) != TP_DIRECTION_NONE;
+         state = tp_state_step(search, state, direction)) {
+        tick->reply->work.traced++;
+        if (!tp_marks_set(&session->trace.follow, tp_state_x(search, state), tp_state_y(search, state),
+                          TP_MARK_NEXT + direction))
+            return false;
+    }
+    return true;
+}
+
+bool tp__shortcut_try(struct tp_tick *tick)
+{
+    struct tp_session *session = tick->session;
+    struct tp_shortcut *shortcut = session->shortcut;
+    if (!shortcut)
+        shortcut = session->shortcut = shortcut_open(session);
+    if (!shortcut || shortcut->phase == SHORTCUT_FAILED)
+        return false;
+    if (shortcut->phase == SHORTCUT_NONE) {
+        tp_search_begin_seeds(&shortcut->search, session->map, session->at);
+        shortcut->cursor = session->at;
+        shortcut->meeting = true;
+        shortcut->phase = SHORTCUT_SEEDING;
+    }
+    if (shortcut->phase == SHORTCUT_SEEDING)
+        seed(tick, shortcut);
+    if (shortcut->phase != SHORTCUT_RUNNING)
+        return false;
+
+    shortcut->search.nodes.map = session->map;
+    if (shortcut->search.goal != session->at)
+        tp_search_retarget(&shortcut->search, session->at);
+    const struct tp_budget *budget = tick->budget;
+    uint64_t spent = tick->reply->work.expansions;
+    uint64_t expansions = budget->kind == TP_BUDGET_R ? tick->steps_left / budget->c : budget->expansions - spent;
+    tp__tick_run(tick, &shortcut->search, budget->kind == TP_BUDGET_DEADLINE ? UINT64_MAX : expansions);
+    if (shortcut->search.exhausted && !shortcut->search.found)
+        shortcut->phase = SHORTCUT_FAILED;
+    if (!shortcut->search.found)
+        return false;
+    if (budget->kind == TP_BUDGET_R)
+        tick->steps_left -= (tick->reply->work.expansions - spent) * budget->c;
+    shortcut->phase = follow_shortcut(tick, &shortcut->search) ? SHORTCUT_NONE : SHORTCUT_FAILED;
+    return shortcut->phase == SHORTCUT_NONE;
+}
+
+void tp__shortcut_forget(struct tp_session *session)
+{
+    if (session->shortcut)
+        session->shortcut->phase = SHORTCUT_NONE;
+}
+
+void tp__shortcut_close(struct tp_session *session)
+{
+    if (!session->shortcut)
+        return;
+    tp_search_fini(&session->shortcut->search);
+    free(session->shortcut);
+    session->shortcut = NULL;
+}

@@ -1,0 +1,193 @@
+/* The time-bounded engine: expand, trace, follow the path or move back along the tree.
+ *
+ * It carries TBA* (2009, Algorithm 1) and TB(BFS) (2014, Algorithm 1; 2016, Algorithm 4). Their lines:
+ *
+ *   2009            2014      here
+ *   6-8             11-20     search_phase: at most N_E (or k) expansions
+ *   10-12           22, 24    trace_phase: a new trace begins at the best open state
+ *   13              24        tp__trace_run: back to the agent's state or the root, N_T steps a tick
+ *   14-19           23        trace_phase: a whole path is followed; reaching the goal is remembered
+ *   22              33        move_phase, forward
+ *   25              35        move_phase, back-move
+ *   27              -         move_phase, at the root without a path: back where the agent came from (the text
+ *                             wins over line 30: the place before the move is kept)
+ *   -               21        an empty open list: UNREACHABLE, unless a cost fell since the search began
+ *
+ * Under k, tracing is free and each tick's trace is whole, so that the two papers' loops are one.
+ * A path followed keeps all its marks, the part walked included: an agent that waits at its end for a long trace
+ * steps back and forth there instead of going home.
+ *
+ * On a map that changes, a step that is not legal in this tick's version starts the search anew from the agent;
+ * found out before the search phase it costs no move. Failure modes: no node memory (NODE_CAP: the best move so
+ * far), a spent budget (the path followed, or SEARCHING).
+ */
+#include "search/internal.h"
+
+static bool step_open(const struct tp_session *session)
+{
+    uint8_t step = tp__trace_next(session);
+    if (step == TP_DIRECTION_NONE)
+        step = tp__session_parent(session);
+    return step == TP_DIRECTION_NONE || tp__session_step_legal(session, step);
+}
+
+/* Whether the present search has to be given up before this tick. */
+static bool restart_due(const struct tp_tick *tick)
+{
+    const struct tp_session *session = tick->session;
+    if (!session->search.active || session->restart_wanted)
+        return true;
+    if (tick->changed && session->params.restart == TP_RESTART_EAGER)
+        return true;
+    return !step_open(session);
+}
+
+/* 2009, section 3.3: the depth of the tree's path to `state`, at most `depth_max`. */
+static uint64_t tree_depth(const struct tp_search *search, tp_state state, uint64_t depth_max)
+{
+    uint64_t depth = 0;
+    uint8_t parent;
+    while (depth < depth_max && (parent = tp_search_parent(search, state)) != TP_DIRECTION_NONE) {
+        state = tp_state_step(search, state, parent);
+        depth++;
+    }
+    return depth;
+}
+
+/* 2009, section 3.3, the finer rule for the first tick: expand until N_E, or until some state was given a g at the
+ * end of a path of N_T moves. A depth is counted only where g leaves it in doubt; declared slack: at most N_T
+ * uncounted steps for each such expansion of this one tick. */
+static void expand_longest_path(struct tp_tick *tick, const struct tp_share *share)
+{
+    struct tp_search *search = &tick->session->search;
+    for (uint64_t done = 0; done < share->expansions && !search->found && !search->exhausted; done++) {
+        tp_state best;
+        if (!tp_search_best(search, &best))
+            return;
+        uint64_t g = tp_search_g(search, best), before = tick->reply->work.generated;
+        bool in_doubt = g / (TP_COST_UNIT * search->h_unit) + 1 >= share->steps;
+        bool longest = in_doubt && tree_depth(search, best, share->steps) + 1 >= share->steps;
+        tp__session_expand(tick, 1);
+        if (longest && tick->reply->work.generated > before)
+            return;
+    }
+}
+
+static void search_phase(struct tp_tick *tick, const struct tp_share *share)
+{
+    struct tp_session *session = tick->session;
+    bool first = session->first_tick;
+    session->first_tick = false;
+    if (first && session->params.longest_path_rule && tick->budget->kind == TP_BUDGET_R)
+        expand_longest_path(tick, share);
+    else if (first && share->steps < share->expansions)
+        tp__session_expand(tick, share->steps);
+    else
+        tp__session_expand(tick, share->expansions);
+}
+
+/* 2009, section 3.4, second enhancement: whether the path just traced is taken. */
+static bool switch_allowed(const struct tp_session *session, bool reaches_goal)
+{
+    const struct tp_trace *trace = &session->trace;
+    if (!session->params.path_switch || reaches_goal || trace->follow_end == TP_STATE_NONE)
+        return true;
+    return tp_search_g(&session->search, trace->fresh_end) >= tp_search_g(&session->search, trace->follow_end);
+}
+
+static void trace_phase(struct tp_tick *tick)
+{
+    struct tp_session *session = tick->session;
+    tp_state best;
+    if (session->path_complete)
+        return;
+    if (!session->trace.running) {
+        if (!tp_search_best(&session->search, &best))
+            return;
+        tp__trace_begin(session, best);
+    }
+    if (!tp__trace_run(tick))
+        return;
+    bool reaches_goal = session->search.found && session->trace.fresh_end == session->goal;
+    if (switch_allowed(session, reaches_goal))
+        tp__trace_follow(session);
+    session->path_complete = reaches_goal;
+}
+
+/* 2009, line 27, for TBA* alone: at the root without a path the agent steps back where it came from. */
+static uint8_t step_to_before(const struct tp_session *session)
+{
+    const struct tp_search *search = &session->search;
+    if (session->at_before == TP_STATE_NONE || !(session->params.algorithm->capabilities & TP_CAN_SPLIT_R))
+        return TP_DIRECTION_NONE;
+    int64_t dx = (int64_t)tp_state_x(search, session->at_before) - tp_state_x(search, session->at);
+    int64_t dy = (int64_t)tp_state_y(search, session->at_before) - tp_state_y(search, session->at);
+    uint8_t step = tp_walk_direction(dx, dy, session->params.neighbours);
+    return step != TP_DIRECTION_NONE && tp__session_step_legal(session, step) ? step : TP_DIRECTION_NONE;
+}
+
+static void move_phase(struct tp_tick *tick)
+{
+    struct tp_session *session = tick->session;
+    tp_state best;
+    bool back = false;
+    uint8_t step = tp__trace_next(session);
+    if (step == TP_DIRECTION_NONE && tp_search_best(&session->search, &best) && best == session->at)
+        return; /* nothing beyond is known yet */
+    if (step == TP_DIRECTION_NONE) {
+        step = tp__session_parent(session);
+        back = step != TP_DIRECTION_NONE;
+        if (back && session->params.shortcut && session->path_complete && tp__shortcut_try(tick)) {
+            step = tp__trace_next(session);
+            back = false;
+        }
+    }
+    if (step == TP_DIRECTION_NONE)
+        step = step_to_before(session);
+    if (step == TP_DIRECTION_NONE)
+        return;
+    if (tp__session_step_legal(session, step)) {
+        tp__session_move(tick, step, back);
+    } else {
+        /* the tree was grown in an older version; the agent waits this tick */
+        tp__session_begin_search(tick);
+        tick->reply->status = TP_STATUS_BLOCKED;
+    }
+}
+
+static void time_bounded_tick(struct tp_tick *tick)
+{
+    struct tp_session *session = tick->session;
+    struct tp_search *search = &session->search;
+    bool split = session->params.algorithm->capabilities & TP_CAN_SPLIT_R;
+    struct tp_share share = tp__budget_share(tick->budget, !split);
+
+    if (tp__session_proved_unreachable(session)) {
+        tick->reply->status = TP_STATUS_UNREACHABLE;
+        return;
+    }
+    if (restart_due(tick))
+        tp__session_begin_search(tick);
+    if (!search->active)
+        return;
+
+    bool found_before = search->found;
+    if (!found_before) {
+        search_phase(tick, &share);
+        if (tp__session_exhausted(tick, share.expansions))
+            return;
+    }
+    tick->steps_left = share.steps;
+    if (tick->budget->kind == TP_BUDGET_R) {
+        if (found_before)
+            tick->steps_left = tick->budget->expansions * tick->budget->c;
+        else if (share.shared)
+            tick->steps_left += (share.expansions - tick->reply->work.expansions) * tick->budget->c;
+        uint64_t rekeyed = tick->reply->work.rekeyed;
+        tick->steps_left -= rekeyed < tick->steps_left ? rekeyed : tick->steps_left;
+    }
+    trace_phase(tick);
+    move_phase(tick);
+}
+
+const struct tp_engine tp__engine_time_bounded = {"time-bounded", time_bounded_tick};

@@ -1,0 +1,73 @@
+/* Tracing a path back through the search tree, over as many ticks as the budget asks (2009, section 3.1).
+ *
+ * Happy path: begin at the best open state; run until the agent's state or the root is at the front; follow. While a
+ * trace runs, the agent goes on along the path it follows. The check for the end comes before a step, so that a
+ * trace whose front the agent has walked onto meanwhile is done at once. Marking the best state is free; each parent
+ * costs one step.
+ * Failure: no memory for marks stops the trace (`capped`); the old path stays.
+ */
+#include "search/internal.h"
+
+void tp__trace_begin(struct tp_session *session, tp_state end)
+{
+    struct tp_trace *trace = &session->trace;
+    tp_tiles_begin(&trace->fresh);
+    trace->fresh_end = trace->front = end;
+    trace->running = true;
+    trace->capped = !tp_marks_set(&trace->fresh, tp_state_x(&session->search, end),
+                                  tp_state_y(&session->search, end), TP_MARK_END);
+}
+
+bool tp__trace_run(struct tp_tick *tick)
+{
+    struct tp_session *session = tick->session;
+    struct tp_trace *trace = &session->trace;
+    const struct tp_search *search = &session->search;
+    while (!trace->capped) {
+        uint8_t parent = trace->front == session->at ? TP_DIRECTION_NONE : tp_search_parent(search, trace->front);
+        if (parent == TP_DIRECTION_NONE) {
+            trace->running = false;
+            return true;
+        }
+        if (tick->steps_left == 0)
+            return false;
+        trace->front = tp_state_step(search, trace->front, parent);
+        trace->capped = !tp_marks_set(&trace->fresh, tp_state_x(search, trace->front),
+                                      tp_state_y(search, trace->front),
+                                      TP_MARK_NEXT + tp_direction_opposite[parent]);
+        tick->steps_left--;
+        tick->reply->work.traced++;
+    }
+    /* what memory there is may be had again once the old path's marks are stale: try anew at the next tick */
+    trace->running = false;
+    tick->node_cap = true;
+    return false;
+}
+
+void tp__trace_follow(struct tp_session *session)
+{
+    struct tp_trace *trace = &session->trace;
+    struct tp_tiles old = trace->follow;
+    trace->follow = trace->fresh;
+    trace->fresh = old;
+    trace->follow_end = trace->fresh_end;
+    trace->fresh_end = TP_STATE_NONE;
+}
+
+void tp__trace_forget(struct tp_session *session)
+{
+    struct tp_trace *trace = &session->trace;
+    tp_tiles_begin(&trace->follow);
+    trace->follow_end = trace->fresh_end = TP_STATE_NONE;
+    trace->running = false;
+}
+
+uint8_t tp__trace_next(const struct tp_session *session)
+{
+    const struct tp_search *search = &session->search;
+    if (session->trace.follow_end == TP_STATE_NONE)
+        return TP_DIRECTION_NONE;
+    uint8_t mark = tp_marks_at(&session->trace.follow, tp_state_x(search, session->at),
+                               tp_state_y(search, session->at));
+    return mark >= TP_MARK_NEXT ? mark - TP_MARK_NEXT : TP_DIRECTION_NONE;
+}
