@@ -67,7 +67,9 @@ void tp__log_write(struct tp_log_site *site, enum tp_log_level level, const char
         va_start(arguments, format);
         n = vsnprintf(line + used, sizeof line - used, format, arguments);
         va_end(arguments);
-        if (n > 0)
+        if (n <= 0)
+            used--; /* no pairs: no blank */
+        else
             used += (size_t)n < sizeof line - used ? (size_t)n : sizeof line - used - 1;
     }
     if (used > sizeof line - 1)

@@ -38,6 +38,9 @@ void tp_log_thread_name(const char *name);
         }                                                                                                    \
     } while (0)
 
+/* A line of words alone. */
+#define tp_log_words(level, message) tp_log(level, message, "%s", "")
+
 void tp__log_write(struct tp_log_site *site, enum tp_log_level level, const char *message, const char *format,
                    ...) __attribute__((format(printf, 4, 5)));
 

@@ -44,6 +44,7 @@ struct op {
     const struct tp_map *map;         /* what was made, or loaded */
     uint64_t seq;
     bool is_put;
+    bool is_initial; /* a load of tp_world_load_all */
     int error;
     const char *reason;
     struct tp_world_publication *publication[]; /* one per shard, allocated beforehand */
@@ -369,12 +370,13 @@ static void loaded_cb(int error, struct tp_map *map, const char *reason, void *c
 }
 
 /* Asks the store for an entry; 0 when the answer is on its way. */
-static int load(struct tp_world *world, struct entry *entry)
+static int load(struct tp_world *world, struct entry *entry, bool is_initial)
 {
     struct op *op = op_new(world, entry, NULL);
     if (op == NULL)
         return TP_ERR_NO_MEMORY;
     op->mail.kind = TP_WORLD_MAIL_LOADED;
+    op->is_initial = is_initial;
     entry->loading = true;
     world->busy++;
     world->config.store->ops->load(world->config.store, entry->shared.name, loaded_cb, op);
@@ -396,7 +398,7 @@ static bool look_up(struct tp_world *world, struct tp_world_request *request)
     int error = 0;
     struct entry *entry = add_entry(world, request->name, &error);
     if (entry != NULL) {
-        error = load(world, entry);
+        error = load(world, entry, false);
         if (error != 0)
             drop_unseen_entry(world, entry);
     }
@@ -406,6 +408,13 @@ static bool look_up(struct tp_world *world, struct tp_world_request *request)
     else
         park(entry, request);
     return true;
+}
+
+/* One of the calls that tp_world_load_all waits for came back. */
+static void initial_load_done(struct tp_world *world)
+{
+    if (--world->initial_loads == 0)
+        atomic_store(&world->ready, true);
 }
 
 static void loaded(struct tp_world *world, struct op *op)
@@ -431,6 +440,8 @@ static void loaded(struct tp_world *world, struct op *op)
                tp_error_name(op->error));
     }
     int error = op->error;
+    if (op->is_initial)
+        initial_load_done(world);
     op_free(op);
     struct tp_world_request *parked = entry->parked_first;
     entry->parked_first = NULL;
@@ -458,7 +469,7 @@ static void listed_cb(int error, const char *const *names, size_t count, void *c
     struct tp_world *world = context;
     struct listed *listed = calloc(1, sizeof *listed + count * sizeof listed->names[0]);
     if (listed == NULL) {
-        tp_log(TP_LOG_ERROR, "out of memory while listing the stored maps", "");
+        tp_log_words(TP_LOG_ERROR, "out of memory while listing the stored maps");
         listed = calloc(1, sizeof *listed);
         TP_CHECK(listed != NULL);
         count = 0;
@@ -479,12 +490,6 @@ void tp_world_load_all(struct tp_world *world)
     world->config.store->ops->list(world->config.store, listed_cb, world);
 }
 
-static void initial_load_done(struct tp_world *world)
-{
-    if (world->initial_loads > 0 && --world->initial_loads == 0)
-        atomic_store(&world->ready, true);
-}
-
 static void listed_all(struct tp_world *world, struct listed *listed)
 {
     world->busy--;
@@ -499,7 +504,7 @@ static void listed_all(struct tp_world *world, struct listed *listed)
         struct entry *entry = add_entry(world, listed->names[i], &error);
         if (entry == NULL) {
             left_out++;
-        } else if (load(world, entry) != 0) {
+        } else if (load(world, entry, true) != 0) {
             drop_unseen_entry(world, entry);
             left_out++;
         } else {
@@ -699,7 +704,6 @@ void tp_world_handle(struct tp_world *world, struct tp_mail *mail)
         break;
     case TP_WORLD_MAIL_LOADED:
         loaded(world, (struct op *)mail);
-        initial_load_done(world);
         break;
     case TP_WORLD_MAIL_LISTED:
         listed_all(world, (struct listed *)mail);

@@ -1,0 +1,190 @@
+#include "daemon/scheduler.h"
+
+/* When a session's turn ends, for budgets in time. */
+struct turn {
+    const struct tp_clock *clock;
+    uint64_t end_us;
+};
+
+static bool turn_over_cb(void *context)
+{
+    const struct turn *turn = context;
+    return turn->clock->now_us(turn->clock->context) >= turn->end_us;
+}
+
+static bool always_over_cb(void *context)
+{
+    (void)context;
+    return true;
+}
+
+struct tp_budget tp_agent_budget_for_check(const struct tp_agent_budget *budget)
+{
+    return (struct tp_budget){.kind = budget->kind,
+                              .expansions = budget->expansions,
+                              .r_milli = budget->r_milli,
+                              .c = budget->c,
+                              .expired = always_over_cb,
+                              .expansions_max = UINT64_MAX};
+}
+
+size_t tp_schedule_most(const struct tp_schedule *schedule)
+{
+    size_t count = schedule->sessions->count;
+    return schedule->all || schedule->id_count > count ? count : schedule->id_count;
+}
+
+static void refuse(struct tp_schedule *schedule, uint64_t id, int error)
+{
+    schedule->refused[schedule->refused_count++] = (struct tp_schedule_refused){id, error};
+}
+
+/* Fills slots[] with the sessions to serve, in order; the rest go to refused[]. */
+static void select_sessions(struct tp_schedule *schedule)
+{
+    struct tp_sessions *sessions = schedule->sessions;
+    if (schedule->all) {
+        for (uint32_t slot = sessions->first; slot != TP_AGENT_NONE; slot = sessions->agents[slot].next)
+            schedule->slots[schedule->served++] = slot;
+        return;
+    }
+    for (size_t i = 0; i < schedule->id_count; i++) {
+        uint32_t slot = tp_sessions_find(sessions, schedule->ids[i]);
+        if (slot == TP_AGENT_NONE) {
+            refuse(schedule, schedule->ids[i], TP_ERR_NOT_FOUND);
+        } else if (sessions->agents[slot].tick_seen == schedule->tick) {
+            refuse(schedule, schedule->ids[i], TP_ERR_INVALID_ARGUMENT);
+        } else {
+            sessions->agents[slot].tick_seen = schedule->tick;
+            schedule->slots[schedule->served++] = slot;
+        }
+    }
+}
+
+static const struct tp_map *map_of(const struct tp_schedule *schedule, uint32_t slot)
+{
+    return schedule->current[schedule->sessions->agents[slot].map->slot];
+}
+
+/* Whether the request can be served as it stands. */
+static int check(const struct tp_schedule *schedule, struct tp_refusal *refusal)
+{
+    for (size_t i = 0; i < schedule->served; i++) {
+        uint32_t slot = schedule->slots[i];
+        if (map_of(schedule, slot)->version < schedule->min_version) {
+            *refusal = (struct tp_refusal){"min_version", "a map of these sessions is behind it"};
+            return TP_ERR_MAP_NOT_READY;
+        }
+        if (schedule->each != NULL) {
+            struct tp_budget budget = tp_agent_budget_for_check(schedule->each);
+            int error = tp_session_check_budget(schedule->sessions->agents[slot].session, &budget, refusal);
+            if (error != 0)
+                return error;
+        }
+    }
+    return 0;
+}
+
+/* Applies the true positions; a session with a bad one is refused and not served. */
+static void apply_positions(struct tp_schedule *schedule)
+{
+    struct tp_sessions *sessions = schedule->sessions;
+    bool some_bad = false;
+    for (size_t i = 0; i < schedule->at_count; i++) {
+        uint32_t slot = tp_sessions_find(sessions, schedule->at_ids[i]);
+        if (slot == TP_AGENT_NONE) {
+            refuse(schedule, schedule->at_ids[i], TP_ERR_NOT_FOUND);
+            continue;
+        }
+        int error = tp_session_at(sessions->agents[slot].session, schedule->at_cells[i]);
+        if (error != 0) {
+            refuse(schedule, schedule->at_ids[i], error);
+            sessions->agents[slot].tick_seen = UINT64_MAX; /* out of this tick */
+            some_bad = true;
+        }
+    }
+    if (!some_bad)
+        return;
+    size_t kept = 0;
+    for (size_t i = 0; i < schedule->served; i++) {
+        uint32_t slot = schedule->slots[i];
+        if (sessions->agents[slot].tick_seen != UINT64_MAX)
+            schedule->slots[kept++] = slot;
+    }
+    schedule->served = kept;
+    for (size_t i = 0; i < schedule->at_count; i++) {
+        uint32_t slot = tp_sessions_find(sessions, schedule->at_ids[i]);
+        if (slot != TP_AGENT_NONE && sessions->agents[slot].tick_seen == UINT64_MAX)
+            sessions->agents[slot].tick_seen = 0;
+    }
+}
+
+/* The budget of one turn: the session's or the request's, within what is left of the shared totals. A shared
+ * time turns any budget into a deadline that its expansions cap. */
+static struct tp_budget turn_budget(const struct tp_agent_budget *own, struct turn *turn,
+                                    uint64_t expansions_left, uint64_t total_end_us)
+{
+    struct tp_budget budget = tp_agent_budget_for_check(own);
+    budget.expired = turn_over_cb;
+    budget.context = turn;
+    budget.expansions_max = expansions_left;
+    turn->end_us = total_end_us;
+    if (own->kind == TP_BUDGET_DEADLINE) {
+        uint64_t end_us = turn->clock->now_us(turn->clock->context) + own->deadline_us;
+        if (end_us < turn->end_us)
+            turn->end_us = end_us;
+    } else if (total_end_us != UINT64_MAX) {
+        budget.kind = TP_BUDGET_DEADLINE;
+        if (own->expansions < budget.expansions_max)
+            budget.expansions_max = own->expansions;
+    }
+    return budget;
+}
+
+/* Whether a session that got no expansion would have used one. */
+static bool wanted_to_search(const struct tp_tick_reply *reply)
+{
+    return reply->status != TP_STATUS_ARRIVED && reply->status != TP_STATUS_UNREACHABLE &&
+           (reply->flags & TP_FLAG_PATH_COMPLETE) == 0;
+}
+
+static void serve(struct tp_schedule *schedule)
+{
+    struct tp_clock *clock = &schedule->clock;
+    uint64_t expansions_left =
+        schedule->total_expansions == TP_TOTAL_NONE ? UINT64_MAX : schedule->total_expansions;
+    uint64_t total_end_us = UINT64_MAX;
+    if (schedule->total_us != TP_TOTAL_NONE)
+        total_end_us = clock->now_us(clock->context) + schedule->total_us;
+
+    for (size_t i = 0; i < schedule->served; i++) {
+        struct tp_agent *agent = &schedule->sessions->agents[schedule->slots[i]];
+        struct turn turn = {.clock = clock};
+        bool is_spent = expansions_left == 0 ||
+                        (total_end_us != UINT64_MAX && clock->now_us(clock->context) >= total_end_us);
+        const struct tp_agent_budget *own = schedule->each != NULL ? schedule->each : &agent->budget;
+        struct tp_budget budget = turn_budget(own, &turn, is_spent ? 0 : expansions_left, total_end_us);
+        struct tp_tick_reply *reply = &schedule->replies[i];
+        tp_session_tick(agent->session, map_of(schedule, schedule->slots[i]), &budget, reply);
+        schedule->expansions += reply->work.expansions;
+        if (expansions_left != UINT64_MAX)
+            expansions_left -=
+                reply->work.expansions < expansions_left ? reply->work.expansions : expansions_left;
+        if (is_spent && wanted_to_search(reply))
+            schedule->starved++;
+    }
+}
+
+int tp_schedule_serve(struct tp_schedule *schedule, struct tp_refusal *refusal)
+{
+    schedule->served = schedule->refused_count = 0;
+    schedule->starved = 0;
+    schedule->expansions = 0;
+    select_sessions(schedule);
+    int error = check(schedule, refusal);
+    if (error != 0)
+        return error;
+    apply_positions(schedule);
+    serve(schedule);
+    return 0;
+}

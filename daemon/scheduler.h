@@ -1,0 +1,68 @@
+/* Serves one tick request: which sessions, in which order, with which share of the budget.
+ *
+ * What it is: a function from a tick request to parallel arrays of answers. The clock is a function handed
+ * in, so a simulation can drive it on virtual time; no libuv, no protobuf.
+ *
+ * Order of effects: the request is checked whole (a refusal leaves every session as it was); true positions
+ * are applied; sessions are served in the order named (`all`: the order they were opened), each with the
+ * request's own budget if it brings one, else the session's, and never beyond what is left of a shared total.
+ * A session whose turn comes after the total is spent still answers (and walks on along the path it has): it
+ * is counted as starved if it wanted to search. Who calls it: the tick command, on the connection's loop.
+ */
+#ifndef TP_DAEMON_SCHEDULER_H
+#define TP_DAEMON_SCHEDULER_H
+
+#include "daemon/sessions.h"
+
+enum { TP_TOTAL_NONE = 0 };
+
+struct tp_clock {
+    uint64_t (*now_us)(void *context); /* monotonic */
+    void *context;
+};
+
+struct tp_schedule {
+    /* the request; all borrowed */
+    struct tp_sessions *sessions;
+    const struct tp_map *const *current; /* the versions of this tick, by map slot */
+    const uint64_t *ids;                 /* sessions to tick, in this order; not with `all` */
+    size_t id_count;
+    bool all;
+    const struct tp_agent_budget *each; /* NULL: each session's own budget */
+    uint64_t total_expansions;          /* TP_TOTAL_NONE: no shared total */
+    uint64_t total_us;                  /* likewise */
+    const uint64_t *at_ids;             /* true positions: at_ids[i] stands on at_cells[i] */
+    const uint32_t *at_cells;
+    size_t at_count;
+    uint64_t min_version;
+    uint64_t tick; /* number of this tick, never the same twice for a connection */
+    struct tp_clock clock;
+
+    /* room for the answers, the caller's: `capacity` elements each, at least tp_schedule_most() */
+    size_t capacity;
+    uint32_t *slots; /* served, in order */
+    struct tp_tick_reply *replies;
+    struct tp_schedule_refused {
+        uint64_t id;
+        int error; /* NOT_FOUND: not a session of this connection; OUT_OF_RANGE: a position outside its map;
+                      INVALID_ARGUMENT: named twice */
+    } * refused;   /* at least id_count + at_count elements */
+
+    /* the answer */
+    size_t served, refused_count;
+    uint32_t starved;
+    uint64_t expansions; /* of all together */
+};
+
+/* How many sessions the request can serve at most. */
+size_t tp_schedule_most(const struct tp_schedule *schedule);
+
+/* Serves the request. TP_ERR_MAP_NOT_READY: a map is behind min_version; TP_ERR_INVALID_ARGUMENT: a session's
+ * algorithm cannot run with `each`; both with *refusal filled and nothing changed. Cost: the sum of the
+ * budgets. */
+int tp_schedule_serve(struct tp_schedule *schedule, struct tp_refusal *refusal) TP_MUST_CHECK;
+
+/* A budget as the search takes it, for checks; a deadline counts as over. */
+struct tp_budget tp_agent_budget_for_check(const struct tp_agent_budget *budget);
+
+#endif

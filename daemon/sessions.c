@@ -1,0 +1,131 @@
+#include "daemon/sessions.h"
+
+#include "base/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An id is salt << SLOT_BITS | slot; a salt is never 0, so no id below 2^SLOT_BITS exists. */
+enum { SLOT_BITS = 20, CAPACITY_MIN = 8 };
+
+void tp_sessions_init(struct tp_sessions *sessions, uint32_t count_max, uint64_t seed)
+{
+    TP_CHECK(count_max <= 1u << SLOT_BITS);
+    *sessions = (struct tp_sessions){.count_max = count_max,
+                                     .first = TP_AGENT_NONE,
+                                     .last = TP_AGENT_NONE,
+                                     .free_first = TP_AGENT_NONE,
+                                     .salt_state = seed};
+}
+
+uint32_t tp_sessions_fini(struct tp_sessions *sessions)
+{
+    uint32_t open = sessions->count;
+    while (sessions->first != TP_AGENT_NONE)
+        tp_sessions_close(sessions, sessions->first);
+    free(sessions->agents);
+    sessions->agents = NULL;
+    sessions->capacity = 0;
+    sessions->free_first = TP_AGENT_NONE;
+    return open;
+}
+
+/* splitmix64, the upper half; never 0 and never the slot's last salt */
+static uint32_t draw_salt(struct tp_sessions *sessions, uint32_t last)
+{
+    for (;;) {
+        uint64_t z = sessions->salt_state += 0x9e3779b97f4a7c15u;
+        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+        z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+        uint32_t salt = (uint32_t)(z >> 32 ^ z >> 63);
+        if (salt != 0 && salt != last)
+            return salt;
+    }
+}
+
+static int grow(struct tp_sessions *sessions)
+{
+    uint32_t capacity = sessions->capacity == 0 ? CAPACITY_MIN : sessions->capacity * 2;
+    if (capacity > sessions->count_max)
+        capacity = sessions->count_max;
+    struct tp_agent *larger = realloc(sessions->agents, capacity * sizeof *larger);
+    if (larger == NULL)
+        return TP_ERR_NO_MEMORY;
+    sessions->agents = larger;
+    memset(larger + sessions->capacity, 0, (capacity - sessions->capacity) * sizeof *larger);
+    for (uint32_t slot = capacity; slot-- > sessions->capacity;) {
+        larger[slot].next = sessions->free_first;
+        sessions->free_first = slot;
+    }
+    sessions->capacity = capacity;
+    return 0;
+}
+
+bool tp_sessions_full(const struct tp_sessions *sessions)
+{
+    return sessions->count >= sessions->count_max;
+}
+
+int tp_sessions_add(struct tp_sessions *sessions, struct tp_session *session, struct tp_world_map *map,
+                    const struct tp_agent_budget *budget, uint32_t *slot)
+{
+    if (tp_sessions_full(sessions))
+        return TP_ERR_RESOURCE_EXHAUSTED;
+    if (sessions->free_first == TP_AGENT_NONE) {
+        int error = grow(sessions);
+        if (error != 0)
+            return error;
+    }
+    *slot = sessions->free_first;
+    struct tp_agent *agent = &sessions->agents[*slot];
+    sessions->free_first = agent->next;
+    agent->session = session;
+    agent->map = map;
+    agent->budget = *budget;
+    agent->salt = draw_salt(sessions, agent->salt);
+    agent->tick_seen = 0;
+    agent->previous = sessions->last;
+    agent->next = TP_AGENT_NONE;
+    if (sessions->last == TP_AGENT_NONE)
+        sessions->first = *slot;
+    else
+        sessions->agents[sessions->last].next = *slot;
+    sessions->last = *slot;
+    sessions->count++;
+    return 0;
+}
+
+uint32_t tp_sessions_find(const struct tp_sessions *sessions, uint64_t id)
+{
+    uint32_t slot = (uint32_t)(id & ((1u << SLOT_BITS) - 1));
+    if (slot >= sessions->capacity)
+        return TP_AGENT_NONE;
+    const struct tp_agent *agent = &sessions->agents[slot];
+    return agent->session != NULL && agent->salt == id >> SLOT_BITS ? slot : TP_AGENT_NONE;
+}
+
+uint64_t tp_sessions_id(const struct tp_sessions *sessions, uint32_t slot)
+{
+    return (uint64_t)sessions->agents[slot].salt << SLOT_BITS | slot;
+}
+
+void tp_sessions_close(struct tp_sessions *sessions, uint32_t slot)
+{
+    struct tp_agent *agent = &sessions->agents[slot];
+    TP_CHECK(agent->session != NULL);
+    tp_session_close(agent->session);
+    tp_world_leave(agent->map);
+    agent->session = NULL;
+    agent->map = NULL;
+    if (agent->previous == TP_AGENT_NONE)
+        sessions->first = agent->next;
+    else
+        sessions->agents[agent->previous].next = agent->next;
+    if (agent->next == TP_AGENT_NONE)
+        sessions->last = agent->previous;
+    else
+        sessions->agents[agent->next].previous = agent->previous;
+    agent->next = sessions->free_first;
+    sessions->free_first = slot;
+    sessions->count--;
+}

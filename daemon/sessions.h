@@ -1,0 +1,65 @@
+/* The sessions of one connection: salted ids, opening order.
+ *
+ * What it is: a table of slots. An id is the slot and a salt drawn anew for every session that takes the
+ * slot, so that an id outlives its session as an answer (not found), never as another's session. Slots are
+ * also linked in the order their sessions were opened. What it refuses: more than sessions_max. Who calls it:
+ * the connection's own loop.
+ */
+#ifndef TP_DAEMON_SESSIONS_H
+#define TP_DAEMON_SESSIONS_H
+
+#include "daemon/world.h"
+#include "search/session.h"
+
+#include <stdint.h>
+
+/* What one tick of a session may spend, as the client gave it. */
+struct tp_agent_budget {
+    enum tp_budget_kind kind;
+    uint64_t expansions;  /* K: k; R: R */
+    uint32_t r_milli, c;  /* R */
+    uint64_t deadline_us; /* DEADLINE: from the session's turn on */
+};
+
+struct tp_agent {
+    struct tp_session *session; /* owned; NULL: the slot is free */
+    struct tp_world_map *map;   /* entered (tp_world_enter) */
+    struct tp_agent_budget budget;
+    uint32_t salt;           /* of the session, or of the last one that had the slot */
+    uint32_t previous, next; /* in opening order; free slots use `next` */
+    uint64_t tick_seen;      /* the tick request that named it last: finds one named twice */
+};
+
+enum { TP_AGENT_NONE = UINT32_MAX };
+
+struct tp_sessions {
+    struct tp_agent *agents;
+    uint32_t capacity, count, count_max;
+    uint32_t first, last; /* in opening order */
+    uint32_t free_first;
+    uint64_t salt_state; /* of the generator of salts */
+};
+
+/* `seed` should be unforeseeable where clients must not guess each other's ids. */
+void tp_sessions_init(struct tp_sessions *sessions, uint32_t count_max, uint64_t seed);
+
+/* Closes every session and frees the table. Returns how many were open. */
+uint32_t tp_sessions_fini(struct tp_sessions *sessions);
+
+/* Takes a slot for `session` (owned from then on) on `map` (entered; left at close). Gives the slot in *slot.
+ * TP_ERR_RESOURCE_EXHAUSTED, TP_ERR_NO_MEMORY: nothing is taken. Cost: O(1) amortised. */
+int tp_sessions_add(struct tp_sessions *sessions, struct tp_session *session, struct tp_world_map *map,
+                    const struct tp_agent_budget *budget, uint32_t *slot) TP_MUST_CHECK;
+
+/* Whether one more would be refused. */
+bool tp_sessions_full(const struct tp_sessions *sessions);
+
+/* The slot of that id, TP_AGENT_NONE if it is not, or no longer, one of this connection. Cost: O(1). */
+uint32_t tp_sessions_find(const struct tp_sessions *sessions, uint64_t id);
+
+uint64_t tp_sessions_id(const struct tp_sessions *sessions, uint32_t slot);
+
+/* Closes the session of a slot in use and leaves its map. */
+void tp_sessions_close(struct tp_sessions *sessions, uint32_t slot);
+
+#endif
