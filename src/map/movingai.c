@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Lines
- * ------------------------------------------------------------------------------------------------- */
+/* ---- Lines ---- */
 
 /* Walks a text line by line. `text[at .. end)` is what is left of the present line, without its line end. */
 struct cursor {
@@ -58,8 +57,7 @@ static int refuse_at(const struct cursor *c, size_t at, const char *reason)
     return TP_ERR_PARSE;
 }
 
-/* ---- Words and numbers
- * ------------------------------------------------------------------------------------- */
+/* ---- Words and numbers ---- */
 
 static bool is_blank(char ch)
 {
@@ -182,8 +180,7 @@ static int read_decimal(struct cursor *c, double *number)
     return 0;
 }
 
-/* ---- Maps
- * -------------------------------------------------------------------------------------------------- */
+/* ---- Maps ---- */
 
 /* A class of the format: '@' and 'A'..'Z' are neighbours in ASCII. */
 static bool is_class(char ch)
@@ -297,8 +294,7 @@ void tp_movingai_map_fini(struct tp_movingai_map *map)
     *map = (struct tp_movingai_map){0};
 }
 
-/* ---- Scenarios
- * --------------------------------------------------------------------------------------------- */
+/* ---- Scenarios ---- */
 
 /* Steps to the next field of a row. */
 static int next_field(struct cursor *c)

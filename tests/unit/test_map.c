@@ -22,8 +22,7 @@ static struct tp_map *apply(const struct tp_map *base, const struct tp_change *c
     return next;
 }
 
-/* ---- Building
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Building ---- */
 
 START_TEST(test_build)
 {
@@ -109,8 +108,7 @@ START_TEST(test_profile)
 }
 END_TEST
 
-/* ---- Changes
- * ----------------------------------------------------------------------------------------------- */
+/* ---- Changes ---- */
 
 static void expect_art(const struct tp_map *map, const char *art)
 {
@@ -212,8 +210,7 @@ START_TEST(test_marks)
 }
 END_TEST
 
-/* ---- Refusals
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Refusals ---- */
 
 static const uint8_t some_bits[8] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
@@ -332,8 +329,7 @@ START_TEST(test_bitmap_exact)
 }
 END_TEST
 
-/* ---- Sharing
- * ----------------------------------------------------------------------------------------------- */
+/* ---- Sharing ---- */
 
 START_TEST(test_sharing)
 {
@@ -451,8 +447,7 @@ START_TEST(test_threads)
 }
 END_TEST
 
-/* ---- Against a plain array
- * --------------------------------------------------------------------------------- */
+/* ---- Against a plain array ---- */
 
 enum { MODEL_CLASSES = 6, BATCH_MAX = 12, HELD = 4 };
 
@@ -594,8 +589,7 @@ START_TEST(test_against_array)
 }
 END_TEST
 
-/* ---- Blocks of bits
- * ---------------------------------------------------------------------------------------- */
+/* ---- Blocks of bits ---- */
 
 /* tp_map_passable_block against cell-by-cell reading, around and beyond every edge. */
 START_TEST(test_passable_block)

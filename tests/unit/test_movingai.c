@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Helpers
- * ----------------------------------------------------------------------------------------------- */
+/* ---- Helpers ---- */
 
 /* Parses a copy that ends exactly where its memory ends, so that ASan sees any reading past the end. */
 static int parse_map(struct tp_movingai_map *map, const char *text, size_t size, struct tp_place *place,
@@ -88,8 +87,7 @@ static void expect_scen_refused(const struct refused *want)
     ck_assert_uint_eq(scen.count, 0);
 }
 
-/* ---- Maps
- * -------------------------------------------------------------------------------------------------- */
+/* ---- Maps ---- */
 
 #define HEADER "type octile\nheight 2\nwidth 3\nmap\n"
 
@@ -238,8 +236,7 @@ START_TEST(test_map_largest)
 }
 END_TEST
 
-/* ---- Scenarios
- * --------------------------------------------------------------------------------------------- */
+/* ---- Scenarios ---- */
 
 START_TEST(test_scen_forms)
 {
@@ -376,8 +373,7 @@ START_TEST(test_scen_lengths)
 }
 END_TEST
 
-/* ---- The benchmark folder
- * ---------------------------------------------------------------------------------- */
+/* ---- The benchmark folder ---- */
 
 static bool has_suffix(const char *name, const char *suffix)
 {

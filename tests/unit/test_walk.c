@@ -10,8 +10,7 @@
 static const enum tp_neighbours all_neighbours[] = {TP_NEIGHBOURS_4, TP_NEIGHBOURS_8, TP_NEIGHBOURS_16};
 static const enum tp_corners all_corners[] = {TP_CORNERS_BOTH_FREE, TP_CORNERS_ONE_FREE, TP_CORNERS_ALWAYS};
 
-/* ---- The rules, said plainly
- * ------------------------------------------------------------------------------- */
+/* ---- The rules, said plainly ---- */
 
 static int sign(int v)
 {
@@ -57,8 +56,7 @@ static bool free_in_map(const void *context, int dx, int dy)
     return tp_map_passable(from->map, (int64_t)from->x + dx, (int64_t)from->y + dy);
 }
 
-/* ---- Windows
- * ----------------------------------------------------------------------------------------------- */
+/* ---- Windows ---- */
 
 static void compare_window(const struct tp_window *window, enum tp_neighbours neighbours,
                            enum tp_corners corners)
@@ -134,8 +132,7 @@ START_TEST(test_random_windows)
 }
 END_TEST
 
-/* ---- Maps
- * -------------------------------------------------------------------------------------------------- */
+/* ---- Maps ---- */
 
 /* Every pair of cells up to 3 apart: tp_walk_legal, tp_walk_moves and the plain rules agree, and a legal move
  * between passable cells is legal back, at the same cost. */
