@@ -11,12 +11,12 @@
 #include "daemon/metrics.h"
 #include "daemon/store.h"
 
-/* Opens a store on redis://[user[:password]@]HOST[:PORT][/DB]; starts its thread, waits for nothing.
- * `metrics` is borrowed until close: the store's thread bumps the store_* numbers. TP_ERR_INVALID_ARGUMENT
- * with words in reason[]; TP_ERR_NO_MEMORY; TP_ERR_IO (no thread). Redis being away is no error: the status
- * says degraded. A put or append that cannot be written now completes with TP_ERR_UNAVAILABLE, at once
- * while Redis is known to be away, after about a second otherwise (and is still written later); a load or a
- * list then completes with TP_ERR_UNAVAILABLE too. */
+/* Opens a store on redis://[user[:password]@]HOST[:PORT][/DB][?prefix=P] (daemon/redis_url.h); starts its
+ * thread, waits for nothing. `metrics` is borrowed until close: the store's thread bumps the store_* numbers.
+ * TP_ERR_INVALID_ARGUMENT with words in reason[]; TP_ERR_NO_MEMORY; TP_ERR_IO (no thread). Redis being away
+ * is no error: the status says degraded. A put or append that cannot be written now completes with
+ * TP_ERR_UNAVAILABLE, at once while Redis is known to be away, after about a second otherwise (and is still
+ * written later); a load or a list then completes with TP_ERR_UNAVAILABLE too. */
 int tp_store_redis_open(struct tp_store **out, const char *url, struct tp_metrics *metrics,
                         char reason[160]) TP_MUST_CHECK;
 
