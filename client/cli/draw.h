@@ -24,7 +24,7 @@ struct tp_image {
 int tp_image_init(struct tp_image *image, uint32_t width, uint32_t height) TP_MUST_CHECK;
 void tp_image_fini(struct tp_image *image);
 
-enum { TP_DRAW_NO_CELL = 0xffffffff };
+#define TP_DRAW_NO_CELL UINT32_MAX
 
 /* One agent. Cells are numbered y * width + x. */
 struct tp_draw_agent {
@@ -50,6 +50,7 @@ struct tp_draw {
     const struct tp_draw_door *doors;
     size_t door_count;
     uint32_t scale; /* pixels on a cell's side; 0 for one that makes the longer side about 1500 pixels */
+    double line;    /* thickness of the ways in pixels; 0 for one that suits the scale */
 };
 
 /* Draws into *image (made by the call). Ground by terrain and weight, walls with an outline, doors, then
@@ -62,7 +63,7 @@ int tp_draw_render(struct tp_image *image, const struct tp_draw *draw) TP_MUST_C
  * averages so that it is at most `columns` characters wide. TP_ERR_IO, TP_ERR_NO_MEMORY. */
 int tp_draw_terminal(FILE *out, const struct tp_image *image, uint32_t columns) TP_MUST_CHECK;
 
-/* The command `tickpath draw`. */
+/* The command `tickpath draw` (draw_command.c). */
 int tp_cli_draw(int argc, char **argv);
 
 #endif
