@@ -1,0 +1,237 @@
+/* `tickpath bench`: solves scenario rows and prints means over those solved. */
+#include "client/cli/commands.h"
+#include "client/cli/play.h"
+#include "client/cli/rows.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct bench_options {
+    struct tp_cli_host_port via;
+    bool json;
+};
+
+#define AT(field) offsetof(struct bench_options, field)
+
+static const struct tp_cli_option bench_options[] = {
+    {"via", TP_CLI_HOST_PORT, AT(via), "HOST:PORT", "through this daemon, a session a row (in-process)", 0, 0,
+     NULL, false},
+    {"json", TP_CLI_FLAG, AT(json), NULL, "print one JSON object", 0, 0, NULL, false},
+    {NULL, TP_CLI_FLAG, 0, NULL, NULL, 0, 0, NULL, false},
+};
+
+static const struct tp_cli_usage usage = {
+    .command = "bench",
+    .summary = "Solves rows of a scenario and prints means over the rows solved.",
+    .notes =
+        "Budget: one of --k, --R (with --r, --c) and --deadline-us; default R = 100, r = 0.9, c = 10.\n"
+        "A row whose start or goal is blocked, or whose goal is out of reach, counts in n and not in "
+        "solved.\n"
+        "cost and optimal are in unit steps; optimal is the scenario's; subopt is the mean of cost / "
+        "optimal;\n"
+        "nonopt is moves less the moves of an optimal path (8 neighbours only); max_exp is the largest "
+        "number\n"
+        "of expansions in one tick; restarts leave out the first search. With --via every figure but the\n"
+        "times is the same.",
+};
+
+/* What is printed. Means over the rows solved. */
+struct figures {
+    const char *algorithm;
+    size_t n, solved;
+    double cost, moves, ticks, expansions, back, nonopt, restarts, optimal, subopt;
+    uint64_t expansions_max;
+    double ns_per_expansion, bytes_per_session;
+    bool has_nonopt;
+};
+
+/* The moves of an optimal path, with 8 neighbours: A* to its end, in-process. The optimal cost has one pair
+ * of counts of straight and diagonal steps alone, so any optimal path will do. */
+static int optimal_moves(const struct tp_cli_play *play, struct tp_cli_problem *problems, size_t count)
+{
+    struct tp_cli_search search;
+    tp_cli_search_init(&search);
+    search.algorithm = "astar";
+    search.k = 1000000000;
+    search.corners = play->search->corners;
+    struct tp_cli_play astar = {.usage = play->usage, .search = &search, .map = play->map};
+    return tp_cli_play(&astar, problems, count);
+}
+
+static struct figures sum_up(const struct tp_cli_problem *problems, const struct tp_cli_problem *optimal,
+                             const double *lengths, size_t count)
+{
+    struct figures f = {.n = count, .has_nonopt = optimal != NULL};
+    double expansions_all = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct tp_cli_problem *p = &problems[i];
+        expansions_all += (double)p->expansions;
+        if (p->outcome != TP_CLI_ARRIVED)
+            continue;
+        double cost = (double)p->cost / TP_COST_UNIT;
+        f.solved++;
+        f.cost += cost;
+        f.moves += (double)p->moves;
+        f.ticks += (double)p->ticks;
+        f.expansions += (double)p->expansions;
+        f.back += (double)p->back_moves;
+        f.restarts += (double)p->restarts;
+        f.optimal += lengths[i];
+        f.subopt += lengths[i] > 0 ? cost / lengths[i] : 1;
+        f.bytes_per_session += (double)p->bytes_peak;
+        if (optimal != NULL)
+            f.nonopt += (double)p->moves - (double)optimal[i].moves;
+        if (p->expansions_max > f.expansions_max)
+            f.expansions_max = p->expansions_max;
+    }
+    double *means[] = {&f.cost,     &f.moves,   &f.ticks,  &f.expansions,        &f.back,
+                       &f.restarts, &f.optimal, &f.subopt, &f.bytes_per_session, &f.nonopt};
+    for (size_t i = 0; i < sizeof means / sizeof means[0] && f.solved > 0; i++)
+        *means[i] /= (double)f.solved;
+    f.ns_per_expansion = expansions_all > 0 ? 1e9 / expansions_all : 0; /* times the seconds, by the caller */
+    return f;
+}
+
+static void print_json(const struct figures *f)
+{
+    printf("{\"alg\": \"%s\", \"n\": %zu, \"solved\": %zu", f->algorithm, f->n, f->solved);
+    const struct {
+        const char *key;
+        double value;
+        bool known;
+    } numbers[] = {
+        {"cost", f->cost, true},
+        {"moves", f->moves, true},
+        {"ticks", f->ticks, true},
+        {"expansions", f->expansions, true},
+        {"back", f->back, true},
+        {"nonopt", f->nonopt, f->has_nonopt},
+        {"restarts", f->restarts, true},
+        {"optimal", f->optimal, true},
+        {"subopt", f->subopt, true},
+        {"ns_per_expansion", f->ns_per_expansion, f->ns_per_expansion > 0},
+        {"bytes_per_session", f->bytes_per_session, true},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        if (strcmp(numbers[i].key, "optimal") == 0)
+            printf(", \"max_exp\": %llu", (unsigned long long)f->expansions_max);
+        if (numbers[i].known && f->solved > 0)
+            printf(", \"%s\": %.6f", numbers[i].key, numbers[i].value);
+        else
+            printf(", \"%s\": null", numbers[i].key);
+    }
+    printf("}\n");
+}
+
+static void print_table(const struct figures *f)
+{
+    printf("%-18s %s\n", "algorithm", f->algorithm);
+    printf("%-18s %zu of %zu\n", "solved", f->solved, f->n);
+    if (f->solved == 0)
+        return;
+    printf("%-18s %.3f (optimal %.3f, suboptimality %.4f)\n", "cost", f->cost, f->optimal, f->subopt);
+    printf("%-18s %.2f in %.2f ticks\n", "moves", f->moves, f->ticks);
+    printf("%-18s %.2f\n", "back-moves", f->back);
+    if (f->has_nonopt)
+        printf("%-18s %.2f\n", "non-optimal moves", f->nonopt);
+    printf("%-18s %.1f, at most %llu in a tick\n", "expansions", f->expansions,
+           (unsigned long long)f->expansions_max);
+    printf("%-18s %.2f\n", "restarts", f->restarts);
+    printf("%-18s %.1f ns per expansion\n", "time", f->ns_per_expansion);
+    printf("%-18s %.0f bytes per session\n", "memory", f->bytes_per_session);
+}
+
+/* Whether the options describe A* without a limit: then the run itself tells the optimal moves. */
+static bool is_unlimited_astar(const struct tp_cli_search *search)
+{
+    return strcmp(search->algorithm, "astar") == 0 && search->k >= 1000000000;
+}
+
+/* Plays the rows chosen and prints the figures. */
+static int bench_rows(const struct tp_cli_search *search, const struct bench_options *options,
+                      const struct tp_cli_rows *rows, const struct tp_cli_map *map,
+                      const struct tp_movingai_scen *scen, const size_t *chosen, size_t count)
+{
+    /* Rows with both ends free are played; `which` leads from a problem to its place among the rows. */
+    struct tp_cli_problem *problems = calloc(2 * count + 1, sizeof *problems), *optimal = problems + count;
+    double *lengths = calloc(count + 1, sizeof *lengths);
+    if (problems == NULL || lengths == NULL) {
+        free(problems);
+        free(lengths);
+        return tp_cli_fail(&usage, "out of memory");
+    }
+    size_t played = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct tp_movingai_row *row = &scen->rows[chosen[i]];
+        if (!tp_map_passable(map->map, row->start_x, row->start_y) ||
+            !tp_map_passable(map->map, row->goal_x, row->goal_y))
+            continue;
+        problems[played].start = optimal[played].start = row->start_y * map->grid.width + row->start_x;
+        problems[played].goal = optimal[played].goal = row->goal_y * map->grid.width + row->goal_x;
+        lengths[played++] = row->optimal;
+    }
+    struct tp_cli_play play = {
+        .usage = &usage,
+        .search = search,
+        .map = map,
+        .map_path = rows->map_path,
+        .via = &options->via,
+    };
+    bool has_nonopt = search->neighbours == TP_NEIGHBOURS_8, own = is_unlimited_astar(search);
+    int result = tp_cli_play(&play, problems, played);
+    if (result == TP_CLI_OK && has_nonopt && !own)
+        result = optimal_moves(&play, optimal, played);
+    if (result == TP_CLI_OK) {
+        struct figures f = sum_up(problems, !has_nonopt ? NULL : own ? problems : optimal, lengths, played);
+        f.n = count;
+        f.algorithm = search->algorithm;
+        f.ns_per_expansion *= play.seconds;
+        if (options->json)
+            print_json(&f);
+        else
+            print_table(&f);
+    }
+    free(problems);
+    free(lengths);
+    return result;
+}
+
+int tp_cli_bench(int argc, char **argv)
+{
+    struct tp_cli_search search;
+    struct tp_cli_rows rows;
+    struct bench_options options = {.json = false};
+    tp_cli_search_init(&search);
+    tp_cli_rows_init(&rows);
+    const struct tp_cli_group groups[] = {{tp_cli_rows_options, &rows},
+                                          {tp_cli_search_options, &search},
+                                          {bench_options, &options},
+                                          {NULL, NULL}};
+    int result = tp_cli_parse(&usage, groups, argc, argv);
+    if (result == TP_CLI_GO_ON)
+        result = tp_cli_search_check(&usage, &search);
+    if (result != TP_CLI_GO_ON)
+        return result;
+    struct tp_cli_map map, known = {.map = NULL};
+    struct tp_movingai_scen scen;
+    result = tp_cli_map_load(&usage, rows.map_path, &map);
+    if (result != TP_CLI_OK)
+        return result;
+    if (search.known != NULL)
+        result = tp_cli_map_load(&usage, search.known, &known);
+    if (result == TP_CLI_OK)
+        result = tp_cli_scen_load(&usage, rows.scen_path, map.grid.width, map.grid.height, &scen);
+    if (result == TP_CLI_OK) {
+        size_t *chosen, count;
+        result = tp_cli_rows_choose(&usage, &rows, &scen, &chosen, &count);
+        if (result == TP_CLI_OK)
+            result = bench_rows(&search, &options, &rows, &map, &scen, chosen, count);
+        free(chosen);
+        tp_movingai_scen_fini(&scen);
+    }
+    if (search.known != NULL)
+        tp_cli_map_fini(&known);
+    tp_cli_map_fini(&map);
+    return result;
+}

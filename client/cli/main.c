@@ -1,0 +1,71 @@
+/* The tool `tickpath`: one table of commands. To add one: a function in a file of its own, a line here. */
+#include "base/check.h"
+#include "base/version.h"
+#include "client/cli/commands.h"
+#include "client/cli/draw.h"
+#include "client/cli/generate.h"
+#include "client/cli/options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct command {
+    const char *word, *second; /* as typed; second NULL where one word is all */
+    const char *summary;
+    int (*run)(int argc, char **argv); /* argv[0] is the command's last word */
+};
+
+static const struct command commands[] = {
+    {"bench", NULL, "solve scenario rows and print means", tp_cli_bench},
+    {"trace", NULL, "play one scenario row, one JSON line a tick", tp_cli_trace},
+    {"run", NULL, "walk many agents through a daemon while doors open and close", tp_cli_run},
+    {"map", "generate", "make a map", tp_cli_generate},
+    {"draw", NULL, "draw a map and a trace", tp_cli_draw},
+    {"algorithms", NULL, "list the named algorithms", tp_cli_algorithms},
+};
+
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+static void print_help(FILE *out)
+{
+    fprintf(out, "usage: tickpath COMMAND [options]\n\ncommands:\n");
+    for (size_t i = 0; i < COMMANDS; i++) {
+        char words[32];
+        snprintf(words, sizeof words, "%s%s%s", commands[i].word, commands[i].second != NULL ? " " : "",
+                 commands[i].second != NULL ? commands[i].second : "");
+        fprintf(out, "  %-14s %s\n", words, commands[i].summary);
+    }
+    fprintf(
+        out,
+        "\n`tickpath COMMAND --help` lists a command's options; `tickpath --version` says the version.\n");
+}
+
+static void print_failed_check(const char *condition, const char *file, int line)
+{
+    fprintf(stderr, "tickpath: check failed: %s (%s:%d)\n", condition, file, line);
+}
+
+int main(int argc, char **argv)
+{
+    tp_check_failed_cb = print_failed_check;
+    const char *word = argc > 1 ? argv[1] : "";
+    if (strcmp(word, "--version") == 0) {
+        printf("tickpath %s\n", TP_VERSION);
+        return TP_CLI_OK;
+    }
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+        print_help(stdout);
+        return TP_CLI_OK;
+    }
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(word, commands[i].word) != 0)
+            continue;
+        int words = commands[i].second != NULL ? 2 : 1;
+        if (words == 1 || (argc > 2 && strcmp(argv[2], commands[i].second) == 0))
+            return commands[i].run(argc - words, argv + words);
+    }
+    if (argc > 1)
+        fprintf(stderr, "tickpath: unknown command \"%s\"\n", word);
+    print_help(stderr);
+    return TP_CLI_USAGE;
+}

@@ -1,0 +1,111 @@
+/* Problems played in-process: one session after the other, all from one pool. */
+#include "client/cli/play.h"
+
+#include <time.h>
+
+double tp_cli_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+const char *tp_cli_status_name(uint32_t status)
+{
+    static const char *const names[] = {"NONE", "MOVING", "SEARCHING", "BLOCKED", "ARRIVED", "UNREACHABLE"};
+    return status < sizeof names / sizeof names[0] ? names[status] : "UNKNOWN";
+}
+
+static bool deadline_expired(void *context)
+{
+    return tp_cli_now() >= *(const double *)context;
+}
+
+static void watch(const struct tp_cli_play *play, uint64_t tick, const struct tp_tick_reply *reply)
+{
+    const struct tp_cli_step step = {
+        .tick = tick,
+        .cell = reply->to,
+        .moved = reply->to != reply->from,
+        .status = reply->status,
+        .flags = reply->flags,
+        .expansions = reply->work.expansions,
+        .traced = reply->work.traced,
+        .version = reply->version,
+    };
+    play->step_cb(&step, play->context);
+}
+
+static void play_one(struct tp_cli_play *play, struct tp_session *session, struct tp_cli_problem *problem,
+                     struct tp_budget *budget)
+{
+    const struct tp_map *map = play->map->map;
+    struct tp_tick_reply reply = {
+        .from = problem->start,
+        .to = problem->start,
+        .status = problem->start == problem->goal ? TP_STATUS_ARRIVED : TP_STATUS_SEARCHING,
+        .version = map->version,
+    };
+    if (play->step_cb != NULL)
+        watch(play, 0, &reply);
+    double begin = tp_cli_now(), deadline = 0;
+    uint64_t ticks = 0;
+    budget->context = &deadline;
+    while (reply.status != TP_STATUS_ARRIVED && reply.status != TP_STATUS_UNREACHABLE &&
+           ticks < TP_CLI_TICKS_MAX) {
+        if (budget->kind == TP_BUDGET_DEADLINE)
+            deadline = tp_cli_now() + (double)play->search->deadline_us / 1e6;
+        tp_session_tick(session, map, budget, &reply);
+        ticks++;
+        if (play->step_cb != NULL)
+            watch(play, ticks, &reply);
+    }
+    play->seconds += tp_cli_now() - begin;
+    struct tp_session_stats stats;
+    tp_session_stats(session, &stats);
+    problem->outcome = reply.status == TP_STATUS_ARRIVED       ? TP_CLI_ARRIVED
+                       : reply.status == TP_STATUS_UNREACHABLE ? TP_CLI_UNREACHABLE
+                                                               : TP_CLI_GAVE_UP;
+    problem->ticks = ticks;
+    problem->moves = stats.moves;
+    problem->back_moves = stats.back_moves;
+    problem->restarts = stats.restarts;
+    problem->expansions = stats.expansions;
+    problem->expansions_max = stats.expansions_max;
+    problem->cost = stats.cost;
+    problem->bytes_peak = stats.bytes_peak;
+    problem->move_hash = stats.move_hash;
+}
+
+int tp_cli__play_local(struct tp_cli_play *play, struct tp_cli_problem *problems, size_t count)
+{
+    struct tp_session_params params;
+    tp_cli_search_params(play->search, &params);
+    if (params.budget.kind == TP_BUDGET_DEADLINE)
+        params.budget.expired = deadline_expired;
+    struct tp_pool pool;
+    tp_pool_init(&pool, NULL);
+    int result = TP_CLI_OK;
+    for (size_t i = 0; i < count && result == TP_CLI_OK; i++) {
+        struct tp_session *session;
+        struct tp_refusal refusal = {NULL, NULL};
+        params.start = problems[i].start;
+        params.goal = problems[i].goal;
+        int error = tp_session_open(&session, &params, play->map->map, &pool, &refusal);
+        if (error != 0) {
+            result = tp_cli_search_refused(play->usage, play->search, error, refusal.field, refusal.reason);
+        } else {
+            play_one(play, session, &problems[i], &params.budget);
+            tp_session_close(session);
+        }
+    }
+    tp_pool_fini(&pool);
+    return result;
+}
+
+int tp_cli_play(struct tp_cli_play *play, struct tp_cli_problem *problems, size_t count)
+{
+    play->seconds = 0;
+    return play->via != NULL && play->via->host[0] != '\0' ? tp_cli__play_remote(play, problems, count)
+                                                           : tp_cli__play_local(play, problems, count);
+}

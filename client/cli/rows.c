@@ -1,0 +1,42 @@
+#include "client/cli/rows.h"
+
+#include <float.h>
+#include <stdlib.h>
+
+#define AT(field) offsetof(struct tp_cli_rows, field)
+
+const struct tp_cli_option tp_cli_rows_options[] = {
+    {"map", TP_CLI_STRING, AT(map_path), "FILE", "map, MovingAI .map", 0, 0, NULL, true},
+    {"scen", TP_CLI_STRING, AT(scen_path), "FILE", "scenario, MovingAI .scen", 0, 0, NULL, true},
+    {"first", TP_CLI_UINT, AT(first), "N", "first row of the file to take (0)", 0, UINT64_MAX, NULL, false},
+    {"stride", TP_CLI_UINT, AT(stride), "N", "take every Nth row (1)", 1, UINT64_MAX, NULL, false},
+    {"count", TP_CLI_UINT, AT(count), "N", "take at most N of the rows left (all)", 1, UINT64_MAX, NULL,
+     false},
+    {"min-optimal", TP_CLI_REAL, AT(min_optimal), "X", "leave out rows with a shorter optimal length", 0,
+     1000000000, NULL, false},
+    {"max-optimal", TP_CLI_REAL, AT(max_optimal), "X", "leave out rows with a longer optimal length", 0,
+     1000000000, NULL, false},
+    {NULL, TP_CLI_FLAG, 0, NULL, NULL, 0, 0, NULL, false},
+};
+
+void tp_cli_rows_init(struct tp_cli_rows *rows)
+{
+    *rows = (struct tp_cli_rows){.stride = 1, .count = UINT64_MAX, .max_optimal = DBL_MAX};
+}
+
+int tp_cli_rows_choose(const struct tp_cli_usage *usage, const struct tp_cli_rows *rows,
+                       const struct tp_movingai_scen *scen, size_t **chosen, size_t *count)
+{
+    *count = 0;
+    *chosen = calloc(scen->count + 1, sizeof **chosen);
+    if (*chosen == NULL)
+        return tp_cli_fail(usage, "out of memory");
+    for (uint64_t i = rows->first; i < scen->count && *count < rows->count; i += rows->stride) {
+        double optimal = scen->rows[i].optimal;
+        if (optimal >= rows->min_optimal && optimal <= rows->max_optimal)
+            (*chosen)[(*count)++] = (size_t)i;
+        if (rows->stride > scen->count)
+            break; /* and no sum can wrap */
+    }
+    return TP_CLI_OK;
+}

@@ -1,0 +1,210 @@
+#include "client/cli/search_options.h"
+
+#include "base/limits.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct tp_cli_choice neighbours_words[] = {
+    {"4", TP_NEIGHBOURS_4},
+    {"8", TP_NEIGHBOURS_8},
+    {"16", TP_NEIGHBOURS_16},
+    {NULL, 0},
+};
+static const struct tp_cli_choice corners_words[] = {
+    {"both", TP_CORNERS_BOTH_FREE},
+    {"one", TP_CORNERS_ONE_FREE},
+    {"always", TP_CORNERS_ALWAYS},
+    {NULL, 0},
+};
+static const struct tp_cli_choice goal_policy_words[] = {
+    {"exact", TP_GOAL_EXACT},
+    {"within", TP_GOAL_WITHIN},
+    {"nearest", TP_GOAL_NEAREST},
+    {NULL, 0},
+};
+static const struct tp_cli_choice restart_words[] = {
+    {"default", TP_RESTART_DEFAULT}, {"never", TP_RESTART_NEVER},     {"eager", TP_RESTART_EAGER},
+    {"lazy", TP_RESTART_LAZY},       {"on-rise", TP_RESTART_ON_RISE}, {NULL, 0},
+};
+static const struct tp_cli_choice open_words[] = {
+    {"exact", TP_CLI_OPEN_EXACT},
+    {"bucket", TP_CLI_OPEN_BUCKET},
+    {NULL, 0},
+};
+
+#define AT(field) offsetof(struct tp_cli_search, field)
+
+const struct tp_cli_option tp_cli_search_options[] = {
+    {"alg", TP_CLI_STRING, AT(algorithm), "NAME", "algorithm, a name of `tickpath algorithms` (tbwa)", 0, 0,
+     NULL, false},
+    {"k", TP_CLI_BUDGET, AT(k), "N", "budget: expansions a tick, or \"unlimited\"", 1, TP_BUDGET_MAX, NULL,
+     false},
+    {"R", TP_CLI_UINT, AT(R), "N", "budget: resource limit a tick (100)", 1, TP_BUDGET_MAX, NULL, false},
+    {"r", TP_CLI_MILLI, AT(r_milli), "X", "with R: share of R for expansions (0.9)", 0, 1000, NULL, false},
+    {"c", TP_CLI_UINT, AT(c), "N", "with R: trace steps that cost one expansion (10)", 1, TP_C_MAX, NULL,
+     false},
+    {"deadline-us", TP_CLI_UINT, AT(deadline_us), "N", "budget: microseconds a tick", 1, 3600000000u, NULL,
+     false},
+    {"w", TP_CLI_MILLI, AT(w_milli), "X", "weight of h (1)", 1000, TP_W_MILLI_MAX, NULL, false},
+    {"neighbours", TP_CLI_CHOICE, AT(neighbours), "N", "moves from a cell (8)", 0, 0, neighbours_words,
+     false},
+    {"corners", TP_CLI_CHOICE, AT(corners), "RULE", "orthogonal cells a diagonal needs free (both)", 0, 0,
+     corners_words, false},
+    {"goal-policy", TP_CLI_CHOICE, AT(goal_policy), "WORD", "where the agent has arrived (exact)", 0, 0,
+     goal_policy_words, false},
+    {"restart", TP_CLI_CHOICE, AT(restart), "WORD", "when a changed map begins a new search (default)", 0, 0,
+     restart_words, false},
+    {"open", TP_CLI_CHOICE, AT(open), "LIST", "kind of open list (exact)", 0, 0, open_words, false},
+    {"unknown", TP_CLI_FLAG, AT(unknown), NULL, "the agent assumes unseen cells free", 0, 0, NULL, false},
+    {"known", TP_CLI_STRING, AT(known), "FILE", "the agent knows this map until it sees otherwise", 0, 0,
+     NULL, false},
+    {"longest-path-rule", TP_CLI_FLAG, AT(longest_path_rule), NULL,
+     "tba: first tick ends when a path has N_T actions", 0, 0, NULL, false},
+    {"shortcut", TP_CLI_FLAG, AT(shortcut), NULL, "tba: look for a shortcut while backtracking", 0, 0, NULL,
+     false},
+    {"path-switch", TP_CLI_FLAG, AT(path_switch), NULL, "tba: keep a path until one of at least its g comes",
+     0, 0, NULL, false},
+    {"node-bytes-max", TP_CLI_UINT, AT(node_bytes_max), "N", "cap on one session's search memory (none)", 1,
+     UINT64_MAX, NULL, false},
+    {"seed", TP_CLI_UINT, AT(seed), "N", "seed of whatever is drawn at random (1)", 0, UINT64_MAX, NULL,
+     false},
+    {NULL, TP_CLI_FLAG, 0, NULL, NULL, 0, 0, NULL, false},
+};
+
+void tp_cli_search_init(struct tp_cli_search *search)
+{
+    *search = (struct tp_cli_search){
+        .algorithm = "tbwa",
+        .r_milli = UINT32_MAX,
+        .w_milli = 1000,
+        .neighbours = TP_NEIGHBOURS_8,
+        .corners = TP_CORNERS_BOTH_FREE,
+        .goal_policy = TP_GOAL_EXACT,
+        .restart = TP_RESTART_DEFAULT,
+        .open = TP_CLI_OPEN_EXACT,
+        .seed = 1,
+    };
+}
+
+int tp_cli_search_check(const struct tp_cli_usage *usage, const struct tp_cli_search *search)
+{
+    if (tp_algorithm_find(search->algorithm) == NULL)
+        return tp_cli_refuse(usage, "alg", "no algorithm is called \"%s\"; `tickpath algorithms` lists them",
+                             search->algorithm);
+    bool has_k = search->k != 0, has_R = search->R != 0, has_deadline = search->deadline_us != 0;
+    if (has_k && has_R)
+        return tp_cli_refuse(usage, "k", "a tick's budget is one of --k, --R and --deadline-us");
+    if (has_deadline && (has_k || has_R))
+        return tp_cli_refuse(usage, "deadline-us", "a tick's budget is one of --k, --R and --deadline-us");
+    if ((has_k || has_deadline) && search->r_milli != UINT32_MAX)
+        return tp_cli_refuse(usage, "r", "goes with --R only");
+    if ((has_k || has_deadline) && search->c != 0)
+        return tp_cli_refuse(usage, "c", "goes with --R only");
+    if (search->open == TP_CLI_OPEN_BUCKET)
+        return tp_cli_refuse(usage, "open", "this version serves the exact list only");
+    if (search->unknown && search->known != NULL)
+        return tp_cli_refuse(usage, "known", "an agent on an unknown map (--unknown) knows no map");
+    return TP_CLI_GO_ON;
+}
+
+void tp_cli_search_params(const struct tp_cli_search *search, struct tp_session_params *params)
+{
+    tp_session_params_init(params);
+    params->algorithm = tp_algorithm_find(search->algorithm);
+    params->w_milli = search->w_milli;
+    params->neighbours = (enum tp_neighbours)search->neighbours;
+    params->corners = (enum tp_corners)search->corners;
+    params->goal_policy = (enum tp_goal_policy)search->goal_policy;
+    params->knowledge = search->unknown         ? TP_KNOWLEDGE_FREESPACE
+                        : search->known != NULL ? TP_KNOWLEDGE_MAP
+                                                : TP_KNOWLEDGE_FULL;
+    params->restart = (enum tp_restart)search->restart;
+    params->longest_path_rule = search->longest_path_rule;
+    params->shortcut = search->shortcut;
+    params->path_switch = search->path_switch;
+    params->node_bytes_max = search->node_bytes_max;
+    if (search->k != 0)
+        params->budget = tp_budget_k(search->k);
+    else if (search->deadline_us != 0)
+        params->budget =
+            (struct tp_budget){.kind = TP_BUDGET_DEADLINE, .c = 10, .expansions_max = UINT64_MAX};
+    else
+        params->budget = tp_budget_r(search->R != 0 ? search->R : 100,
+                                     search->r_milli != UINT32_MAX ? search->r_milli : 900,
+                                     search->c != 0 ? (uint32_t)search->c : 10);
+}
+
+void tp_cli_search_client_params(const struct tp_cli_search *search, struct tp_client_session_params *params)
+{
+    struct tp_session_params local;
+    tp_cli_search_params(search, &local);
+    /* The wire counts these three from 1, in the order of the library; 0 there means "not given". */
+    *params = (struct tp_client_session_params){
+        .algorithm = search->algorithm,
+        .w_milli = local.w_milli,
+        .neighbours = (uint32_t)local.neighbours,
+        .corners = (enum tp_client_corners)(local.corners + 1),
+        .goal_policy = (enum tp_client_goal_policy)(local.goal_policy + 1),
+        .knowledge = (enum tp_client_knowledge)(local.knowledge + 1),
+        .restart = (enum tp_client_restart)local.restart,
+        .shortcut = local.shortcut,
+        .path_switch = local.path_switch,
+        .longest_path_rule = local.longest_path_rule,
+        .node_bytes_max = local.node_bytes_max,
+    };
+    if (local.budget.kind == TP_BUDGET_K)
+        params->budget =
+            (struct tp_client_budget){.kind = TP_CLIENT_BUDGET_K, .amount = local.budget.expansions};
+    else if (local.budget.kind == TP_BUDGET_DEADLINE)
+        params->budget =
+            (struct tp_client_budget){.kind = TP_CLIENT_BUDGET_DEADLINE, .amount = search->deadline_us};
+    else
+        params->budget = (struct tp_client_budget){.kind = TP_CLIENT_BUDGET_R,
+                                                   .amount = local.budget.expansions,
+                                                   .r_milli = local.budget.r_milli,
+                                                   .c = local.budget.c};
+}
+
+_Static_assert(TP_CORNERS_ALWAYS + 1 == TP_CLIENT_ALWAYS && TP_GOAL_NEAREST + 1 == TP_CLIENT_NEAREST &&
+                   TP_KNOWLEDGE_MAP + 1 == TP_CLIENT_KNOWN_MAP &&
+                   TP_RESTART_ON_RISE + 0 == TP_CLIENT_RESTART_ON_RISE + 0,
+               "the library and the protocol order their words alike");
+
+int tp_cli_search_refused(const struct tp_cli_usage *usage, const struct tp_cli_search *search, int error,
+                          const char *field, const char *reason)
+{
+    static const struct {
+        const char *field, *option;
+    } options[] = {
+        {"algorithm", "alg"},
+        {"k", "k"},
+        {"resource_limit", "R"},
+        {"expansion_share", "r"},
+        {"trace_steps", "c"},
+        {"deadline_us", "deadline-us"},
+        {"w", "w"},
+        {"neighbours", "neighbours"},
+        {"corners", "corners"},
+        {"goal_policy", "goal-policy"},
+        {"restart", "restart"},
+        {"knowledge", NULL}, /* --unknown or --known */
+        {"longest_path_rule", "longest-path-rule"},
+        {"shortcut", "shortcut"},
+        {"path_switch", "path-switch"},
+        {"node_bytes_max", "node-bytes-max"},
+    };
+    const char *words = reason != NULL && reason[0] != '\0' ? reason : tp_error_text(error);
+    bool usage_error = error == TP_ERR_INVALID_ARGUMENT || error == TP_ERR_UNSUPPORTED;
+    for (size_t i = 0; field != NULL && usage_error && i < sizeof options / sizeof options[0]; i++) {
+        if (strcmp(options[i].field, field) == 0) {
+            const char *option = options[i].option;
+            if (option == NULL)
+                option = search->unknown ? "unknown" : "known";
+            return tp_cli_refuse(usage, option, "%s", words);
+        }
+    }
+    bool has_field = field != NULL && field[0] != '\0';
+    return tp_cli_fail(usage, "the session is refused: %s%s%s%s", words, has_field ? " (field " : "",
+                       has_field ? field : "", has_field ? ")" : "");
+}

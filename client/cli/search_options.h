@@ -1,0 +1,53 @@
+/* The options that say how to search: shared by bench, trace and run.
+ *
+ * To add one: a field here, a row in search_options.c's table, and its line in the two functions that turn
+ * the options into a session's parameters (in-process, and for a daemon).
+ */
+#ifndef TP_CLI_SEARCH_OPTIONS_H
+#define TP_CLI_SEARCH_OPTIONS_H
+
+#include "client/cli/options.h"
+#include "client/tickpath_client.h"
+#include "search/session.h"
+
+enum tp_cli_open { TP_CLI_OPEN_EXACT, TP_CLI_OPEN_BUCKET };
+
+struct tp_cli_search {
+    const char *algorithm;
+    uint64_t k, R, deadline_us; /* 0: not given */
+    uint32_t r_milli;           /* UINT32_MAX: not given */
+    uint64_t c;                 /* 0: not given */
+    uint32_t w_milli;           /* thousandths */
+    int neighbours;             /* enum tp_neighbours */
+    int corners;                /* enum tp_corners */
+    int goal_policy;            /* enum tp_goal_policy */
+    int restart;                /* enum tp_restart */
+    int open;                   /* enum tp_cli_open */
+    bool unknown;
+    const char *known; /* file, NULL: not given */
+    bool longest_path_rule, shortcut, path_switch;
+    uint64_t node_bytes_max; /* 0: no cap */
+    uint64_t seed;
+};
+
+extern const struct tp_cli_option tp_cli_search_options[];
+
+/* The defaults. */
+void tp_cli_search_init(struct tp_cli_search *search);
+
+/* Whether the options go together, and names are known. TP_CLI_GO_ON, or TP_CLI_USAGE after saying why. */
+int tp_cli_search_check(const struct tp_cli_usage *usage, const struct tp_cli_search *search);
+
+/* The same as a session's parameters, without start and goal. A deadline's `expired` is left to the caller.
+ */
+void tp_cli_search_params(const struct tp_cli_search *search, struct tp_session_params *params);
+
+/* The same for a daemon, without map, start and goal. */
+void tp_cli_search_client_params(const struct tp_cli_search *search, struct tp_client_session_params *params);
+
+/* Says that a session was refused, naming the option that stands for the protocol's field. TP_CLI_USAGE where
+ * an option is to blame, else TP_CLI_FAILED. */
+int tp_cli_search_refused(const struct tp_cli_usage *usage, const struct tp_cli_search *search, int error,
+                          const char *field, const char *reason);
+
+#endif
