@@ -69,7 +69,8 @@ static void take_map(struct play *play, struct tp_map *map)
     play->plain = play_problem(map, &play->params);
 }
 
-void play_open(struct play *play, const struct tp_session_params *params, const struct tp_map *map)
+void play_open_in(struct play *play, const struct tp_session_params *params, const struct tp_map *map,
+                  struct tp_pool *pool)
 {
     memset(play, 0, sizeof *play);
     snprintf(play->label, sizeof play->label, "%s", params->algorithm->name);
@@ -79,14 +80,22 @@ void play_open(struct play *play, const struct tp_session_params *params, const 
     play->cell = params->start;
     play->goal = params->goal;
     play->hash = UINT64_C(0xcbf29ce484222325);
-    tp_pool_init(&play->pool, NULL);
+    if (!pool)
+        tp_pool_init(&play->own_pool, NULL);
+    play->pool = pool ? pool : &play->own_pool;
+    play->used_bytes = play->pool->used_bytes;
     struct tp_refusal refusal = {NULL, NULL};
-    int error = tp_session_open(&play->session, params, map, &play->pool, &refusal);
+    int error = tp_session_open(&play->session, params, map, play->pool, &refusal);
     ck_assert_msg(error == 0, "%s: %s: %s: %s", play->label, tp_error_name(error),
                   refusal.field ? refusal.field : "-", refusal.reason ? refusal.reason : "-");
     ck_assert_uint_eq(tp_session_cell(play->session), params->start);
     ck_assert_uint_eq(tp_session_goal(play->session), params->goal);
     ck_assert_ptr_eq(tp_session_algorithm(play->session), params->algorithm);
+}
+
+void play_open(struct play *play, const struct tp_session_params *params, const struct tp_map *map)
+{
+    play_open_in(play, params, map, NULL);
 }
 
 #define SAY(condition, ...)                                                                                  \
@@ -303,9 +312,11 @@ bool play_reachable(const struct play *play)
 void play_close(struct play *play)
 {
     tp_session_close(play->session);
-    SAY(play->pool.used_bytes == 0, "%llu bytes of the pool are still out after close",
-        (unsigned long long)play->pool.used_bytes);
-    tp_pool_fini(&play->pool);
+    SAY(play->pool->used_bytes == play->used_bytes,
+        "%llu bytes of the pool are out after close, %llu before open",
+        (unsigned long long)play->pool->used_bytes, (unsigned long long)play->used_bytes);
+    if (play->pool == &play->own_pool)
+        tp_pool_fini(&play->own_pool);
     free((void *)play->plain.weight);
     tp_map_unref(play->map);
 }

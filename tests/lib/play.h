@@ -17,7 +17,9 @@
 struct play {
     char label[320]; /* what a failure says first; the caller may write it */
     struct tp_session_params params;
-    struct tp_pool pool;
+    struct tp_pool own_pool;
+    struct tp_pool *pool; /* own_pool, or a pool of the caller's */
+    uint64_t used_bytes;  /* of the pool before the session was opened */
     struct tp_session *session;
     struct tp_map *map;       /* the version in force; a reference of ours */
     struct ref_problem plain; /* the same, for the reference; its weights are ours */
@@ -39,6 +41,10 @@ struct ref_problem play_problem(const struct tp_map *map, const struct tp_sessio
 
 /* Opens a session, asserting that it can be; takes a reference of its own to the map. */
 void play_open(struct play *play, const struct tp_session_params *params, const struct tp_map *map);
+
+/* Likewise in a pool of the caller's, which is borrowed until play_close. */
+void play_open_in(struct play *play, const struct tp_session_params *params, const struct tp_map *map,
+                  struct tp_pool *pool);
 
 /* One checked tick; NULL for the session's own budget. */
 struct tp_tick_reply play_tick(struct play *play, const struct tp_budget *budget);

@@ -1,0 +1,560 @@
+/* What holds for every row of the registry whatever happens: random maps, random changes between ticks,
+ * random budgets, goals that move, agents that stand elsewhere than thought. Every tick is watched
+ * (tests/lib/play.h).
+ *
+ * A life is played from one number: TICKPATH_SEED repeats a run, TICKPATH_STEPS or TICKPATH_LONG=1 lengthen
+ * it. */
+#include "tests/lib/play.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const enum tp_neighbours neighbour_counts[] = {TP_NEIGHBOURS_4, TP_NEIGHBOURS_8, TP_NEIGHBOURS_16};
+static const enum tp_corners corner_rules[] = {TP_CORNERS_BOTH_FREE, TP_CORNERS_ONE_FREE, TP_CORNERS_ALWAYS};
+
+static bool can(const struct tp_algorithm *row, enum tp_capability capability)
+{
+    return row->capabilities & capability;
+}
+
+static int row_count(void)
+{
+    int count = 0;
+    while (tp_algorithm_at((size_t)count))
+        count++;
+    return count;
+}
+
+/* ---- random things ---- */
+
+static struct tp_map *random_map(struct tp_test_rng *rng)
+{
+    uint32_t width = tp_test_between(rng, 2, 40), height = tp_test_between(rng, 2, 40);
+    if (tp_test_percent(rng, 10))
+        width = 1;
+    if (tp_test_percent(rng, 10))
+        height = 1;
+    static const uint32_t percents[] = {0, 5, 15, 25, 40, 60, 90};
+    uint32_t percent = percents[tp_test_below(rng, 7)];
+    struct tp_profile profile;
+    tp_profile_init_movingai(&profile);
+    bool weighted = tp_test_percent(rng, 25);
+    if (weighted) {
+        static const uint32_t tops[] = {3, 100, 65535};
+        uint32_t top = tops[tp_test_below(rng, 3)];
+        for (const char *class = ".GS"; *class; class ++)
+            profile.weight[(int)*class] = (uint16_t)tp_test_between(rng, 1, top);
+    }
+    uint8_t *cells = malloc((size_t)width * height);
+    ck_assert_ptr_nonnull(cells);
+    for (uint32_t i = 0; i < width * height; i++)
+        cells[i] = tp_test_percent(rng, percent) ? '@' : (uint8_t) ".GS"[tp_test_below(rng, 3)];
+    struct tp_map *map;
+    ck_assert_int_eq(tp_map_build(&map, width, height, cells, &profile, 1), 0);
+    free(cells);
+    return map;
+}
+
+/* A cell, passable if one is found near. */
+static uint32_t random_cell(struct tp_test_rng *rng, const struct tp_map *map, bool passable)
+{
+    uint32_t cells = map->width * map->height, cell = tp_test_below(rng, cells);
+    for (uint32_t i = 0; passable && i < cells && !tp_map_passable(map, cell % map->width, cell / map->width);
+         i++)
+        cell = (cell + 1) % cells;
+    return cell;
+}
+
+/* A cell at most two away. */
+static uint32_t cell_near(struct tp_test_rng *rng, const struct tp_map *map, uint32_t cell)
+{
+    int64_t x = cell % map->width + (int64_t)tp_test_below(rng, 5) - 2;
+    int64_t y = cell / map->width + (int64_t)tp_test_below(rng, 5) - 2;
+    x = x < 0 ? 0 : x >= map->width ? map->width - 1 : x;
+    y = y < 0 ? 0 : y >= map->height ? map->height - 1 : y;
+    return (uint32_t)(y * map->width + x);
+}
+
+/* A budget the session takes; `clock` serves a deadline. `least` is the least work a tick must be able to do.
+ */
+static struct tp_budget random_budget(struct tp_test_rng *rng, const struct tp_session *session,
+                                      struct play_clock *clock, uint32_t least)
+{
+    struct tp_budget budget;
+    for (;;) {
+        switch (tp_test_below(rng, 5)) {
+        case 0:
+            clock->looks = least + tp_test_below(rng, 6);
+            budget = play_deadline(clock);
+            break;
+        case 1:
+        case 2:
+            budget = tp_budget_r(tp_test_between(rng, 1, 60), tp_test_below(rng, 1001),
+                                 tp_test_between(rng, 1, 20));
+            break;
+        default: {
+            static const uint64_t lookaheads[] = {1, 2, 5, 20, 100, TP_BUDGET_UNLIMITED};
+            budget = tp_budget_k(lookaheads[tp_test_below(rng, 6)]);
+        }
+        }
+        if (!least && tp_test_percent(rng, 15))
+            budget.expansions_max = tp_test_below(rng, 12);
+        struct tp_refusal refusal;
+        int error = tp_session_check_budget(session, &budget, &refusal);
+        if (error == 0)
+            return budget;
+        /* only what splits R may refuse a purse, for want of an expansion or a trace step */
+        ck_assert_int_eq(error, TP_ERR_INVALID_ARGUMENT);
+        ck_assert_ptr_nonnull(refusal.field);
+        ck_assert_int_eq(budget.kind, TP_BUDGET_R);
+    }
+}
+
+static void random_change(struct tp_test_rng *rng, struct play *play)
+{
+    struct tp_change changes[6];
+    uint8_t bits[6][8];
+    uint32_t count = tp_test_between(rng, 1, 6);
+    const struct tp_map *map = play->map;
+    for (uint32_t i = 0; i < count; i++) {
+        struct tp_change *change = &changes[i];
+        memset(change, 0, sizeof *change);
+        change->class_to = tp_test_percent(rng, 50) ? '@' : (uint8_t) ".GS"[tp_test_below(rng, 3)];
+        uint32_t cell =
+            tp_test_percent(rng, 40) ? cell_near(rng, map, play->cell) : random_cell(rng, map, false);
+        change->x = cell % map->width;
+        change->y = cell / map->width;
+        change->kind = (enum tp_change_kind)tp_test_below(rng, 3);
+        change->width = tp_test_between(rng, 1, map->width - change->x < 8 ? map->width - change->x : 8);
+        change->height = tp_test_between(rng, 1, map->height - change->y < 8 ? map->height - change->y : 8);
+        for (int byte = 0; byte < 8; byte++)
+            bits[i][byte] = (uint8_t)tp_test_next(rng);
+        change->bits = bits[i];
+        change->bits_size = 8;
+    }
+    play_apply(play, changes, count);
+}
+
+static struct tp_session_params random_params(struct tp_test_rng *rng, const struct tp_algorithm *row,
+                                              const struct tp_map *map)
+{
+    struct tp_session_params params;
+    tp_session_params_init(&params);
+    params.algorithm = row;
+    params.start = random_cell(rng, map, tp_test_percent(rng, 85));
+    params.goal = random_cell(rng, map, tp_test_percent(rng, 85));
+    params.neighbours = neighbour_counts[tp_test_below(rng, 3)];
+    params.corners = corner_rules[tp_test_below(rng, 3)];
+    static const uint32_t weights[] = {1000, 1400, 3000, 50000, 1000000000};
+    params.w_milli = weights[tp_test_below(rng, 5)];
+    if (can(row, TP_CAN_ENHANCE_2009)) {
+        params.longest_path_rule = tp_test_percent(rng, 25);
+        params.shortcut = tp_test_percent(rng, 25);
+        params.path_switch = tp_test_percent(rng, 25);
+    }
+    if (tp_test_percent(rng, 50))
+        params.budget = tp_budget_k(tp_test_between(rng, 1, 30));
+    return params;
+}
+
+/* ---- a life ---- */
+
+/* What is varied between two lives that must be the same move by move. */
+struct variant {
+    uint32_t stamp_max;
+    bool used_pool; /* the pool served another session before */
+};
+
+static void dirty(struct tp_pool *pool)
+{
+    struct tp_map *map = tp_test_map_free(70, 70);
+    struct tp_session_params params;
+    tp_session_params_init(&params);
+    params.start = 17;
+    params.goal = 70 * 70 - 1;
+    params.budget = tp_budget_k(TP_BUDGET_UNLIMITED);
+    struct play play;
+    play_open_in(&play, &params, map, pool);
+    for (int i = 0; i < 5; i++)
+        play_tick(&play, NULL);
+    play_close(&play);
+    tp_map_unref(map);
+}
+
+/* The map stands still: the session must come to the true end within a bounded number of ticks. */
+static void settle(struct tp_test_rng *rng, struct play *play)
+{
+    bool was_blocked = !play->plain.weight[play->cell], reachable = play_reachable(play);
+    uint64_t ticks_max = 12ull * play->map->width * play->map->height + 400;
+    struct play_clock clock;
+    struct tp_tick_reply reply;
+    do {
+        struct tp_budget budget = random_budget(rng, play->session, &clock, 1);
+        reply = play_tick(play, &budget);
+    } while (reply.status != TP_STATUS_ARRIVED && reply.status != TP_STATUS_UNREACHABLE && --ticks_max > 0);
+    bool settled = ticks_max > 0;
+    if (reachable && !was_blocked)
+        ck_assert_msg(reply.status == TP_STATUS_ARRIVED,
+                      "%s: a way is there, but the agent got to %u, status %d", play->label, play->cell,
+                      (int)reply.status);
+    else if (can(play->params.algorithm, TP_CAN_DETECT_UNREACHABLE)) /* which is checked where it is said */
+        ck_assert_msg(settled, "%s: no way is there, and it is not told; on %u, status %d", play->label,
+                      play->cell, (int)reply.status);
+    struct tp_tick_reply again = play_tick(play, NULL);
+    ck_assert_msg(!settled || again.status == reply.status, "%s: status %d, then %d", play->label,
+                  (int)reply.status, (int)again.status);
+}
+
+/* One life from one number. Returns the hash of all replies. */
+static uint64_t life(uint64_t number, const struct tp_algorithm *row, struct variant variant)
+{
+    struct tp_test_rng rng = {number};
+    struct tp_map *map = random_map(&rng);
+    struct tp_session_params params = random_params(&rng, row, map);
+    params.stamp_max = variant.stamp_max;
+    struct tp_pool pool;
+    tp_pool_init(&pool, NULL);
+    if (variant.used_pool)
+        dirty(&pool);
+    struct play play;
+    play_open_in(&play, &params, map, &pool);
+    snprintf(play.label, sizeof play.label,
+             "life %llu of %s (%ux%u, n %d, corners %d, w %u/1000, start %u, goal %u, stamps to %u%s; "
+             "TICKPATH_SEED=%llu)",
+             (unsigned long long)number, row->name, map->width, map->height, (int)params.neighbours,
+             (int)params.corners, params.w_milli, params.start, params.goal, variant.stamp_max,
+             variant.used_pool ? ", used pool" : "", (unsigned long long)tp_test_seed());
+    uint32_t ticks = tp_test_between(&rng, 10, 90), before = params.start;
+    uint32_t change_percent = tp_test_percent(&rng, 20) ? 0 : tp_test_between(&rng, 3, 40);
+    for (uint32_t i = 0; i < ticks; i++) {
+        if (tp_test_percent(&rng, change_percent))
+            random_change(&rng, &play);
+        if (tp_test_percent(&rng, 3))
+            play_retarget(&play, random_cell(&rng, play.map, tp_test_percent(&rng, 80)));
+        if (tp_test_percent(&rng, 6))
+            play_retarget(&play, cell_near(&rng, play.map, play.goal));
+        if (tp_test_percent(&rng,
+                            5)) /* the reply came late, the agent was pushed, the agent was put elsewhere */
+            play_at(&play, tp_test_percent(&rng, 50) ? before
+                           : tp_test_percent(&rng, 50)
+                               ? cell_near(&rng, play.map, play.cell)
+                               : random_cell(&rng, play.map, tp_test_percent(&rng, 80)));
+        before = play.cell;
+        struct play_clock clock;
+        struct tp_budget budget = random_budget(&rng, play.session, &clock, 0);
+        play_tick(&play, tp_test_percent(&rng, 30) ? NULL : &budget);
+    }
+    settle(&rng, &play);
+    uint64_t hash = play.hash ^ play.stats.move_hash;
+    play_close(&play);
+    tp_pool_fini(&pool);
+    tp_map_unref(map);
+    return hash;
+}
+
+START_TEST(every_life_keeps_the_contract)
+{
+    const struct tp_algorithm *row = tp_algorithm_at((size_t)_i);
+    struct tp_test_rng rng = tp_test_rng(row->name);
+    uint64_t lives = tp_test_steps(100, 10000);
+    for (uint64_t i = 0; i < lives; i++)
+        life(tp_test_next(&rng), row, (struct variant){0});
+}
+END_TEST
+
+START_TEST(the_same_inputs_give_the_same_moves)
+{
+    const struct tp_algorithm *row = tp_algorithm_at((size_t)_i);
+    struct tp_test_rng rng = tp_test_rng("twice");
+    uint64_t lives = tp_test_steps(25, 2000);
+    for (uint64_t i = 0; i < lives; i++) {
+        uint64_t number = tp_test_next(&rng);
+        uint64_t hash = life(number, row, (struct variant){0});
+        uint64_t used = life(number, row, (struct variant){.used_pool = true});
+        uint64_t wrapped = life(number, row, (struct variant){.stamp_max = 15});
+        ck_assert_msg(hash == used, "life %llu of %s differs in a used pool (TICKPATH_SEED=%llu)",
+                      (unsigned long long)number, row->name, (unsigned long long)tp_test_seed());
+        ck_assert_msg(hash == wrapped, "life %llu of %s differs with 4-bit stamps (TICKPATH_SEED=%llu)",
+                      (unsigned long long)number, row->name, (unsigned long long)tp_test_seed());
+    }
+}
+END_TEST
+
+/* ---- the search stamp wraps ---- */
+
+START_TEST(a_small_search_stamp_wraps_without_harm)
+{
+    const struct tp_algorithm *row = tp_algorithm_at((size_t)_i);
+    struct tp_test_rng rng = tp_test_rng("stamps");
+    uint64_t cases = tp_test_steps(6, 200);
+    for (uint64_t i = 0; i < cases; i++) {
+        struct tp_map *map = tp_test_map_random(&rng, 64, 64, 15);
+        struct tp_session_params params = random_params(&rng, row, map);
+        params.budget = tp_budget_k(tp_test_between(&rng, 5, 60));
+        struct play usual, small;
+        play_open(&usual, &params, map);
+        params.stamp_max = tp_test_percent(&rng, 50) ? 15 : tp_test_between(&rng, 2, 15);
+        play_open(&small, &params, map);
+        snprintf(usual.label, sizeof usual.label, "case %llu of %s, stamps (TICKPATH_SEED=%llu)",
+                 (unsigned long long)i, row->name, (unsigned long long)tp_test_seed());
+        memcpy(small.label, usual.label, sizeof small.label);
+        for (int round = 0; round < 150; round++) {
+            uint32_t cell = random_cell(&rng, map, true), goal = random_cell(&rng, map, true);
+            play_at(&usual, cell);
+            play_at(&small, cell);
+            play_retarget(&usual, goal);
+            play_retarget(&small, goal);
+            for (uint32_t tick = tp_test_between(&rng, 1, 4); tick > 0; tick--) {
+                struct tp_tick_reply a = play_tick(&usual, NULL), b = play_tick(&small, NULL);
+                ck_assert_msg(a.to == b.to && a.status == b.status && a.flags == b.flags &&
+                                  a.work.expansions == b.work.expansions &&
+                                  usual.stats.search_hash == small.stats.search_hash,
+                              "%s: round %d: to %u, status %d; with stamps to %u: to %u, status %d",
+                              usual.label, round, a.to, (int)a.status, params.stamp_max, b.to, (int)b.status);
+            }
+        }
+        ck_assert_msg(usual.stats.restarts > 16, "%s: %llu restarts", usual.label,
+                      (unsigned long long)usual.stats.restarts);
+        ck_assert_uint_eq(usual.stats.restarts, small.stats.restarts);
+        play_close(&usual);
+        play_close(&small);
+        tp_map_unref(map);
+    }
+}
+END_TEST
+
+/* ---- a static map: split budgets, optimal costs, Theorem 2 ---- */
+
+/* A random map with a passable start and goal that differ and are joined. */
+static struct tp_map *joined_map(struct tp_test_rng *rng, const struct tp_algorithm *row,
+                                 struct tp_session_params *params)
+{
+    for (;;) {
+        struct tp_map *map = random_map(rng);
+        *params = random_params(rng, row, map);
+        params->longest_path_rule = params->shortcut = params->path_switch = false;
+        params->start = random_cell(rng, map, true);
+        params->goal = random_cell(rng, map, true);
+        struct ref_problem problem = play_problem(map, params);
+        uint8_t *reached = calloc((size_t)map->width * map->height, 1);
+        ck_assert_ptr_nonnull(reached);
+        ref_flood(&problem, params->start, reached);
+        bool good = params->start != params->goal && problem.weight[params->start] && reached[params->goal];
+        free(reached);
+        free((void *)problem.weight);
+        if (good)
+            return map;
+        tp_map_unref(map);
+    }
+}
+
+/* The run with the budget unlimited; its expansions are N(w). */
+static struct tp_session_stats run_unlimited(const struct tp_session_params *given, const struct tp_map *map)
+{
+    struct tp_session_params params = *given;
+    params.budget = tp_budget_k(TP_BUDGET_UNLIMITED);
+    struct play play;
+    play_open(&play, &params, map);
+    struct tp_tick_reply reply = play_until_settled(&play, NULL, 4ull * map->width * map->height + 10);
+    ck_assert_int_eq(reply.status, TP_STATUS_ARRIVED);
+    struct tp_session_stats stats = play.stats;
+    play_close(&play);
+    return stats;
+}
+
+START_TEST(a_split_budget_gives_the_same_search)
+{
+    const struct tp_algorithm *row = tp_algorithm_at((size_t)_i);
+    struct tp_test_rng rng = tp_test_rng("split");
+    uint64_t cases = tp_test_steps(60, 5000);
+    for (uint64_t i = 0; i < cases; i++) {
+        struct tp_session_params params;
+        struct tp_map *map = joined_map(&rng, row, &params);
+        uint64_t all = run_unlimited(&params, map).expansions;
+        uint64_t some = tp_test_between(&rng, 1, (uint32_t)(all > 1 ? all - 1 : 1));
+        if (all > 1) {
+            struct play whole, split;
+            params.budget = tp_budget_k(some);
+            play_open(&whole, &params, map);
+            play_tick(&whole, NULL);
+            play_open(&split, &params, map);
+            bool ones = tp_test_percent(&rng, 50);
+            for (uint64_t left = some; left > 0;) {
+                uint64_t k = ones ? 1 : tp_test_between(&rng, 1, left < 20 ? (uint32_t)left : 20);
+                struct tp_budget budget = tp_budget_k(k);
+                struct tp_tick_reply reply = play_tick(&split, &budget);
+                ck_assert_uint_eq(reply.work.expansions, k);
+                left -= k;
+            }
+            ck_assert_msg(whole.stats.expansions == some && split.stats.expansions == some &&
+                              whole.stats.search_hash == split.stats.search_hash &&
+                              whole.stats.generated == split.stats.generated,
+                          "case %llu of %s: %llu expansions at once and in parts differ (TICKPATH_SEED=%llu)",
+                          (unsigned long long)i, row->name, (unsigned long long)some,
+                          (unsigned long long)tp_test_seed());
+            play_close(&whole);
+            play_close(&split);
+        }
+        tp_map_unref(map);
+    }
+}
+END_TEST
+
+START_TEST(optimal_rows_are_optimal)
+{
+    const struct tp_algorithm *row = tp_algorithm_at((size_t)_i);
+    if (!can(row, TP_CAN_BE_OPTIMAL))
+        return;
+    struct tp_test_rng rng = tp_test_rng("optimal");
+    uint64_t cases = tp_test_steps(100, 10000);
+    for (uint64_t i = 0; i < cases; i++) {
+        struct tp_session_params params;
+        struct tp_map *map = joined_map(&rng, row, &params);
+        if (can(row, TP_CAN_TAKE_W))
+            params.w_milli = 1000;
+        struct ref_problem problem = play_problem(map, &params);
+        problem.algorithm = REF_ASTAR;
+        problem.k = UINT64_MAX;
+        struct ref_run run;
+        ref_run_play(&run, &problem);
+        uint64_t cost = run_unlimited(&params, map).cost;
+        ck_assert_msg(cost == run.cost, "case %llu of %s: cost %llu, optimal is %llu (TICKPATH_SEED=%llu)",
+                      (unsigned long long)i, row->name, (unsigned long long)cost,
+                      (unsigned long long)run.cost, (unsigned long long)tp_test_seed());
+        ref_run_fini(&run);
+        free((void *)problem.weight);
+        tp_map_unref(map);
+    }
+}
+END_TEST
+
+/* The dearest move of the map. */
+static uint64_t dearest_move(const struct ref_problem *problem)
+{
+    uint64_t dearest = 0;
+    int64_t width = problem->width, height = problem->height;
+    for (int64_t cell = 0; cell < width * height; cell++) {
+        for (int64_t dy = -2; dy <= 2; dy++) {
+            for (int64_t dx = -2; dx <= 2; dx++) {
+                int64_t x = cell % width + dx, y = cell / width + dy;
+                uint64_t cost;
+                if (problem->weight[cell] && x >= 0 && y >= 0 && x < width && y < height &&
+                    ref_step(problem, (uint32_t)cell, (uint32_t)(y * width + x), &cost) && cost > dearest)
+                    dearest = cost;
+            }
+        }
+    }
+    return dearest;
+}
+
+/* 2014, Theorem 2: the cost is at most floor((N(w) - 1) / k) c+ + 2 w c*. */
+START_TEST(theorem_2_bounds_the_cost)
+{
+    const struct tp_algorithm *row = tp_algorithm_at((size_t)_i);
+    if (!can(row, TP_CAN_BOUND_COST))
+        return;
+    struct tp_test_rng rng = tp_test_rng("theorem 2");
+    uint64_t cases = tp_test_steps(100, 10000);
+    for (uint64_t i = 0; i < cases; i++) {
+        struct tp_session_params params;
+        struct tp_map *map = joined_map(&rng, row, &params);
+        uint64_t w = 1000;
+        if (can(row, TP_CAN_TAKE_W))
+            w = params.w_milli = 1000 + tp_test_below(&rng, 4000);
+        uint64_t N = run_unlimited(&params, map).expansions;
+        uint64_t k = tp_test_between(&rng, 1, (uint32_t)(tp_test_percent(&rng, 60) && N > 12 ? 12 : N));
+        struct ref_problem problem = play_problem(map, &params);
+        problem.algorithm = REF_ASTAR;
+        problem.k = UINT64_MAX;
+        struct ref_run best;
+        ref_run_play(&best, &problem);
+        params.budget = tp_budget_k(k);
+        struct play play;
+        play_open(&play, &params, map);
+        play_until_settled(&play, NULL, N + 4ull * map->width * map->height);
+        uint64_t bound = (N - 1) / k * dearest_move(&problem) * 1000 + 2 * w * best.cost;
+        ck_assert_msg(play.cell == play.goal && play.cost * 1000 <= bound,
+                      "case %llu of %s: w %llu/1000, k %llu, N %llu: cost %llu, the bound is %llu/1000 "
+                      "(TICKPATH_SEED=%llu)",
+                      (unsigned long long)i, row->name, (unsigned long long)w, (unsigned long long)k,
+                      (unsigned long long)N, (unsigned long long)play.cost, (unsigned long long)bound,
+                      (unsigned long long)tp_test_seed());
+        play_close(&play);
+        ref_run_fini(&best);
+        free((void *)problem.weight);
+        tp_map_unref(map);
+    }
+}
+END_TEST
+
+/* ---- memory runs out ---- */
+
+START_TEST(a_session_out_of_memory_still_answers)
+{
+    const struct tp_algorithm *row = tp_algorithm_at((size_t)_i);
+    struct tp_test_rng rng = tp_test_rng("memory");
+    static const uint64_t caps[] = {1, 500, 5000, 20000, 60000, 150000};
+    uint64_t cases = tp_test_steps(18, 600);
+    for (uint64_t i = 0; i < cases; i++) {
+        struct tp_map *map = tp_test_map_random(&rng, 300, 300, 25);
+        struct tp_session_params params = random_params(&rng, row, map);
+        params.budget = tp_budget_k(200);
+        params.start = 0;
+        params.goal = 300 * 300 - 1;
+        uint64_t cap = caps[i % 6];
+        bool by_pool = tp_test_percent(&rng, 40);
+        struct tp_pool_cap pool_cap = {.bytes = 0, .bytes_max = by_pool ? cap : UINT64_MAX};
+        if (!by_pool)
+            params.node_bytes_max = cap;
+        struct tp_pool pool;
+        tp_pool_init(&pool, &pool_cap);
+        struct play play;
+        play_open_in(&play, &params, map, &pool);
+        snprintf(play.label, sizeof play.label, "case %llu of %s, %llu bytes of %s (TICKPATH_SEED=%llu)",
+                 (unsigned long long)i, row->name, (unsigned long long)cap, by_pool ? "the pool" : "its own",
+                 (unsigned long long)tp_test_seed());
+        bool told = false;
+        struct tp_tick_reply reply;
+        do {
+            reply = play_tick(&play, NULL);
+            told |= (reply.flags & TP_FLAG_NODE_CAP) != 0;
+            ck_assert_msg(atomic_load(&pool_cap.bytes) <= atomic_load(&pool_cap.bytes_max),
+                          "%s: %llu bytes taken", play.label,
+                          (unsigned long long)atomic_load(&pool_cap.bytes));
+            if (play.ticks % 40 == 0) /* a restart gets no memory either */
+                play_retarget(&play, random_cell(&rng, map, true));
+        } while (play.ticks < 300 && reply.status != TP_STATUS_ARRIVED &&
+                 reply.status != TP_STATUS_UNREACHABLE);
+        ck_assert_msg(told || reply.status == TP_STATUS_ARRIVED || reply.status == TP_STATUS_UNREACHABLE ||
+                          play.stats.bytes_peak < cap,
+                      "%s: NODE_CAP was not said", play.label);
+        play_close(&play);
+        tp_pool_fini(&pool);
+        ck_assert_uint_eq(atomic_load(&pool_cap.bytes), 0);
+        tp_map_unref(map);
+    }
+}
+END_TEST
+
+static Suite *property_suite(void)
+{
+    Suite *suite = suite_create("property");
+    TCase *tcase = tcase_create("every row");
+    tcase_set_timeout(tcase, tp_test_long() ? 3600 : 120);
+    int rows = row_count();
+    tcase_add_loop_test(tcase, every_life_keeps_the_contract, 0, rows);
+    tcase_add_loop_test(tcase, the_same_inputs_give_the_same_moves, 0, rows);
+    tcase_add_loop_test(tcase, a_small_search_stamp_wraps_without_harm, 0, rows);
+    tcase_add_loop_test(tcase, a_split_budget_gives_the_same_search, 0, rows);
+    tcase_add_loop_test(tcase, optimal_rows_are_optimal, 0, rows);
+    tcase_add_loop_test(tcase, theorem_2_bounds_the_cost, 0, rows);
+    tcase_add_loop_test(tcase, a_session_out_of_memory_still_answers, 0, rows);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+int main(void)
+{
+    return tp_test_main("test_property", property_suite);
+}
