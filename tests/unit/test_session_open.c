@@ -1,0 +1,318 @@
+/* tp_session_open and tp_session_check_budget: what is refused, with the field and the reason, and that a
+ * refusal leaves nothing behind. */
+#include "base/limits.h"
+#include "tests/lib/play.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct tp_map *map;
+static struct tp_pool pool;
+static struct tp_session_params params;
+
+static void setup(void)
+{
+    map = tp_test_map_free(8, 6);
+    tp_pool_init(&pool, NULL);
+    tp_session_params_init(&params);
+    params.start = 3;
+    params.goal = 40;
+}
+
+static void teardown(void)
+{
+    ck_assert_uint_eq(pool.used_bytes, 0);
+    tp_pool_fini(&pool);
+    tp_map_unref(map);
+}
+
+static const struct tp_algorithm *row_named(const char *name)
+{
+    const struct tp_algorithm *row = tp_algorithm_find(name);
+    ck_assert_msg(row, "no row %s", name);
+    return row;
+}
+
+/* The params are refused with one of the codes (0: none more), naming the field, saying why. */
+static void refused(int code, int or_code, const char *field)
+{
+    struct tp_session *session = (struct tp_session *)&pool;
+    struct tp_refusal refusal = {NULL, NULL};
+    int error = tp_session_open(&session, &params, map, &pool, &refusal);
+    ck_assert_msg(error == code || (or_code && error == or_code), "%s: %s", field, tp_error_name(error));
+    ck_assert_ptr_null(session);
+    ck_assert_ptr_nonnull(refusal.field);
+    ck_assert_str_eq(refusal.field, field);
+    ck_assert_ptr_nonnull(refusal.reason);
+    ck_assert_uint_gt(strlen(refusal.reason), 5);
+}
+
+static void accepted(void)
+{
+    struct tp_session *session;
+    struct tp_refusal refusal = {NULL, NULL};
+    int error = tp_session_open(&session, &params, map, &pool, &refusal);
+    ck_assert_msg(error == 0, "%s: %s: %s", tp_error_name(error), refusal.field, refusal.reason);
+    ck_assert_ptr_nonnull(session);
+    tp_session_close(session);
+}
+
+START_TEST(defaults_are_as_documented)
+{
+    ck_assert_str_eq(params.algorithm->name, "tbwa");
+    ck_assert_uint_eq(params.w_milli, 1000);
+    ck_assert_int_eq(params.budget.kind, TP_BUDGET_R);
+    ck_assert_uint_eq(params.budget.expansions, 100);
+    ck_assert_uint_eq(params.budget.r_milli, 900);
+    ck_assert_uint_eq(params.budget.c, 10);
+    ck_assert_int_eq(params.neighbours, TP_NEIGHBOURS_8);
+    ck_assert_int_eq(params.corners, TP_CORNERS_BOTH_FREE);
+    ck_assert_int_eq(params.goal_policy, TP_GOAL_EXACT);
+    ck_assert_int_eq(params.knowledge, TP_KNOWLEDGE_FULL);
+    ck_assert_int_eq(params.restart, TP_RESTART_DEFAULT);
+    accepted();
+}
+END_TEST
+
+START_TEST(cells_outside_are_refused)
+{
+    params.start = 8 * 6;
+    refused(TP_ERR_OUT_OF_RANGE, 0, "start");
+    params.start = UINT32_MAX;
+    refused(TP_ERR_OUT_OF_RANGE, 0, "start");
+    params.start = 8 * 6 - 1;
+    params.goal = 8 * 6;
+    refused(TP_ERR_OUT_OF_RANGE, 0, "goal");
+    params.goal = UINT32_MAX;
+    refused(TP_ERR_OUT_OF_RANGE, 0, "goal");
+    params.goal = params.start;
+    accepted();
+}
+END_TEST
+
+START_TEST(w_has_bounds)
+{
+    params.algorithm = row_named("tbwa");
+    static const uint32_t bad[] = {0, 1, 999, TP_W_MILLI_MAX + 1, UINT32_MAX};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        params.w_milli = bad[i];
+        refused(TP_ERR_INVALID_ARGUMENT, 0, "w");
+    }
+    params.w_milli = TP_W_MILLI_MAX;
+    accepted();
+    params.w_milli = 1000;
+    accepted();
+}
+END_TEST
+
+START_TEST(enums_are_checked)
+{
+    params.neighbours = (enum tp_neighbours)5;
+    refused(TP_ERR_INVALID_ARGUMENT, 0, "neighbours");
+    params.neighbours = (enum tp_neighbours)0;
+    refused(TP_ERR_INVALID_ARGUMENT, 0, "neighbours");
+    params.neighbours = TP_NEIGHBOURS_16;
+    params.corners = (enum tp_corners)3;
+    refused(TP_ERR_INVALID_ARGUMENT, 0, "corners");
+    params.corners = TP_CORNERS_ALWAYS;
+    params.goal_policy = (enum tp_goal_policy)7;
+    refused(TP_ERR_INVALID_ARGUMENT, TP_ERR_UNSUPPORTED, "goal_policy");
+    params.goal_policy = TP_GOAL_EXACT;
+    params.knowledge = (enum tp_knowledge)7;
+    refused(TP_ERR_INVALID_ARGUMENT, TP_ERR_UNSUPPORTED, "knowledge");
+    params.knowledge = TP_KNOWLEDGE_FULL;
+    params.restart = (enum tp_restart)9;
+    refused(TP_ERR_INVALID_ARGUMENT, TP_ERR_UNSUPPORTED, "restart");
+    params.restart = TP_RESTART_DEFAULT;
+    accepted();
+}
+END_TEST
+
+START_TEST(what_is_not_served_yet_is_refused)
+{
+    for (size_t i = 0; tp_algorithm_at(i); i++) {
+        params.algorithm = tp_algorithm_at(i);
+        params.goal_policy = TP_GOAL_NEAREST;
+        refused(TP_ERR_UNSUPPORTED, 0, "goal_policy");
+        params.goal_policy = TP_GOAL_WITHIN;
+        refused(TP_ERR_UNSUPPORTED, 0, "goal_policy");
+        params.goal_policy = TP_GOAL_EXACT;
+        params.knowledge = TP_KNOWLEDGE_FREESPACE;
+        refused(TP_ERR_UNSUPPORTED, 0, "knowledge");
+        params.knowledge = TP_KNOWLEDGE_MAP;
+        refused(TP_ERR_UNSUPPORTED, 0, "knowledge");
+        params.knowledge = TP_KNOWLEDGE_FULL;
+        accepted();
+    }
+}
+END_TEST
+
+START_TEST(options_go_with_their_rows_alone)
+{
+    for (size_t i = 0; tp_algorithm_at(i); i++) {
+        params.algorithm = tp_algorithm_at(i);
+        bool takes = params.algorithm->capabilities & TP_CAN_ENHANCE_2009;
+        struct {
+            bool *option;
+            const char *field;
+        } options[] = {{&params.shortcut, "shortcut"},
+                       {&params.path_switch, "path_switch"},
+                       {&params.longest_path_rule, "longest_path_rule"}};
+        for (int option = 0; option < 3; option++) {
+            *options[option].option = true;
+            if (takes)
+                accepted();
+            else
+                refused(TP_ERR_UNSUPPORTED, TP_ERR_INVALID_ARGUMENT, options[option].field);
+            *options[option].option = false;
+        }
+    }
+}
+END_TEST
+
+START_TEST(budgets_have_bounds)
+{
+    for (size_t i = 0; tp_algorithm_at(i); i++) {
+        params.algorithm = tp_algorithm_at(i);
+        params.budget = tp_budget_k(0);
+        refused(TP_ERR_INVALID_ARGUMENT, 0, "k");
+        params.budget = tp_budget_k(TP_BUDGET_MAX + 1);
+        refused(TP_ERR_INVALID_ARGUMENT, 0, "k");
+        params.budget = tp_budget_k(TP_BUDGET_MAX);
+        accepted();
+        params.budget = tp_budget_k(1);
+        accepted();
+        params.budget = tp_budget_r(0, 900, 10);
+        refused(TP_ERR_INVALID_ARGUMENT, 0, "resource_limit");
+        params.budget = tp_budget_r(TP_BUDGET_MAX + 1, 900, 10);
+        refused(TP_ERR_INVALID_ARGUMENT, 0, "resource_limit");
+        params.budget = tp_budget_r(100, 1001, 10);
+        refused(TP_ERR_INVALID_ARGUMENT, 0, "expansion_share");
+        params.budget = tp_budget_r(100, 900, 0);
+        refused(TP_ERR_INVALID_ARGUMENT, 0, "trace_steps");
+        params.budget = tp_budget_r(100, 900, TP_C_MAX + 1);
+        refused(TP_ERR_INVALID_ARGUMENT, 0, "trace_steps");
+        params.budget = tp_budget_r(TP_BUDGET_MAX, 900, TP_C_MAX);
+        accepted();
+        params.budget = (struct tp_budget){.kind = TP_BUDGET_DEADLINE, .c = 10, .expansions_max = UINT64_MAX};
+        refused(TP_ERR_INVALID_ARGUMENT, 0, "deadline_us");
+        struct play_clock clock = {3};
+        params.budget = play_deadline(&clock);
+        accepted();
+        params.budget = tp_budget_k(5);
+    }
+}
+END_TEST
+
+/* tba divides R: N_E = floor(R r) and N_T = (R - N_E) c must both be at least 1. Other rows spend R as one
+ * purse. */
+START_TEST(the_two_shares_of_R_must_not_be_empty)
+{
+    static const struct {
+        uint64_t R;
+        uint32_t r_milli;
+    } empty[] = {{1, 900}, {1, 500}, {1, 1000}, {100, 0}, {100, 1000}, {9, 100}, {999, 1}};
+    static const struct {
+        uint64_t R;
+        uint32_t r_milli;
+    } full[] = {{2, 500}, {10, 900}, {1000, 1}, {2, 999}, {3, 400}};
+    for (size_t i = 0; tp_algorithm_at(i); i++) {
+        params.algorithm = tp_algorithm_at(i);
+        bool splits = params.algorithm->capabilities & TP_CAN_SPLIT_R;
+        for (size_t j = 0; j < sizeof empty / sizeof *empty; j++) {
+            params.budget = tp_budget_r(empty[j].R, empty[j].r_milli, 10);
+            if (!splits) {
+                accepted();
+                continue;
+            }
+            struct tp_session *session;
+            struct tp_refusal refusal = {NULL, NULL};
+            ck_assert_int_eq(tp_session_open(&session, &params, map, &pool, &refusal),
+                             TP_ERR_INVALID_ARGUMENT);
+            ck_assert_ptr_null(session);
+            ck_assert_msg(
+                !strcmp(refusal.field, "resource_limit") || !strcmp(refusal.field, "expansion_share"),
+                "R %llu, r %u: field %s", (unsigned long long)empty[j].R, empty[j].r_milli, refusal.field);
+        }
+        for (size_t j = 0; j < sizeof full / sizeof *full; j++) {
+            params.budget = tp_budget_r(full[j].R, full[j].r_milli, 1);
+            accepted();
+        }
+    }
+}
+END_TEST
+
+START_TEST(check_budget_agrees_with_open)
+{
+    params.algorithm = row_named("tba");
+    struct tp_session *session;
+    struct tp_refusal refusal = {NULL, NULL};
+    ck_assert_int_eq(tp_session_open(&session, &params, map, &pool, &refusal), 0);
+    struct tp_budget budget = tp_budget_k(0);
+    ck_assert_int_eq(tp_session_check_budget(session, &budget, &refusal), TP_ERR_INVALID_ARGUMENT);
+    ck_assert_str_eq(refusal.field, "k");
+    budget = tp_budget_r(1, 900, 10);
+    ck_assert_int_eq(tp_session_check_budget(session, &budget, &refusal), TP_ERR_INVALID_ARGUMENT);
+    budget = tp_budget_r(10, 900, 10);
+    ck_assert_int_eq(tp_session_check_budget(session, &budget, &refusal), 0);
+    budget = tp_budget_k(7);
+    budget.expansions_max = 0; /* a shared total is spent: allowed, nothing is expanded */
+    ck_assert_int_eq(tp_session_check_budget(session, &budget, &refusal), 0);
+    tp_session_close(session);
+}
+END_TEST
+
+START_TEST(rows_are_complete_and_found_by_name)
+{
+    ck_assert_ptr_nonnull(tp_algorithm_at(0));
+    size_t count = 0;
+    for (; tp_algorithm_at(count); count++) {
+        const struct tp_algorithm *row = tp_algorithm_at(count);
+        ck_assert_ptr_eq(tp_algorithm_find(row->name), row);
+        ck_assert(row->title && *row->title);
+        ck_assert(row->citation && *row->citation);
+        ck_assert(row->summary && *row->summary);
+        ck_assert(row->engine && *tp_engine_name(row->engine));
+        for (size_t i = 0; i < count; i++)
+            ck_assert_str_ne(tp_algorithm_at(i)->name, row->name);
+    }
+    ck_assert_ptr_null(tp_algorithm_at(count + 1000));
+    ck_assert_ptr_null(tp_algorithm_find(""));
+    ck_assert_ptr_null(tp_algorithm_find("TBWA"));
+    ck_assert_ptr_null(tp_algorithm_find("tbw"));
+    ck_assert_ptr_null(tp_algorithm_find("tbwa "));
+    ck_assert(row_named("tba")->capabilities & TP_CAN_SPLIT_R);
+    ck_assert(row_named("tba")->capabilities & TP_CAN_ENHANCE_2009);
+    ck_assert(row_named("tbwa")->capabilities & TP_CAN_TAKE_W);
+    ck_assert(row_named("tbwa")->capabilities & TP_CAN_BOUND_COST);
+    ck_assert(!(row_named("tbgbfs")->capabilities & TP_CAN_BOUND_COST));
+    ck_assert(row_named("astar")->capabilities & TP_CAN_BE_OPTIMAL);
+    static const char *const named[] = {"tba", "tbwa", "tbgbfs", "astar"};
+    for (int i = 0; i < 4; i++)
+        ck_assert(row_named(named[i])->capabilities & TP_CAN_DETECT_UNREACHABLE);
+}
+END_TEST
+
+static Suite *open_suite(void)
+{
+    Suite *suite = suite_create("session open");
+    TCase *tcase = tcase_create("refusals");
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, defaults_are_as_documented);
+    tcase_add_test(tcase, cells_outside_are_refused);
+    tcase_add_test(tcase, w_has_bounds);
+    tcase_add_test(tcase, enums_are_checked);
+    tcase_add_test(tcase, what_is_not_served_yet_is_refused);
+    tcase_add_test(tcase, options_go_with_their_rows_alone);
+    tcase_add_test(tcase, budgets_have_bounds);
+    tcase_add_test(tcase, the_two_shares_of_R_must_not_be_empty);
+    tcase_add_test(tcase, check_budget_agrees_with_open);
+    tcase_add_test(tcase, rows_are_complete_and_found_by_name);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+int main(void)
+{
+    return tp_test_main("test_session_open", open_suite);
+}
