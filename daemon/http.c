@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONNECTIONS_MAX = 64, CONNECTION_TIMEOUT_S = 10, CONNECTION_BYTES = 16384 };
+enum { CONNECTIONS_MAX = 64, CONNECTION_TIMEOUT_S = 5, CONNECTION_BYTES = 16384 };
 
 struct tp_http {
     struct MHD_Daemon *daemon;
@@ -128,17 +128,26 @@ static enum MHD_Result page_send(struct MHD_Connection *connection, const struct
     return result;
 }
 
+/* libmicrohttpd asks at the end of the header, where an answer would also end the connection, and again at
+ * the end of the request: that is when a good one is answered. One that carries a body is none of ours. */
 static enum MHD_Result answer(void *context, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *upload,
                               size_t *upload_size, void **state)
 {
-    (void)version, (void)upload, (void)upload_size, (void)state;
+    static char seen;
+    (void)version, (void)upload;
     const struct tp_http *http = context;
-    struct page page;
-    if (strcmp(method, MHD_HTTP_METHOD_GET) == 0 || strcmp(method, MHD_HTTP_METHOD_HEAD) == 0)
-        page = page_find(http->source, url);
-    else
-        page = page_of_words(MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
+    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
+        struct page page = page_of_words(MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
+        return page_send(connection, &page);
+    }
+    if (*upload_size != 0)
+        return MHD_NO;
+    if (*state == NULL) {
+        *state = &seen;
+        return MHD_YES;
+    }
+    struct page page = page_find(http->source, url);
     return page_send(connection, &page);
 }
 
