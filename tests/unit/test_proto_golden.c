@@ -140,7 +140,7 @@ static void expect_reply(const char *name, uint64_t id, Tickpath__Reply__BodyCas
     struct golden golden;
     golden_read(&golden, name);
     Tickpath__Reply reply = TICKPATH__REPLY__INIT;
-    reply.has_id = id != 0;
+    reply.has_id = 1;
     reply.id = id;
     reply.body_case = kind;
     reply.error = message;
