@@ -1,0 +1,30 @@
+# Two stages; each one's work is a script that also runs by hand (in a chroot, on a machine):
+# deploy/docker-build.sh and deploy/docker-runtime.sh.
+#
+#   docker build -t tickpath .
+#   docker run -p 7878:7878 -v tickpath:/var/lib/tickpath tickpath
+#
+# With Redis instead of the data folder: -e TICKPATHD_DATA= -e TICKPATHD_REDIS=redis://HOST:PORT
+
+FROM debian:bookworm-slim AS build
+WORKDIR /src
+# The packages first, in a layer of their own: they change less often than the sources.
+COPY deploy/install-deps.sh deploy/
+RUN deploy/install-deps.sh --build
+COPY . .
+RUN deploy/docker-build.sh /out
+
+FROM debian:bookworm-slim
+COPY --from=build /out/ /
+RUN /usr/local/lib/tickpath/docker-runtime.sh
+USER tickpath
+WORKDIR /var/lib/tickpath
+VOLUME /var/lib/tickpath
+# Inside a container loopback reaches nobody: what is published is the operator's word (-p).
+ENV TICKPATHD_LISTEN=0.0.0.0:7878 \
+    TICKPATHD_STATS=0.0.0.0:7879 \
+    TICKPATHD_DATA=/var/lib/tickpath
+EXPOSE 7878 7879
+HEALTHCHECK --interval=10s --timeout=4s --start-period=30s --retries=3 \
+    CMD ["/usr/local/lib/tickpath/healthcheck.sh"]
+ENTRYPOINT ["/usr/local/bin/tickpathd"]
