@@ -30,7 +30,7 @@ struct tp_agent {
     uint64_t tick_seen;      /* the tick request that named it last: finds one named twice */
 };
 
-enum { TP_AGENT_NONE = UINT32_MAX };
+#define TP_AGENT_NONE UINT32_MAX
 
 struct tp_sessions {
     struct tp_agent *agents;

@@ -1,0 +1,293 @@
+/* put_map, open_map and change_costs: checked here, done by the world. */
+#include "daemon/commands.h"
+
+#include "base/limits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void tp__map_info(struct tp_world_map *of, const struct tp_map *map, Tickpath__MapInfo *out)
+{
+    int64_t sessions = atomic_load(&of->sessions);
+    tickpath__map_info__init(out);
+    out->map = of->name;
+#define SET(field, value) (out->has_##field = 1, out->field = (value))
+    SET(width, map->width);
+    SET(height, map->height);
+    SET(epoch, map->epoch);
+    SET(version, map->version);
+    SET(passable_cells, map->passable_cells);
+    SET(sessions, sessions > 0 ? (uint32_t)sessions : 0);
+#undef SET
+}
+
+void tp_command_finish(struct tp_peer *peer, uint64_t id, const struct tp_world_request *granted)
+{
+    if (granted->op == TP_WORLD_CHANGE) {
+        Tickpath__Changed changed = TICKPATH__CHANGED__INIT;
+        changed.map = granted->map->name;
+        changed.has_epoch = changed.has_version = 1;
+        changed.epoch = granted->epoch;
+        changed.version = granted->version;
+        tp_peer_reply(peer, id, TICKPATH__REPLY__BODY_CHANGED, &changed);
+    } else {
+        Tickpath__MapInfo info;
+        tp__map_info(granted->map, tp_shard_map(peer->shard, granted->map), &info);
+        tp_peer_reply(peer, id, TICKPATH__REPLY__BODY_MAP_INFO, &info);
+    }
+}
+
+/* Gives a request to the world; `request` NULL: out of memory. */
+static void submit(const struct tp_call *call, struct tp_world_request *request, const char *name)
+{
+    if (request == NULL) {
+        tp__call_refuse(call, TP_ERR_NO_MEMORY, NULL, NULL);
+        return;
+    }
+    strcpy(request->name, name);
+    tp_peer_wait(call->peer, call->id, request, false);
+}
+
+/* ---- put_map
+ * ------------------------------------------------------------------------------------------------- */
+
+static int read_profile(struct tp_profile *profile, const Tickpath__PutMap *put, struct tp_refusal *refusal)
+{
+    tp_profile_init_movingai(profile);
+    if (put->n_profile > 0)
+        memset(profile, 0, sizeof *profile);
+    for (size_t i = 0; i < put->n_profile; i++) {
+        const Tickpath__ClassWeight *row = put->profile[i];
+        if (!row->has_terrain || row->terrain > 255) {
+            *refusal = (struct tp_refusal){"profile.terrain", "a class is 0..255"};
+            return TP_ERR_INVALID_ARGUMENT;
+        }
+        if (!row->has_weight || row->weight > TP_WEIGHT_MAX) {
+            *refusal = (struct tp_refusal){"profile.weight", "a weight is 0 (impassable) or 1..65535"};
+            return TP_ERR_INVALID_ARGUMENT;
+        }
+        profile->weight[row->terrain] = (uint16_t)row->weight;
+    }
+    return 0;
+}
+
+/* The first chunk of a map: opens the upload. False: an error was answered. */
+static bool begin_upload(const struct tp_call *call, const Tickpath__PutMap *put)
+{
+    struct tp_upload *upload = &call->peer->upload;
+    struct tp_refusal refusal = {0};
+    struct tp_profile profile;
+    if (!tp__call_name(call, put->map))
+        return false;
+    int error = read_profile(&profile, put, &refusal);
+    if (error == 0)
+        error = tp_upload_begin(upload, call->shard->upload_quota, put->map, put->has_width ? put->width : 0,
+                                put->has_height ? put->height : 0, &refusal);
+    if (error != 0) {
+        tp_peer_reply_error(call->peer, call->id, error, refusal.field, refusal.reason,
+                            error == TP_ERR_RESOURCE_EXHAUSTED ? 1000 : 0);
+        return false;
+    }
+    upload->profile = profile;
+    upload->replace = put->has_replace && put->replace;
+    return true;
+}
+
+/* A later chunk must speak of the same map. False: an error was answered. */
+static bool check_same_map(const struct tp_call *call, const Tickpath__PutMap *put)
+{
+    const struct tp_upload *upload = &call->peer->upload;
+    const char *field = NULL;
+    if (put->map != NULL && strcmp(put->map, upload->name) != 0)
+        field = "map";
+    else if (put->has_width && put->width != upload->width)
+        field = "width";
+    else if (put->has_height && put->height != upload->height)
+        field = "height";
+    if (field == NULL)
+        return true;
+    tp__call_refuse(call, TP_ERR_FAILED_PRECONDITION, field,
+                    "another map is being uploaded on this connection; the upload was given up");
+    return false;
+}
+
+void tp__command_put_map(const struct tp_call *call)
+{
+    const Tickpath__PutMap *put = call->request->put_map;
+    struct tp_upload *upload = &call->peer->upload;
+    if (!upload->is_open) {
+        if (put->has_offset && put->offset != 0) {
+            tp__call_refuse(call, TP_ERR_INVALID_ARGUMENT, "offset",
+                            "no upload is under way: the first chunk is at 0");
+            return;
+        }
+        if (!begin_upload(call, put))
+            return;
+    } else if (!check_same_map(call, put)) {
+        tp_upload_drop(upload);
+        return;
+    }
+    struct tp_refusal refusal = {0};
+    int error = tp_upload_add(upload, put->has_offset ? put->offset : 0, put->cells.data,
+                              put->has_cells ? put->cells.len : 0, &refusal);
+    bool is_last = put->has_last && put->last;
+    if (error == 0 && is_last && !tp_upload_complete(upload)) {
+        refusal = (struct tp_refusal){"last", "cells are missing"};
+        error = TP_ERR_INVALID_ARGUMENT;
+    }
+    if (error != 0) { /* what follows can't fit any more: begin anew */
+        tp_upload_drop(upload);
+        tp__call_refuse(call, error, refusal.field, refusal.reason);
+        return;
+    }
+    if (!is_last) {
+        Tickpath__MapChunk chunk = TICKPATH__MAP_CHUNK__INIT;
+        chunk.has_cells_received = 1;
+        chunk.cells_received = upload->received;
+        tp_peer_reply(call->peer, call->id, TICKPATH__REPLY__BODY_MAP_CHUNK, &chunk);
+        return;
+    }
+    struct tp_world_request *request = tp_world_request_new(TP_WORLD_PUT);
+    if (request == NULL) {
+        tp_upload_drop(upload);
+    } else {
+        request->width = upload->width;
+        request->height = upload->height;
+        request->profile = upload->profile;
+        request->replace = upload->replace;
+        request->cells = tp_upload_take_cells(upload);
+    }
+    submit(call, request, upload->name);
+}
+
+/* ---- open_map
+ * ------------------------------------------------------------------------------------------------ */
+
+void tp__command_open_map(const struct tp_call *call)
+{
+    const Tickpath__OpenMap *open = call->request->open_map;
+    if (!tp__call_name(call, open->map))
+        return;
+    struct tp_world_request *request = tp_world_request_new(TP_WORLD_OPEN);
+    if (request != NULL)
+        request->min_version = open->has_min_version ? open->min_version : 0;
+    submit(call, request, open->map);
+}
+
+/* ---- change_costs
+ * -------------------------------------------------------------------------------------------- */
+
+static int refuse(struct tp_refusal *refusal, const char *field, const char *reason)
+{
+    *refusal = (struct tp_refusal){field, reason};
+    return TP_ERR_INVALID_ARGUMENT;
+}
+
+static int read_cells(struct tp_change *out, const Tickpath__ChangeCosts *message, struct tp_refusal *refusal)
+{
+    for (size_t i = 0; i < message->n_cell; i++) {
+        uint32_t terrain = message->cell_terrain[message->n_cell_terrain == 1 ? 0 : i];
+        if (terrain > 255)
+            return refuse(refusal, "cell_terrain", "a class is 0..255");
+        out[i] =
+            (struct tp_change){.kind = TP_CHANGE_CELL, .class_to = (uint8_t)terrain, .x = message->cell[i]};
+    }
+    return 0;
+}
+
+static int read_rectangles(struct tp_change *out, const Tickpath__ChangeCosts *message,
+                           struct tp_refusal *refusal)
+{
+    for (size_t i = 0; i < message->n_rectangle; i++) {
+        const Tickpath__Rectangle *rectangle = message->rectangle[i];
+        if (!rectangle->has_terrain || rectangle->terrain > 255)
+            return refuse(refusal, "rectangle.terrain", "a class is 0..255");
+        if (!rectangle->has_x || !rectangle->has_y || !rectangle->has_width || !rectangle->has_height)
+            return refuse(refusal, "rectangle", "x, y, width and height must be given");
+        out[i] = (struct tp_change){.kind = TP_CHANGE_RECT,
+                                    .class_to = (uint8_t)rectangle->terrain,
+                                    .x = rectangle->x,
+                                    .y = rectangle->y,
+                                    .width = rectangle->width,
+                                    .height = rectangle->height};
+    }
+    return 0;
+}
+
+/* Copies the bits of all bitmaps, one after the other, into `bits`. */
+static int read_bitmaps(struct tp_change *out, uint8_t *bits, const Tickpath__ChangeCosts *message,
+                        struct tp_refusal *refusal)
+{
+    for (size_t i = 0; i < message->n_bitmap; i++) {
+        const Tickpath__Bitmap *bitmap = message->bitmap[i];
+        if (!bitmap->has_terrain || bitmap->terrain > 255)
+            return refuse(refusal, "bitmap.terrain", "a class is 0..255");
+        if (!bitmap->has_x || !bitmap->has_y || !bitmap->has_width || !bitmap->has_height ||
+            !bitmap->has_bits)
+            return refuse(refusal, "bitmap", "x, y, width, height and bits must be given");
+        out[i] = (struct tp_change){.kind = TP_CHANGE_BITMAP,
+                                    .class_to = (uint8_t)bitmap->terrain,
+                                    .x = bitmap->x,
+                                    .y = bitmap->y,
+                                    .width = bitmap->width,
+                                    .height = bitmap->height,
+                                    .bits = bits,
+                                    .bits_size = bitmap->bits.len};
+        if (bitmap->bits.len > 0)
+            memcpy(bits, bitmap->bits.data, bitmap->bits.len);
+        bits += bitmap->bits.len;
+    }
+    return 0;
+}
+
+static int read_changes(struct tp_world_request *request, const Tickpath__ChangeCosts *message,
+                        struct tp_refusal *refusal)
+{
+    size_t count = message->n_cell + message->n_rectangle + message->n_bitmap;
+    size_t bits_bytes = 0;
+    for (size_t i = 0; i < message->n_bitmap; i++)
+        bits_bytes += message->bitmap[i]->bits.len;
+    request->change_count = count;
+    request->changes = calloc(count + 1, sizeof request->changes[0]);
+    request->change_bits = malloc(bits_bytes + 1);
+    if (request->changes == NULL || request->change_bits == NULL)
+        return TP_ERR_NO_MEMORY;
+    struct tp_change *out = request->changes;
+    int error = read_cells(out, message, refusal);
+    if (error == 0)
+        error = read_rectangles(out + message->n_cell, message, refusal);
+    if (error == 0)
+        error = read_bitmaps(out + message->n_cell + message->n_rectangle, request->change_bits, message,
+                             refusal);
+    return error;
+}
+
+void tp__command_change_costs(const struct tp_call *call)
+{
+    const Tickpath__ChangeCosts *message = call->request->change_costs;
+    if (!tp__call_name(call, message->map))
+        return;
+    if (message->n_cell_terrain != message->n_cell &&
+        !(message->n_cell_terrain == 1 && message->n_cell > 0)) {
+        tp__call_refuse(call, TP_ERR_INVALID_ARGUMENT, "cell_terrain", "one for each cell, or one for all");
+        return;
+    }
+    if (message->n_cell + message->n_rectangle + message->n_bitmap > call->shard->config->batch_changes_max) {
+        tp__call_refuse(call, TP_ERR_RESOURCE_EXHAUSTED, "cell", "more changes than batch_changes_max");
+        return;
+    }
+    struct tp_world_request *request = tp_world_request_new(TP_WORLD_CHANGE);
+    if (request != NULL) {
+        struct tp_refusal refusal = {0};
+        int error = read_changes(request, message, &refusal);
+        if (error != 0) {
+            tp_world_request_free(request);
+            tp__call_refuse(call, error, refusal.field, refusal.reason);
+            return;
+        }
+        request->has_base_version = message->has_base_version;
+        request->base_version = message->base_version;
+    }
+    submit(call, request, message->map);
+}

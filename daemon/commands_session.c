@@ -1,0 +1,242 @@
+/* open_session, set_goal, close_session and tick: done on the connection's own loop. */
+#include "daemon/commands.h"
+
+#include "base/limits.h"
+
+#include <math.h>
+#include <string.h>
+
+static int refuse(struct tp_refusal *refusal, const char *field, const char *reason)
+{
+    *refusal = (struct tp_refusal){field, reason};
+    return TP_ERR_INVALID_ARGUMENT;
+}
+
+/* Turns a number of at most 3 decimals into thousandths. False: not finite, out of low..high, or more
+ * decimals. */
+static bool read_milli(double value, double low, double high, uint32_t *milli)
+{
+    if (!(value >= low && value <= high))
+        return false;
+    double nearest = round(value * 1000.0);
+    if (fabs(value - nearest / 1000.0) > 1e-12 * fabs(value))
+        return false;
+    *milli = (uint32_t)nearest;
+    return true;
+}
+
+int tp__budget_read(struct tp_agent_budget *out, const Tickpath__Budget *message, struct tp_refusal *refusal)
+{
+    *out = (struct tp_agent_budget){.r_milli = 900, .c = 10};
+    if ((message->has_k != 0) + (message->has_resource_limit != 0) + (message->has_deadline_us != 0) != 1)
+        return refuse(refusal, "budget", "exactly one of k, resource_limit and deadline_us must be given");
+    if (!message->has_resource_limit && message->has_expansion_share)
+        return refuse(refusal, "expansion_share", "goes with resource_limit only");
+    if (!message->has_resource_limit && message->has_trace_steps)
+        return refuse(refusal, "trace_steps", "goes with resource_limit only");
+    if (message->has_k) {
+        out->kind = TP_BUDGET_K;
+        out->expansions = message->k;
+        if (message->k < 1 || message->k > TP_BUDGET_MAX)
+            return refuse(refusal, "k", "must lie in 1..1000000000000");
+    } else if (message->has_resource_limit) {
+        out->kind = TP_BUDGET_R;
+        out->expansions = message->resource_limit;
+        if (message->resource_limit < 1 || message->resource_limit > TP_BUDGET_MAX)
+            return refuse(refusal, "resource_limit", "must lie in 1..1000000000000");
+        if (message->has_expansion_share && !read_milli(message->expansion_share, 0, 1, &out->r_milli))
+            return refuse(refusal, "expansion_share", "must lie in 0..1 and have at most 3 decimals");
+        if (message->has_trace_steps)
+            out->c = message->trace_steps;
+        if (out->c < 1 || out->c > TP_C_MAX)
+            return refuse(refusal, "trace_steps", "must lie in 1..1000000");
+    } else {
+        out->kind = TP_BUDGET_DEADLINE;
+        out->deadline_us = message->deadline_us;
+        if (message->deadline_us < 1 || message->deadline_us > TP_TICK_US_MAX)
+            return refuse(refusal, "deadline_us", "must lie in 1..10000000");
+    }
+    return 0;
+}
+
+/* ---- open_session
+ * -------------------------------------------------------------------------------------------- */
+
+/* The protocol's enums, by number; 0 stands for a field left out. */
+static const enum tp_corners corners_of[] = {TP_CORNERS_BOTH_FREE, TP_CORNERS_BOTH_FREE, TP_CORNERS_ONE_FREE,
+                                             TP_CORNERS_ALWAYS};
+static const enum tp_goal_policy goal_policy_of[] = {TP_GOAL_EXACT, TP_GOAL_EXACT, TP_GOAL_WITHIN,
+                                                     TP_GOAL_NEAREST};
+static const enum tp_knowledge knowledge_of[] = {TP_KNOWLEDGE_FULL, TP_KNOWLEDGE_FULL, TP_KNOWLEDGE_FREESPACE,
+                                                 TP_KNOWLEDGE_MAP};
+static const enum tp_restart restart_of[] = {TP_RESTART_DEFAULT, TP_RESTART_NEVER, TP_RESTART_EAGER,
+                                             TP_RESTART_LAZY, TP_RESTART_ON_RISE};
+
+#define READ_ENUM(field)                                                                                     \
+    do {                                                                                                     \
+        if (open->has_##field) {                                                                             \
+            if ((int)open->field < 1 || (size_t)open->field >= sizeof field##_of / sizeof field##_of[0])     \
+                return refuse(refusal, #field, "not a value of its enum");                                   \
+            params->field = field##_of[open->field];                                                         \
+        }                                                                                                    \
+    } while (0)
+
+static int read_params(struct tp_session_params *params, struct tp_agent_budget *budget,
+                       const Tickpath__OpenSession *open, struct tp_refusal *refusal)
+{
+    tp_session_params_init(params);
+    if (!open->has_start)
+        return refuse(refusal, "start", "must be given");
+    if (!open->has_goal)
+        return refuse(refusal, "goal", "must be given");
+    params->start = open->start;
+    params->goal = open->goal;
+    if (open->algorithm != NULL) {
+        params->algorithm = tp_algorithm_find(open->algorithm);
+        if (params->algorithm == NULL)
+            return refuse(refusal, "algorithm",
+                          "not one that this server has; a list request tells which it has");
+    }
+    if (open->has_w && !read_milli(open->w, 1, TP_W_MILLI_MAX / 1000.0, &params->w_milli))
+        return refuse(refusal, "w", "must lie in 1..1000000 and have at most 3 decimals");
+    if (open->has_neighbours) {
+        if (open->neighbours != 4 && open->neighbours != 8 && open->neighbours != 16)
+            return refuse(refusal, "neighbours", "must be 4, 8 or 16");
+        params->neighbours = (enum tp_neighbours)open->neighbours;
+    }
+    READ_ENUM(corners);
+    READ_ENUM(goal_policy);
+    READ_ENUM(knowledge);
+    READ_ENUM(restart);
+    params->shortcut = open->has_shortcut && open->shortcut;
+    params->path_switch = open->has_path_switch && open->path_switch;
+    params->longest_path_rule = open->has_longest_path_rule && open->longest_path_rule;
+    if (open->has_node_bytes_max) {
+        if (open->node_bytes_max == 0)
+            return refuse(refusal, "node_bytes_max", "must be at least 1");
+        params->node_bytes_max = open->node_bytes_max;
+    }
+    *budget = (struct tp_agent_budget){.kind = TP_BUDGET_R, .expansions = 100, .r_milli = 900, .c = 10};
+    if (open->budget != NULL) {
+        int error = tp__budget_read(budget, open->budget, refusal);
+        if (error != 0)
+            return error;
+    }
+    params->budget = tp_agent_budget_for_check(budget);
+    return 0;
+}
+
+/* Opens a session on a map that was entered; leaves it again on error. */
+static int open_entered(const struct tp_call *call, struct tp_world_map *of, const struct tp_map *map,
+                        const struct tp_session_params *params, const struct tp_agent_budget *budget,
+                        uint32_t *slot, struct tp_refusal *refusal)
+{
+    struct tp_session *session = NULL;
+    int error = tp_session_open(&session, params, map, &call->shard->pool, refusal);
+    if (error == 0) {
+        error = tp_sessions_add(&call->peer->sessions, session, of, budget, slot);
+        if (error == 0)
+            return 0;
+        tp_session_close(session);
+    }
+    tp_world_leave(of);
+    return error;
+}
+
+void tp__command_open_session(const struct tp_call *call)
+{
+    const Tickpath__OpenSession *open = call->request->open_session;
+    struct tp_session_params params;
+    struct tp_agent_budget budget;
+    struct tp_refusal refusal = {0};
+    if (!tp__call_name(call, open->map))
+        return;
+    int error = read_params(&params, &budget, open, &refusal);
+    if (error != 0) {
+        tp__call_refuse(call, error, refusal.field, refusal.reason);
+        return;
+    }
+    if (tp_sessions_full(&call->peer->sessions)) {
+        tp__call_refuse(call, TP_ERR_RESOURCE_EXHAUSTED, NULL, "sessions_max of this connection is reached");
+        return;
+    }
+    struct tp_world_map *of = tp__call_map(call, open->map);
+    if (of == NULL)
+        return;
+    if (!tp_world_enter(of)) {
+        tp_peer_reply_error(call->peer, call->id, TP_ERR_UNAVAILABLE, "map", "the map is being replaced",
+                            100);
+        return;
+    }
+    const struct tp_map *map = tp_shard_refresh(call->shard, of);
+    uint32_t slot;
+    error = open_entered(call, of, map, &params, &budget, &slot, &refusal);
+    if (error != 0) {
+        tp__call_refuse(call, error, refusal.field, refusal.reason);
+        return;
+    }
+    tp_metric_add(&call->shard->metrics->sessions_opened, 1);
+    tp_metric_gauge_add(&call->shard->metrics->sessions_open, 1);
+    Tickpath__SessionOpened opened = TICKPATH__SESSION_OPENED__INIT;
+    opened.has_session = opened.has_epoch = opened.has_version = opened.has_width = opened.has_height = 1;
+    opened.session = tp_sessions_id(&call->peer->sessions, slot);
+    opened.epoch = map->epoch;
+    opened.version = map->version;
+    opened.width = map->width;
+    opened.height = map->height;
+    tp_peer_reply(call->peer, call->id, TICKPATH__REPLY__BODY_SESSION_OPENED, &opened);
+}
+
+/* ---- set_goal, close_session
+ * --------------------------------------------------------------------------------- */
+
+void tp__command_set_goal(const struct tp_call *call)
+{
+    const Tickpath__SetGoal *set = call->request->set_goal;
+    struct tp_sessions *sessions = &call->peer->sessions;
+    uint32_t slot = set->has_session ? tp_sessions_find(sessions, set->session) : TP_AGENT_NONE;
+    if (slot == TP_AGENT_NONE) {
+        tp__call_refuse(call, TP_ERR_NOT_FOUND, "session", "not a session of this connection");
+        return;
+    }
+    if (!set->has_goal) {
+        tp__call_refuse(call, TP_ERR_INVALID_ARGUMENT, "goal", "must be given");
+        return;
+    }
+    int error = tp_session_retarget(sessions->agents[slot].session, set->goal);
+    if (error != 0) {
+        tp__call_refuse(call, error, "goal", error == TP_ERR_OUT_OF_RANGE ? "lies outside the map" : NULL);
+        return;
+    }
+    Tickpath__GoalSet goal_set = TICKPATH__GOAL_SET__INIT;
+    goal_set.has_session = 1;
+    goal_set.session = set->session;
+    tp_peer_reply(call->peer, call->id, TICKPATH__REPLY__BODY_GOAL_SET, &goal_set);
+}
+
+void tp__command_close_session(const struct tp_call *call)
+{
+    const Tickpath__CloseSession *close = call->request->close_session;
+    struct tp_sessions *sessions = &call->peer->sessions;
+    bool all = close->has_all && close->all;
+    if (all == (close->n_session > 0)) {
+        tp__call_refuse(call, TP_ERR_INVALID_ARGUMENT, "session", "give either sessions or all");
+        return;
+    }
+    uint32_t before = sessions->count;
+    if (all)
+        while (sessions->first != TP_AGENT_NONE)
+            tp_sessions_close(sessions, sessions->first);
+    for (size_t i = 0; i < close->n_session; i++) {
+        uint32_t slot = tp_sessions_find(sessions, close->session[i]);
+        if (slot != TP_AGENT_NONE)
+            tp_sessions_close(sessions, slot);
+    }
+    uint32_t closed = before - sessions->count;
+    tp_metric_add(&call->shard->metrics->sessions_closed, closed);
+    tp_metric_gauge_add(&call->shard->metrics->sessions_open, -(int64_t)closed);
+    Tickpath__SessionsClosed reply = TICKPATH__SESSIONS_CLOSED__INIT;
+    reply.has_count = 1;
+    reply.count = closed;
+    tp_peer_reply(call->peer, call->id, TICKPATH__REPLY__BODY_SESSIONS_CLOSED, &reply);
+}

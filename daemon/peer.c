@@ -1,0 +1,244 @@
+#include "daemon/peer.h"
+
+#include "base/check.h"
+#include "daemon/commands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Which moves of the state are allowed. */
+static const uint8_t allowed[] = {
+    [TP_PEER_GREETING] = 1 << TP_PEER_READY | 1 << TP_PEER_FLUSHING | 1 << TP_PEER_CLOSED,
+    [TP_PEER_READY] = 1 << TP_PEER_WAITING | 1 << TP_PEER_FLUSHING | 1 << TP_PEER_CLOSED,
+    [TP_PEER_WAITING] = 1 << TP_PEER_READY | 1 << TP_PEER_CLOSED,
+    [TP_PEER_FLUSHING] = 1 << TP_PEER_CLOSED,
+    [TP_PEER_CLOSED] = 0,
+};
+
+static void move_to(struct tp_peer *peer, enum tp_peer_state state)
+{
+    TP_CHECK(allowed[peer->state] >> state & 1);
+    peer->state = state;
+}
+
+void tp_peer_init(struct tp_peer *peer, struct tp_shard *shard, void *transport, uint64_t seed)
+{
+    memset(peer, 0, sizeof *peer);
+    peer->shard = shard;
+    peer->transport = transport;
+    peer->state = TP_PEER_GREETING;
+    tp_frame_decoder_init(&peer->input, shard->config->frame_bytes_max);
+    tp_sessions_init(&peer->sessions, (uint32_t)shard->config->sessions_max, seed);
+}
+
+void tp_peer_drop(struct tp_peer *peer)
+{
+    if (peer->state == TP_PEER_CLOSED)
+        return;
+    move_to(peer, TP_PEER_CLOSED);
+    uint32_t closed = tp_sessions_fini(&peer->sessions);
+    tp_metric_add(&peer->shard->metrics->sessions_closed, closed);
+    tp_metric_gauge_add(&peer->shard->metrics->sessions_open, -(int64_t)closed);
+    tp_upload_drop(&peer->upload);
+    tp_frame_decoder_fini(&peer->input);
+    tp_frame_buffer_fini(&peer->output);
+}
+
+int tp_peer_receive(struct tp_peer *peer, const void *bytes, size_t size)
+{
+    if (peer->state == TP_PEER_FLUSHING || peer->state == TP_PEER_CLOSED)
+        return 0; /* read only so that the client gets its last reply */
+    return tp_frame_decoder_push(&peer->input, bytes, size);
+}
+
+void tp_peer_end(struct tp_peer *peer)
+{
+    peer->has_ended = true;
+}
+
+/* ---- Replies
+ * ------------------------------------------------------------------------------------------------- */
+
+static void append(struct tp_peer *peer, const Tickpath__Reply *reply)
+{
+    size_t size = tickpath__reply__get_packed_size(reply);
+    uint8_t *room = tp_frame_buffer_add(&peer->output, size);
+    if (room == NULL) { /* a request without its reply would break the order of replies: end here */
+        if (tp_peer_is_listening(peer))
+            move_to(peer, TP_PEER_FLUSHING);
+        return;
+    }
+    tickpath__reply__pack(reply, room);
+}
+
+static void append_error(struct tp_peer *peer, uint64_t id, Tickpath__Error *error)
+{
+    Tickpath__Reply reply = TICKPATH__REPLY__INIT;
+    reply.has_id = 1;
+    reply.id = id;
+    reply.body_case = TICKPATH__REPLY__BODY_ERROR;
+    reply.error = error;
+    tp_metric_add(&peer->shard->metrics->errors, 1);
+    append(peer, &reply);
+}
+
+void tp_peer_reply(struct tp_peer *peer, uint64_t id, Tickpath__Reply__BodyCase body_case, void *body)
+{
+    Tickpath__Reply reply = TICKPATH__REPLY__INIT;
+    reply.has_id = 1;
+    reply.id = id;
+    reply.body_case = body_case;
+    reply.error = body; /* the members of the union are pointers all */
+    if (tickpath__reply__get_packed_size(&reply) > peer->shard->config->frame_bytes_max) {
+        tp_peer_reply_error(peer, id, TP_ERR_RESOURCE_EXHAUSTED, NULL,
+                            "the reply does not fit into one frame", 0);
+        return;
+    }
+    append(peer, &reply);
+}
+
+void tp_peer_reply_error(struct tp_peer *peer, uint64_t id, int error, const char *field, const char *words,
+                         uint32_t retry_after_ms)
+{
+    Tickpath__Error body = TICKPATH__ERROR__INIT;
+    body.has_code = 1;
+    body.code = (Tickpath__ErrorCode)-error;
+    body.message = (char *)(words != NULL ? words : tp_error_text(error));
+    body.field = (char *)field;
+    body.has_retry_after_ms = retry_after_ms != 0;
+    body.retry_after_ms = retry_after_ms;
+    append_error(peer, id, &body);
+}
+
+static void reply_refusal(struct tp_peer *peer, uint64_t id, const struct tp_world_refusal *refusal)
+{
+    Tickpath__Error body = TICKPATH__ERROR__INIT;
+    body.has_code = 1;
+    body.code = (Tickpath__ErrorCode)-refusal->error;
+    body.message = (char *)refusal->words;
+    body.field = (char *)refusal->field;
+    body.has_retry_after_ms = refusal->retry_after_ms != 0;
+    body.retry_after_ms = refusal->retry_after_ms;
+    body.has_change_index = body.has_bad_x = body.has_bad_y = refusal->has_bad_change;
+    body.change_index = refusal->change_index;
+    body.bad_x = refusal->bad_x;
+    body.bad_y = refusal->bad_y;
+    append_error(peer, id, &body);
+}
+
+void tp_peer_refuse(struct tp_peer *peer, int error, const char *words)
+{
+    tp_peer_reply_error(peer, 0, error, NULL, words, 0);
+    if (peer->state != TP_PEER_FLUSHING)
+        move_to(peer, TP_PEER_FLUSHING);
+}
+
+/* ---- Waiting for the world
+ * ----------------------------------------------------------------------------------- */
+
+void tp_peer_wait(struct tp_peer *peer, uint64_t id, struct tp_world_request *request, bool answers_frame)
+{
+    move_to(peer, TP_PEER_WAITING);
+    request->owner = peer;
+    request->shard = peer->shard->index;
+    peer->waiting_for = request;
+    peer->waiting_id = id;
+    peer->answers_frame = answers_frame;
+    peer->shard->submit(peer->shard->context, request);
+}
+
+void tp_peer_answer(struct tp_peer *peer, struct tp_world_request *request)
+{
+    TP_CHECK(peer->waiting_for == request);
+    peer->waiting_for = NULL;
+    if (peer->state == TP_PEER_WAITING) {
+        move_to(peer, TP_PEER_READY);
+        if (request->refusal.error != 0)
+            reply_refusal(peer, peer->waiting_id, &request->refusal);
+        else if (peer->answers_frame)
+            peer->is_retry = true;
+        else
+            tp_command_finish(peer, peer->waiting_id, request);
+        if (!peer->is_retry)
+            tp_frame_decoder_skip(&peer->input);
+    }
+    tp_world_request_free(request);
+}
+
+/* ---- Frames
+ * -------------------------------------------------------------------------------------------------- */
+
+static void *arena_alloc(void *context, size_t bytes)
+{
+    return tp_arena_take(context, bytes);
+}
+
+static void arena_free(void *context, void *block)
+{
+    (void)context, (void)block; /* goes back with the next reset */
+}
+
+static void lose_framing(struct tp_peer *peer, int error, const char *words)
+{
+    tp_metric_add(&peer->shard->metrics->frames_bad, 1);
+    tp_peer_refuse(peer, error, words);
+}
+
+/* Handles one frame; it stays next in the decoder while the peer waits. */
+static void handle_frame(struct tp_peer *peer, const uint8_t *payload, size_t size)
+{
+    struct tp_arena *arena = &peer->shard->arena;
+    tp_arena_reset(arena);
+    ProtobufCAllocator allocator = {arena_alloc, arena_free, arena};
+    Tickpath__Request *request = tickpath__request__unpack(&allocator, size, payload);
+    if (request == NULL && arena->is_exhausted) {
+        tp_peer_reply_error(peer, 0, TP_ERR_RESOURCE_EXHAUSTED, NULL,
+                            "the message needs too much memory to decode", 0);
+    } else if (request == NULL) {
+        lose_framing(peer, TP_ERR_MALFORMED_FRAME, "the frame's bytes are not a Request");
+        return;
+    } else {
+        bool is_retry = peer->is_retry;
+        peer->is_retry = false;
+        tp_metric_add(&peer->shard->metrics->requests, !is_retry);
+        tp_command_handle(peer, request, is_retry);
+    }
+    if (peer->state != TP_PEER_WAITING)
+        tp_frame_decoder_skip(&peer->input);
+}
+
+void tp_peer_greeted(struct tp_peer *peer)
+{
+    move_to(peer, TP_PEER_READY);
+}
+
+bool tp_peer_is_listening(const struct tp_peer *peer)
+{
+    return peer->state == TP_PEER_GREETING || peer->state == TP_PEER_READY;
+}
+
+bool tp_peer_run(struct tp_peer *peer, size_t queued_bytes, unsigned frames_max)
+{
+    unsigned handled = 0;
+    while (tp_peer_is_listening(peer) &&
+           peer->output.size + queued_bytes < peer->shard->config->output_bytes_max) {
+        const uint8_t *payload = NULL;
+        size_t size = 0;
+        int found = tp_frame_decoder_next(&peer->input, &payload, &size);
+        if (found == 0) {
+            if (peer->has_ended && tp_frame_decoder_held(&peer->input) > 0)
+                lose_framing(peer, TP_ERR_MALFORMED_FRAME, "the connection ended inside a frame");
+            else if (peer->has_ended)
+                move_to(peer, TP_PEER_FLUSHING);
+            return false;
+        }
+        if (found < 0) {
+            lose_framing(peer, found, NULL);
+            return false;
+        }
+        if (handled++ == frames_max)
+            return true;
+        handle_frame(peer, payload, size);
+    }
+    return false;
+}

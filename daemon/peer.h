@@ -1,0 +1,91 @@
+/* One client's side of the protocol: bytes in, bytes out, sessions in between. No socket; a transport (or a
+ * simulation) moves the bytes.
+ *
+ *     GREETING --hello--> READY --put, open, change--> WAITING --answer--> READY
+ *        |                  |                             |
+ *        +------ error -----+--- last frame after EOF ----+--> FLUSHING --output sent--> CLOSED
+ *     any state --dropped--> CLOSED
+ *
+ * Requests take effect in the order sent: while WAITING no later frame is looked at. Replies are appended to
+ * `output` in the same order. What it refuses: anything before a hello; frames after framing was lost. Who
+ * calls it: the loop that owns the connection.
+ */
+#ifndef TP_DAEMON_PEER_H
+#define TP_DAEMON_PEER_H
+
+#include "daemon/frame.h"
+#include "daemon/shard.h"
+
+#include "proto/tickpath.pb-c.h"
+
+enum { TP_PROTOCOL_MIN = 1, TP_PROTOCOL_MAX = 1 };
+
+enum tp_peer_state {
+    TP_PEER_GREETING, /* no hello yet */
+    TP_PEER_READY,
+    TP_PEER_WAITING,  /* for the world's answer */
+    TP_PEER_FLUSHING, /* no more input is looked at; closes when the output is out */
+    TP_PEER_CLOSED,
+};
+
+struct tp_peer {
+    struct tp_shard *shard; /* borrowed */
+    void *transport;        /* the transport's own */
+    enum tp_peer_state state;
+    struct tp_frame_decoder input;
+    struct tp_frame_buffer output; /* replies; the transport takes them away */
+    struct tp_sessions sessions;
+    struct tp_upload upload;
+    uint64_t tick;       /* ticks served on this connection */
+    uint64_t tick_stamp; /* tick requests, refused ones as well: never the same twice */
+    bool has_ended;      /* the client sent its last byte */
+
+    struct tp_world_request *waiting_for; /* WAITING: not to be touched, the world has it */
+    uint64_t waiting_id;                  /* id of the request */
+    bool answers_frame;                   /* the answer only makes the frame that waits be handled again */
+    bool is_retry; /* the frame at hand was handled before: its map has been looked for */
+};
+
+void tp_peer_init(struct tp_peer *peer, struct tp_shard *shard, void *transport, uint64_t seed);
+
+/* Closes the sessions and gives up what was received and not sent: the peer is CLOSED. If it was WAITING the
+ * struct must stay until tp_peer_answer was called. */
+void tp_peer_drop(struct tp_peer *peer);
+
+/* Takes received bytes. TP_ERR_NO_MEMORY. */
+int tp_peer_receive(struct tp_peer *peer, const void *bytes, size_t size) TP_MUST_CHECK;
+
+/* Says that no more bytes come; what was received is still handled. */
+void tp_peer_end(struct tp_peer *peer);
+
+/* Handles frames until none is whole, the peer waits, `output` plus `queued_bytes` (with the transport)
+ * reaches the bound, or `frames_max` were handled. Returns whether it could go on at once. */
+bool tp_peer_run(struct tp_peer *peer, size_t queued_bytes, unsigned frames_max);
+
+/* Whether it would handle a frame now, if it had one. */
+bool tp_peer_is_listening(const struct tp_peer *peer);
+
+/* Takes the world's answer to the request that this peer waited for, and frees it. A CLOSED peer only frees.
+ */
+void tp_peer_answer(struct tp_peer *peer, struct tp_world_request *request);
+
+/* Refuses the connection itself: an error frame, then FLUSHING. */
+void tp_peer_refuse(struct tp_peer *peer, int error, const char *words);
+
+/* ---- for the commands ---- */
+
+/* The hello was good: GREETING becomes READY. */
+void tp_peer_greeted(struct tp_peer *peer);
+
+/* Appends a reply; body_case and body as of struct Tickpath__Reply (`body` points to the message). */
+void tp_peer_reply(struct tp_peer *peer, uint64_t id, Tickpath__Reply__BodyCase body_case, void *body);
+
+/* Appends an error; strings may be NULL. */
+void tp_peer_reply_error(struct tp_peer *peer, uint64_t id, int error, const char *field, const char *words,
+                         uint32_t retry_after_ms);
+
+/* Gives `request` to the world and waits. `answers_frame`: when the answer is good, the frame at hand is
+ * handled again instead of being answered. */
+void tp_peer_wait(struct tp_peer *peer, uint64_t id, struct tp_world_request *request, bool answers_frame);
+
+#endif

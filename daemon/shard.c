@@ -1,0 +1,59 @@
+#include "daemon/shard.h"
+
+#include <stdlib.h>
+
+/* What decoding may blow a frame up to: a repeated message of two bytes becomes a struct of some seventy. */
+enum { ARENA_PER_FRAME_BYTE = 16 };
+
+int tp_shard_init(struct tp_shard *shard, struct tp_pool_cap *cap)
+{
+    shard->current = calloc(shard->config->maps_max, sizeof shard->current[0]);
+    if (shard->current == NULL)
+        return TP_ERR_NO_MEMORY;
+    tp_pool_init(&shard->pool, cap);
+    tp_arena_init(&shard->arena, shard->config->frame_bytes_max * ARENA_PER_FRAME_BYTE + 65536);
+    return 0;
+}
+
+void tp_shard_fini(struct tp_shard *shard)
+{
+    for (uint64_t i = 0; i < shard->config->maps_max; i++)
+        tp_map_unref(shard->current[i]);
+    free(shard->current);
+    tp_arena_fini(&shard->arena);
+    tp_pool_fini(&shard->pool);
+}
+
+static bool is_newer(const struct tp_map *map, const struct tp_map *than)
+{
+    return than == NULL || map->epoch > than->epoch ||
+           (map->epoch == than->epoch && map->version > than->version);
+}
+
+/* Takes the reference to `map`. */
+static void offer(struct tp_shard *shard, const struct tp_world_map *of, const struct tp_map *map)
+{
+    const struct tp_map *before = shard->current[of->slot];
+    if (is_newer(map, before)) {
+        shard->current[of->slot] = map;
+        map = before;
+    }
+    tp_map_unref(map);
+}
+
+void tp_shard_publish(struct tp_shard *shard, struct tp_world_publication *publication)
+{
+    offer(shard, publication->of, publication->map);
+    free(publication);
+}
+
+const struct tp_map *tp_shard_map(const struct tp_shard *shard, const struct tp_world_map *map)
+{
+    return shard->current[map->slot];
+}
+
+const struct tp_map *tp_shard_refresh(struct tp_shard *shard, struct tp_world_map *map)
+{
+    offer(shard, map, tp_world_current(shard->world, map));
+    return shard->current[map->slot];
+}

@@ -1,0 +1,51 @@
+/* What one event loop owns besides its sockets: the current version of each map, the search memory, the
+ * numbers.
+ *
+ * What it is: the part of a loop that has no libuv in it, so that a simulation can be one. A shard's maps
+ * change only when it takes a publication, never in the midst of a tick. Who calls it: its own thread.
+ */
+#ifndef TP_DAEMON_SHARD_H
+#define TP_DAEMON_SHARD_H
+
+#include "daemon/arena.h"
+#include "daemon/config.h"
+#include "daemon/scheduler.h"
+#include "daemon/upload.h"
+#include "daemon/world.h"
+
+struct tp_shard {
+    unsigned index;
+    const struct tp_config *config;                                  /* borrowed */
+    struct tp_world *world;                                          /* borrowed */
+    struct tp_store *store;                                          /* borrowed: for its status */
+    struct tp_upload_quota *upload_quota;                            /* borrowed; of all shards */
+    struct tp_metrics *metrics;                                      /* borrowed; this thread's */
+    struct tp_clock clock;                                           /* monotonic */
+    void *context;                                                   /* first parameter of submit */
+    void (*submit)(void *context, struct tp_world_request *request); /* gives a request to the world */
+    uint64_t seed;                                                   /* of session ids */
+    bool is_draining;                                                /* new opens are refused */
+
+    /* the shard's own, set by tp_shard_init */
+    struct tp_pool pool;
+    struct tp_arena arena;         /* reset with every frame */
+    const struct tp_map **current; /* by map slot; a reference each, NULL: not published */
+};
+
+/* Sets up what the fields above don't give. TP_ERR_NO_MEMORY. */
+int tp_shard_init(struct tp_shard *shard, struct tp_pool_cap *cap) TP_MUST_CHECK;
+
+/* All sessions must be closed. */
+void tp_shard_fini(struct tp_shard *shard);
+
+/* Takes a publication: the shard's version of that map from now on, unless it has a newer one. */
+void tp_shard_publish(struct tp_shard *shard, struct tp_world_publication *publication);
+
+/* The shard's version of a map, borrowed until the next publication; NULL before the first. */
+const struct tp_map *tp_shard_map(const struct tp_shard *shard, const struct tp_world_map *map);
+
+/* Brings the shard's version up to what is published now (its publication may still be in the mailbox). Gives
+ * it, borrowed as above. Cost: a short lock. */
+const struct tp_map *tp_shard_refresh(struct tp_shard *shard, struct tp_world_map *map);
+
+#endif
