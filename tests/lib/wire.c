@@ -58,23 +58,16 @@ static void print_log_tail(const struct wire_daemon *daemon)
     fprintf(stderr, "---- end of the daemon's log ----\n%s\n----\n", tail);
 }
 
-/* The port file holds a line `listen ADDRESS:PORT` or a bare port, and one for http in the same form when
- * there is one. It appears whole (renamed into place). */
+/* The port file holds the protocol's port, and on a second line that of --stats when there is one. It appears
+ * whole. */
 static bool read_port_file(struct wire_daemon *daemon, const char *path)
 {
     FILE *file = fopen(path, "r");
     if (!file)
         return false;
-    char line[256];
     unsigned ports[2] = {0, 0};
-    for (int i = 0; i < 2 && fgets(line, sizeof line, file); i++) {
-        size_t end = strcspn(line, "\r\n");
-        line[end] = 0;
-        size_t digits = end;
-        while (digits > 0 && line[digits - 1] >= '0' && line[digits - 1] <= '9')
-            digits--;
-        ports[i] = (unsigned)strtoul(line + digits, NULL, 10);
-    }
+    if (fscanf(file, "%5u\n%5u", &ports[0], &ports[1]) < 1)
+        ports[0] = 0;
     fclose(file);
     daemon->port = (uint16_t)ports[0];
     daemon->stats_port = (uint16_t)ports[1];
