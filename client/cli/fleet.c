@@ -1,0 +1,258 @@
+#include "client/cli/fleet.h"
+
+#include "client/cli/play.h"
+#include "client/cli/remote.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPENS_AHEAD = 256 };
+
+int tp_cli_fleet_init(struct tp_cli_fleet *fleet, size_t count)
+{
+    fleet->agents = calloc(count + 1, sizeof *fleet->agents);
+    fleet->cells = calloc(count + 1, sizeof *fleet->cells);
+    fleet->count = count;
+    if (fleet->agents != NULL && fleet->cells != NULL)
+        return 0;
+    tp_cli_fleet_fini(fleet);
+    return TP_ERR_NO_MEMORY;
+}
+
+void tp_cli_fleet_fini(struct tp_cli_fleet *fleet)
+{
+    for (size_t i = 0; fleet->agents != NULL && i < fleet->count; i++)
+        free(fleet->agents[i].trail);
+    free(fleet->agents);
+    free(fleet->cells);
+    free(fleet->latency_us);
+    memset(fleet, 0, sizeof *fleet);
+}
+
+/* Notes that the agent stands at `cell` now. */
+static bool stand(struct tp_cli_fleet *fleet, size_t i, uint32_t cell)
+{
+    struct tp_cli_agent *agent = &fleet->agents[i];
+    agent->cell = fleet->cells[i] = cell;
+    if (!fleet->keep_trails)
+        return true;
+    if (agent->trail_count == agent->trail_room) {
+        size_t room = agent->trail_room == 0 ? 64 : agent->trail_room * 2;
+        uint32_t *trail = realloc(agent->trail, room * sizeof *trail);
+        if (trail == NULL)
+            return false;
+        agent->trail = trail;
+        agent->trail_room = room;
+    }
+    agent->trail[agent->trail_count++] = cell;
+    return true;
+}
+
+static int collect_opened(struct tp_cli_fleet *fleet, const struct tp_cli_search *search, size_t i,
+                          uint64_t ticket)
+{
+    struct tp_client_reply reply;
+    int error = tp_client_collect(fleet->client, ticket, &reply, TP_CLI_CALL_MS);
+    if (error != 0) {
+        const struct tp_client_error *why = tp_client_error(fleet->client);
+        if (!why->from_server)
+            return tp_cli_client_failed(fleet->usage, "cannot open a session", why);
+        return tp_cli_search_refused(fleet->usage, search, error, why->field, why->message);
+    }
+    fleet->agents[i].session = reply.session.id;
+    if (!stand(fleet, i, fleet->agents[i].start))
+        return tp_cli_fail(fleet->usage, "out of memory");
+    return TP_CLI_OK;
+}
+
+int tp_cli_fleet_open(struct tp_cli_fleet *fleet, const struct tp_cli_search *search, const char *map)
+{
+    struct tp_client_session_params params;
+    tp_cli_search_client_params(search, &params);
+    params.map = map;
+    fleet->exact = search->goal_policy == TP_GOAL_EXACT;
+    uint64_t tickets[OPENS_AHEAD];
+    int result = TP_CLI_OK;
+    size_t sent = 0, opened = 0;
+    while (result == TP_CLI_OK && opened < fleet->count) {
+        if (sent < fleet->count && sent - opened < OPENS_AHEAD) {
+            params.start = fleet->agents[sent].start;
+            params.goal = fleet->agents[sent].goal;
+            if (tp_client_send_open_session(fleet->client, &params, &tickets[sent % OPENS_AHEAD],
+                                            TP_CLI_CALL_MS) != 0)
+                result = tp_cli_client_failed(fleet->usage, "cannot open a session",
+                                              tp_client_error(fleet->client));
+            sent++;
+        } else {
+            result = collect_opened(fleet, search, opened, tickets[opened % OPENS_AHEAD]);
+            opened++;
+        }
+    }
+    return result;
+}
+
+int tp_cli_fleet_send(struct tp_cli_fleet *fleet, uint64_t *ticket)
+{
+    struct tp_client_tick tick = {.all = true, .want_work = true};
+    if (tp_client_send_tick(fleet->client, &tick, ticket, TP_CLI_CALL_MS) != 0)
+        return tp_cli_client_failed(fleet->usage, "cannot tick", tp_client_error(fleet->client));
+    return TP_CLI_OK;
+}
+
+/* ---- checking an answer ---- */
+
+static int accuse(const struct tp_cli_fleet *fleet, size_t i, uint32_t cell, uint64_t version,
+                  const char *words)
+{
+    const struct tp_cli_agent *agent = &fleet->agents[i];
+    uint32_t width = fleet->mirror->versions[0]->width;
+    return tp_cli_fail(
+        fleet->usage, "tick %llu, agent %zu (session %llu) from (%u, %u) to (%u, %u), version %llu: %s",
+        (unsigned long long)fleet->ticks, i, (unsigned long long)agent->session, agent->cell % width,
+        agent->cell / width, cell % width, cell / width, (unsigned long long)version, words);
+}
+
+/* What is wrong with the move, NULL if nothing. */
+static const char *wrong_move(const struct tp_cli_fleet *fleet, const struct tp_map *map, uint32_t from,
+                              uint32_t to, uint64_t cost)
+{
+    uint32_t width = map->width;
+    if (to == from)
+        return cost == 0 ? NULL : "the agent stayed and its cost rose";
+    if (to >= width * map->height)
+        return "the move leads outside the map";
+    uint32_t x = from % width, y = from / width, to_x = to % width, to_y = to / width;
+    uint8_t direction = tp_walk_direction((int64_t)to_x - x, (int64_t)to_y - y, fleet->mirror->neighbours);
+    if (direction == TP_DIRECTION_NONE)
+        return "the move is no single step";
+    if (!tp_walk_legal(map, x, y, to_x, to_y, fleet->mirror->neighbours, fleet->mirror->corners))
+        return "the move is not legal in the version named";
+    if (tp_walk_cost(map, x, y, to_x, to_y, direction) != cost)
+        return "the move's cost is not what its step costs";
+    return NULL;
+}
+
+/* What is wrong with the status, NULL if nothing. The agent's cell is still the one before the move. */
+static const char *wrong_status(struct tp_cli_fleet *fleet, struct tp_cli_agent *agent, uint32_t to,
+                                uint32_t status)
+{
+    bool moved = to != agent->cell;
+    switch (status) {
+    case TP_STATUS_MOVING:
+        return moved ? NULL : "MOVING, and the agent stayed";
+    case TP_STATUS_ARRIVED:
+        return to == agent->goal || !fleet->exact ? NULL : "ARRIVED, and the agent is not at its goal";
+    case TP_STATUS_SEARCHING:
+    case TP_STATUS_BLOCKED:
+        return moved ? "the agent moved, and the status says that it stays" : NULL;
+    case TP_STATUS_UNREACHABLE:
+        if (moved)
+            return "the agent moved, and the status says UNREACHABLE";
+        if (agent->unreachable_version == fleet->mirror->newest)
+            return NULL;
+        agent->unreachable_version = fleet->mirror->newest;
+        return tp_cli_mirror_connected(fleet->mirror, to, agent->goal) ? "UNREACHABLE, and there is a way"
+                                                                       : NULL;
+    default:
+        return "the status is none of the protocol's";
+    }
+}
+
+static int take_answer(struct tp_cli_fleet *fleet, const struct tp_client_ticked *ticked, size_t i)
+{
+    struct tp_cli_agent *agent = &fleet->agents[i];
+    uint32_t to = ticked->cells[i], status = ticked->statuses[i];
+    uint64_t version = ticked->versions[i];
+    const char *wrong = NULL;
+    if (ticked->sessions[i] != agent->session)
+        wrong = "the answers are not in the order the sessions were opened";
+    else if (version != fleet->mirror->newest)
+        wrong = "the version named is not the one that the last change made";
+    else if (ticked->costs[i] < agent->cost)
+        wrong = "the cost fell";
+    if (wrong == NULL)
+        wrong = wrong_move(fleet, tp_cli_mirror_at(fleet->mirror, version), agent->cell, to,
+                           ticked->costs[i] - agent->cost);
+    if (wrong == NULL)
+        wrong = wrong_status(fleet, agent, to, status);
+    if (wrong != NULL)
+        return accuse(fleet, i, to, version, wrong);
+    if (to != agent->cell) {
+        agent->moves++;
+        agent->back_moves += (ticked->flags[i] & TP_FLAG_BACK_MOVE) != 0;
+        if (!stand(fleet, i, to))
+            return tp_cli_fail(fleet->usage, "out of memory");
+    }
+    agent->cost = ticked->costs[i];
+    agent->status = status;
+    fleet->arrived += status == TP_STATUS_ARRIVED;
+    fleet->unreachable += status == TP_STATUS_UNREACHABLE;
+    return TP_CLI_OK;
+}
+
+static int note_latency(struct tp_cli_fleet *fleet, double seconds)
+{
+    if (fleet->ticks == fleet->latency_room) {
+        size_t room = fleet->latency_room == 0 ? 1024 : fleet->latency_room * 2;
+        float *latency = realloc(fleet->latency_us, room * sizeof *latency);
+        if (latency == NULL)
+            return tp_cli_fail(fleet->usage, "out of memory");
+        fleet->latency_us = latency;
+        fleet->latency_room = room;
+    }
+    fleet->latency_us[fleet->ticks++] = (float)(seconds * 1e6);
+    return TP_CLI_OK;
+}
+
+int tp_cli_fleet_collect(struct tp_cli_fleet *fleet, uint64_t ticket, double sent_at)
+{
+    struct tp_client_reply reply;
+    if (tp_client_collect(fleet->client, ticket, &reply, TP_CLI_CALL_MS) != 0)
+        return tp_cli_client_failed(fleet->usage, "cannot tick", tp_client_error(fleet->client));
+    int result = note_latency(fleet, tp_cli_now() - sent_at);
+    const struct tp_client_ticked *ticked = &reply.ticked;
+    if (result == TP_CLI_OK && (ticked->count != fleet->count || ticked->refused_count > 0))
+        result = tp_cli_fail(fleet->usage, "a tick of %zu sessions answered %zu and refused %zu",
+                             fleet->count, ticked->count, ticked->refused_count);
+    if (result == TP_CLI_OK && ticked->count > 0 && ticked->expansions == NULL)
+        result = tp_cli_fail(fleet->usage, "a tick that asked for the work done did not get it");
+    fleet->arrived = fleet->unreachable = 0;
+    uint64_t expansions = 0;
+    for (size_t i = 0; result == TP_CLI_OK && i < ticked->count; i++) {
+        expansions += ticked->expansions[i];
+        result = take_answer(fleet, ticked, i);
+    }
+    fleet->expansions += expansions;
+    if (expansions > fleet->expansions_max)
+        fleet->expansions_max = expansions;
+    return result;
+}
+
+int tp_cli_fleet_compare(struct tp_cli_fleet *fleet, uint64_t *restarts)
+{
+    struct tp_client_listing listing;
+    *restarts = 0;
+    if (tp_client_list(fleet->client, TP_CLIENT_LIST_SESSIONS, &listing, TP_CLI_CALL_MS) != 0)
+        return tp_cli_client_failed(fleet->usage, "cannot list the sessions", tp_client_error(fleet->client));
+    if (listing.session_count != fleet->count)
+        return tp_cli_fail(fleet->usage, "the server lists %zu of %zu sessions", listing.session_count,
+                           fleet->count);
+    uint64_t expansions = 0, moves = 0, back_moves = 0, cost = 0, seen_moves = 0, seen_back = 0,
+             seen_cost = 0;
+    for (size_t i = 0; i < fleet->count; i++) {
+        expansions += listing.sessions[i].expansions;
+        moves += listing.sessions[i].moves;
+        back_moves += listing.sessions[i].back_moves;
+        cost += listing.sessions[i].cost;
+        *restarts += listing.sessions[i].restarts;
+        seen_moves += fleet->agents[i].moves;
+        seen_back += fleet->agents[i].back_moves;
+        seen_cost += fleet->agents[i].cost;
+    }
+    if (moves != seen_moves || back_moves != seen_back || cost != seen_cost ||
+        expansions != fleet->expansions)
+        return tp_cli_fail(
+            fleet->usage,
+            "the server's own sums of moves, back-moves, cost or expansions are not those of its answers");
+    return TP_CLI_OK;
+}

@@ -1,0 +1,118 @@
+#include "client/cli/mirror.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int tp_cli_mirror_init(struct tp_cli_mirror *mirror, const struct tp_map *map, uint64_t version,
+                       enum tp_neighbours neighbours, enum tp_corners corners)
+{
+    size_t cells = (size_t)map->width * map->height;
+    *mirror = (struct tp_cli_mirror){.newest = version, .neighbours = neighbours, .corners = corners};
+    mirror->labels = calloc(cells, sizeof *mirror->labels);
+    mirror->stack = calloc(cells, sizeof *mirror->stack);
+    if (mirror->labels == NULL || mirror->stack == NULL) {
+        free(mirror->labels);
+        free(mirror->stack);
+        return TP_ERR_NO_MEMORY;
+    }
+    mirror->versions[0] = tp_map_ref(map);
+    return 0;
+}
+
+void tp_cli_mirror_fini(struct tp_cli_mirror *mirror)
+{
+    for (int i = 0; i < TP_CLI_MIRROR_VERSIONS; i++)
+        tp_map_unref(mirror->versions[i]);
+    free(mirror->labels);
+    free(mirror->stack);
+    memset(mirror, 0, sizeof *mirror);
+}
+
+int tp_cli_mirror_apply(struct tp_cli_mirror *mirror, const struct tp_change *changes, size_t count,
+                        uint64_t version)
+{
+    if (version != mirror->newest + 1)
+        return TP_ERR_VERSION_MISMATCH;
+    struct tp_map *next;
+    size_t bad;
+    uint32_t bad_x, bad_y;
+    int error = tp_map_apply(&next, mirror->versions[0], changes, count, &bad, &bad_x, &bad_y);
+    if (error != 0)
+        return error;
+    tp_map_unref(mirror->versions[TP_CLI_MIRROR_VERSIONS - 1]);
+    memmove(&mirror->versions[1], &mirror->versions[0],
+            (TP_CLI_MIRROR_VERSIONS - 1) * sizeof mirror->versions[0]);
+    mirror->versions[0] = next;
+    mirror->newest = version;
+    return 0;
+}
+
+const struct tp_map *tp_cli_mirror_at(const struct tp_cli_mirror *mirror, uint64_t version)
+{
+    if (version > mirror->newest || mirror->newest - version >= TP_CLI_MIRROR_VERSIONS)
+        return NULL;
+    return mirror->versions[mirror->newest - version];
+}
+
+/* Labels every cell that can be reached from `from`; all moves between passable cells can be walked both
+ * ways. */
+static uint32_t label_from(struct tp_cli_mirror *mirror, uint32_t from, uint32_t label)
+{
+    const struct tp_map *map = mirror->versions[0];
+    uint32_t depth = 0, cells = 0;
+    mirror->labels[from] = label;
+    mirror->stack[depth++] = from;
+    while (depth > 0) {
+        uint32_t cell = mirror->stack[--depth], x = cell % map->width, y = cell / map->width;
+        struct tp_window window = tp_walk_window(map, x, y);
+        uint32_t moves = tp_walk_moves(&window, mirror->neighbours, mirror->corners);
+        cells++;
+        for (int d = 0; moves != 0; d++, moves >>= 1) {
+            if ((moves & 1) == 0)
+                continue;
+            uint32_t next =
+                (uint32_t)((int64_t)cell + (int64_t)tp_direction_dy[d] * map->width + tp_direction_dx[d]);
+            if (mirror->labels[next] == 0) {
+                mirror->labels[next] = label;
+                mirror->stack[depth++] = next;
+            }
+        }
+    }
+    return cells;
+}
+
+/* Labels the newest version if that is not done; gives the largest component. */
+static uint32_t label_all(struct tp_cli_mirror *mirror, uint32_t *cells)
+{
+    const struct tp_map *map = mirror->versions[0];
+    uint32_t label = 0, largest = 0;
+    *cells = 0;
+    memset(mirror->labels, 0, (size_t)map->width * map->height * sizeof *mirror->labels);
+    for (uint32_t y = 0; y < map->height; y++) {
+        for (uint32_t x = 0; x < map->width; x++) {
+            uint32_t cell = y * map->width + x;
+            if (mirror->labels[cell] != 0 || !tp_map_passable(map, x, y))
+                continue;
+            uint32_t size = label_from(mirror, cell, ++label);
+            if (size > *cells) {
+                *cells = size;
+                largest = label;
+            }
+        }
+    }
+    mirror->labelled = mirror->newest;
+    return largest;
+}
+
+bool tp_cli_mirror_connected(struct tp_cli_mirror *mirror, uint32_t a, uint32_t b)
+{
+    uint32_t cells;
+    if (mirror->labelled != mirror->newest)
+        label_all(mirror, &cells);
+    return mirror->labels[a] != 0 && mirror->labels[a] == mirror->labels[b];
+}
+
+uint32_t tp_cli_mirror_largest(struct tp_cli_mirror *mirror, uint32_t *cells)
+{
+    return label_all(mirror, cells);
+}

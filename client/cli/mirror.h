@@ -1,0 +1,44 @@
+/* The map as a client knows it: the versions that its own changes made, side by side with the server's.
+ *
+ * What it is: holds the last TP_CLI_MIRROR_VERSIONS versions under the server's numbers, so that a move can
+ * be checked against the version the server names; answers whether a goal is in reach in the newest one. What
+ * it refuses: versions made by others; they are unknown here. Who calls it: `tickpath run`.
+ */
+#ifndef TP_CLI_MIRROR_H
+#define TP_CLI_MIRROR_H
+
+#include "map/map.h"
+#include "map/walk.h"
+
+enum { TP_CLI_MIRROR_VERSIONS = 4 };
+
+struct tp_cli_mirror {
+    const struct tp_map *versions[TP_CLI_MIRROR_VERSIONS]; /* newest first; NULL for none */
+    uint64_t newest;                                       /* the server's number of versions[0] */
+    enum tp_neighbours neighbours;
+    enum tp_corners corners;
+    uint32_t *labels; /* by cell: its component in version `labelled`; 0 for impassable cells */
+    uint64_t labelled;
+    uint32_t *stack; /* for labelling */
+};
+
+/* Begins with a map that the server calls `version`; takes a reference of its own. TP_ERR_NO_MEMORY. */
+int tp_cli_mirror_init(struct tp_cli_mirror *mirror, const struct tp_map *map, uint64_t version,
+                       enum tp_neighbours neighbours, enum tp_corners corners) TP_MUST_CHECK;
+void tp_cli_mirror_fini(struct tp_cli_mirror *mirror);
+
+/* Applies a batch that the server took and called `version`. TP_ERR_VERSION_MISMATCH if that is not the next
+ * number (somebody else changes the map too), else as tp_map_apply. */
+int tp_cli_mirror_apply(struct tp_cli_mirror *mirror, const struct tp_change *changes, size_t count,
+                        uint64_t version) TP_MUST_CHECK;
+
+/* The version of that number; NULL if it was never made here or is too old. Borrowed. */
+const struct tp_map *tp_cli_mirror_at(const struct tp_cli_mirror *mirror, uint64_t version);
+
+/* Whether two passable cells can reach each other in the newest version. Cost: O(cells) once a version. */
+bool tp_cli_mirror_connected(struct tp_cli_mirror *mirror, uint32_t a, uint32_t b);
+
+/* The label of the largest component of the newest version, and how many cells it has. */
+uint32_t tp_cli_mirror_largest(struct tp_cli_mirror *mirror, uint32_t *cells);
+
+#endif
