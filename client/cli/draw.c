@@ -1,4 +1,5 @@
-/* From cells to pixels: the ground first, then doors, then each agent's way, then starts, goals and agents.
+/* From cells to pixels: the ground first, then open doors, each agent's way, closed doors, then starts, goals
+ * and agents.
  *
  * The ground is dark and the ways are bright, since it is the ways that the picture is for. Walls are darkest
  * and carry a thin light outline, so that rooms and streets read as in a plan. */
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE_PIXELS = 1500, SIDE_PIXELS_MAX = 32768, SCALE_AUTO_MAX = 28 };
+enum { SIDE_PIXELS = 1536, SIDE_PIXELS_MAX = 32768, SCALE_AUTO_MAX = 28 };
 
 struct colour {
     uint8_t red, green, blue;
@@ -186,15 +187,19 @@ static void draw_ground(struct tp_image *image, const struct tp_draw *draw, uint
         }
 }
 
-static void draw_doors(struct tp_image *image, const struct tp_draw *draw, uint32_t scale)
+/* Doors that are open or that are closed at the end. A door is at least 5 pixels wide, to be found. */
+static void draw_doors(struct tp_image *image, const struct tp_draw *draw, uint32_t scale, bool closed)
 {
+    int64_t more = scale < 5 ? (6 - (int64_t)scale) / 2 : 0;
+    struct colour colour = closed ? (struct colour){240, 70, 48} : (struct colour){40, 132, 104};
     for (size_t i = 0; i < draw->door_count; i++) {
-        if (draw->doors[i].cell >= (uint64_t)draw->width * draw->height)
+        if (draw->doors[i].cell >= (uint64_t)draw->width * draw->height || draw->doors[i].closed != closed)
             continue;
-        uint32_t x = draw->doors[i].cell % draw->width, y = draw->doors[i].cell / draw->width;
-        bool closed = draw->doors[i].closed;
-        fill_cell(image, scale, x, y, closed ? (struct colour){226, 74, 51} : (struct colour){38, 122, 96},
-                  closed ? 0.95 : 0.75);
+        int64_t left = (int64_t)(draw->doors[i].cell % draw->width) * scale;
+        int64_t top = (int64_t)(draw->doors[i].cell / draw->width) * scale;
+        for (int64_t y = top - more; y < top + scale + more; y++)
+            for (int64_t x = left - more; x < left + scale + more; x++)
+                blend(image, x, y, colour, closed ? 0.9 : 0.7);
     }
 }
 
@@ -393,12 +398,13 @@ int tp_draw_render(struct tp_image *image, const struct tp_draw *draw)
         return rc;
     double radius = draw->line > 0 ? draw->line / 2 : fmax(0.7, 0.15 * scale + 0.35);
     draw_ground(image, draw, scale);
-    draw_doors(image, draw, scale);
+    draw_doors(image, draw, scale, false);
     rc = draw_ways(image, draw, scale, radius);
     if (rc) {
         tp_image_fini(image);
         return rc;
     }
+    draw_doors(image, draw, scale, true);
     draw_marks(image, draw, scale, radius);
     return TP_OK;
 }

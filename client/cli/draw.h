@@ -49,7 +49,7 @@ struct tp_draw {
     size_t agent_count;
     const struct tp_draw_door *doors;
     size_t door_count;
-    uint32_t scale; /* pixels on a cell's side; 0 for one that makes the longer side about 1500 pixels */
+    uint32_t scale; /* pixels on a cell's side; 0 for one that makes the longer side about 1536 pixels */
     double line;    /* thickness of the ways in pixels; 0 for one that suits the scale */
 };
 

@@ -140,32 +140,35 @@ static void fill_small(const struct joiner *j, uint32_t kept_min)
     }
 }
 
-/* Frees the cells of a square around a cell of a tunnel, never the map's outermost ones. */
-static void dig(const struct joiner *j, uint32_t cell, uint32_t tunnel)
-{
-    uint32_t x0 = cell % j->grid->width, y0 = cell / j->grid->width;
-    for (uint32_t dy = 0; dy < tunnel; dy++)
-        for (uint32_t dx = 0; dx < tunnel; dx++) {
-            uint32_t x = x0 + dx - tunnel / 2, y = y0 + dy - tunnel / 2;
-            bool inner = x - 1 < j->grid->width - 2 && y - 1 < j->grid->height - 2;
-            if ((dx == tunnel / 2 && dy == tunnel / 2) || inner)
-                if (!tp__is_free(j->grid->cells[y * j->grid->width + x]))
-                    j->grid->cells[y * j->grid->width + x] = '.';
-        }
-}
-
 static bool outermost(const struct tp__grid *grid, uint32_t cell)
 {
     uint32_t x = cell % grid->width, y = cell / grid->width;
     return x == 0 || y == 0 || x + 1 == grid->width || y + 1 == grid->height;
 }
 
+/* Frees a cell of a tunnel and a square around it, a little aside so that the sides are ragged; never the
+ * map's outermost cells. */
+static void dig(const struct joiner *j, uint64_t seed, uint32_t cell, uint32_t tunnel)
+{
+    uint32_t width = j->grid->width, x0 = cell % width, y0 = cell / width;
+    uint64_t aside = tp__mix(seed ^ cell);
+    uint32_t left = x0 - tunnel / 2 + (aside & 1), top = y0 - tunnel / 2 + (aside >> 1 & 1);
+    for (uint32_t y = top; y != top + tunnel; y++)
+        for (uint32_t x = left; x != left + tunnel; x++) {
+            uint8_t *near = &j->grid->cells[(size_t)y * width + x];
+            if (x - 1 < width - 2 && y - 1 < j->grid->height - 2 && !tp__is_free(*near))
+                *near = *near == 'T' ? 'G' : '.';
+        }
+    if (!tp__is_free(j->grid->cells[cell]))
+        j->grid->cells[cell] = '.';
+}
+
 /* Digs from the first cell met of an area back the way the spreading came, up to an area that is joined. */
-static void dig_back(const struct joiner *j, uint32_t cell, uint32_t tunnel)
+static void dig_back(const struct joiner *j, uint64_t seed, uint32_t cell, uint32_t tunnel)
 {
     uint32_t area = j->area_of[cell];
     do {
-        dig(j, cell, tunnel);
+        dig(j, seed, cell, tunnel);
         cell = neighbour(j->grid, cell, (j->steps[cell] + 2) % 4);
     } while (j->area_of[cell] == area || !j->areas[j->area_of[cell]].joined);
 }
@@ -186,7 +189,7 @@ static void spread(struct joiner *j, uint64_t seed, uint32_t tunnel)
         uint32_t cell = j->queue[head++];
         struct area *area = &j->areas[j->area_of[cell]];
         if (j->area_of[cell] && !area->joined) {
-            dig_back(j, cell, tunnel);
+            dig_back(j, seed, cell, tunnel);
             area->joined = true;
         }
         /* an order that depends on the place makes the tunnels wind */
@@ -371,53 +374,75 @@ out:
 
 /* ---- Caves ---- */
 
-static bool at_edge(const struct tp__grid *grid, uint32_t x, uint32_t y)
-{
-    return x < 2 || y < 2 || x + 2 >= grid->width || y + 2 >= grid->height;
-}
-
-/* One round of the automaton: a cell is rock if five or more of the nine cells around and in it are. */
+/* One round of the automaton: a cell is rock if five or more of the nine cells in and around it are; what
+ * lies beyond the edge is rock. */
 static void smooth(const struct tp__grid *grid, uint8_t *next)
 {
-    uint32_t width = grid->width;
-    for (uint32_t y = 1; y + 1 < grid->height; y++)
-        for (uint32_t x = 1; x + 1 < width; x++) {
-            const uint8_t *cell = grid->cells + (size_t)y * width + x;
-            int rock = 0;
-            for (int row = -1; row <= 1; row++)
-                for (int column = -1; column <= 1; column++)
-                    rock += cell[row * (int)width + column] == '@';
-            next[(size_t)y * width + x] = at_edge(grid, x, y) || rock >= 5 ? '@' : '.';
-        }
-    for (uint32_t y = 1; y + 1 < grid->height; y++)
-        memcpy(grid->cells + (size_t)y * width + 1, next + (size_t)y * width + 1, width - 2);
-}
-
-/* Random rock, denser in some regions than in others, smoothed; then lakes, and tunnels between the caverns.
- */
-static int generate_caves(const struct tp__grid *grid, struct tp__rng *rng, uint32_t density_percent)
-{
-    uint64_t regions = tp__rng_next(rng), lakes = tp__rng_next(rng);
-    uint32_t shorter = grid->width < grid->height ? grid->width : grid->height;
-    uint32_t period = shorter / 7 > 16 ? shorter / 7 : 16;
-    uint8_t *next = malloc((size_t)grid->width * grid->height);
-    if (!next)
-        return TP_ERR_NO_MEMORY;
     for (uint32_t y = 0; y < grid->height; y++)
         for (uint32_t x = 0; x < grid->width; x++) {
-            /* density -9 .. +9 percent by region, in 1/65536 */
+            int rock = 0;
+            for (uint32_t row = y - 1; row != y + 2; row++)
+                for (uint32_t column = x - 1; column != x + 2; column++)
+                    rock += row >= grid->height || column >= grid->width ||
+                            grid->cells[(size_t)row * grid->width + column] == '@';
+            next[(size_t)y * grid->width + x] = rock >= 5 ? '@' : '.';
+        }
+    memcpy(grid->cells, next, (size_t)grid->width * grid->height);
+}
+
+/* Random rock, denser in some regions than in others, and closed at the edge. */
+static void scatter_rock(const struct tp__grid *grid, struct tp__rng *rng, uint32_t density_percent)
+{
+    uint64_t regions = tp__rng_next(rng);
+    uint32_t shorter = grid->width < grid->height ? grid->width : grid->height;
+    uint32_t period = shorter / 5 > 8 ? shorter / 5 : 8;
+    for (uint32_t y = 0; y < grid->height; y++)
+        for (uint32_t x = 0; x < grid->width; x++) {
+            /* 8 percent more or less by region, in 1/65536 */
             int64_t rock = (int64_t)density_percent * 65536 / 100 +
-                           ((int64_t)tp__noise(regions, x, y, period) - 32768) * 18 / 100;
-            bool is_rock = at_edge(grid, x, y) || (int64_t)(tp__rng_next(rng) >> 48) < rock;
+                           ((int64_t)tp__noise(regions, x, y, period) - 32768) * 16 / 100;
+            bool edge = x == 0 || y == 0 || x + 1 == grid->width || y + 1 == grid->height;
+            bool is_rock = edge || (int64_t)(tp__rng_next(rng) >> 48) < rock;
             grid->cells[(size_t)y * grid->width + x] = is_rock ? '@' : '.';
         }
-    for (int round = 0; round < 6; round++)
+}
+
+/* Caverns grow on a coarse grid, are enlarged with ragged edges, and smoothed again; then lakes, and tunnels
+ * between the caverns. */
+static int generate_caves(const struct tp__grid *grid, struct tp__rng *rng, uint32_t density_percent)
+{
+    uint32_t shorter = grid->width < grid->height ? grid->width : grid->height;
+    uint32_t factor = shorter >= 192 ? 3 : shorter >= 64 ? 2 : 1;
+    struct tp__grid coarse = {(grid->width + factor - 1) / factor, (grid->height + factor - 1) / factor,
+                              NULL};
+    uint8_t *next = malloc((size_t)grid->width * grid->height);
+    coarse.cells = malloc((size_t)coarse.width * coarse.height);
+    if (!next || !coarse.cells) {
+        free(next);
+        free(coarse.cells);
+        return TP_ERR_NO_MEMORY;
+    }
+    scatter_rock(&coarse, rng, density_percent);
+    for (int round = 0; round < 5; round++)
+        smooth(&coarse, next);
+    for (uint32_t y = 0; y < grid->height; y++)
+        for (uint32_t x = 0; x < grid->width; x++) {
+            uint32_t column = (x + tp__rng_below(rng, factor)) / factor,
+                     row = (y + tp__rng_below(rng, factor)) / factor;
+            bool inner = column < coarse.width && row < coarse.height;
+            grid->cells[(size_t)y * grid->width + x] =
+                inner ? coarse.cells[(size_t)row * coarse.width + column] : '@';
+        }
+    for (int round = 0; round < 3 && factor > 1; round++)
         smooth(grid, next);
     free(next);
+    free(coarse.cells);
+    uint64_t lakes = tp__rng_next(rng);
+    uint32_t period = shorter / 6 > 16 ? shorter / 6 : 16;
     for (uint32_t y = 0; y < grid->height; y++)
         for (uint32_t x = 0; x < grid->width; x++) {
             uint8_t *cell = grid->cells + (size_t)y * grid->width + x;
-            if (*cell == '.' && tp__noise_rough(lakes, x, y, period) > 47000)
+            if (*cell == '.' && tp__noise_rough(lakes, x, y, period) > 45500)
                 *cell = 'W';
         }
     return tp__generate_join(grid, tp__rng_next(rng), 48, 3);
@@ -457,7 +482,7 @@ int tp_generate_map(enum tp_generate_kind kind, uint32_t width, uint32_t height,
     case TP_GENERATE_ROOMS:
         return generate_rooms(&grid, &rng, or_default(options->room, 16));
     case TP_GENERATE_CAVES:
-        return generate_caves(&grid, &rng, or_default(options->density_percent, 44));
+        return generate_caves(&grid, &rng, or_default(options->density_percent, 46));
     case TP_GENERATE_MAZE: {
         uint32_t shorter = width < height ? width : height, corridor = or_default(options->corridor, 1);
         return corridor + 2 > shorter ? TP_ERR_INVALID_ARGUMENT : generate_maze(&grid, &rng, corridor);

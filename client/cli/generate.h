@@ -24,7 +24,7 @@ enum tp_generate_kind {
 
 /* 0 in any field stands for the kind's default. */
 struct tp_generate_options {
-    uint32_t density_percent; /* caves: walls before smoothing (44); random: blocked cells (25); 1..90 */
+    uint32_t density_percent; /* caves: rock before smoothing (46); random: blocked cells (25); 1..90 */
     uint32_t room;            /* rooms: side of a room in cells (16); city: side of a block (32) */
     uint32_t corridor;        /* maze: width of a corridor (1); city: width of a common street (4) */
 };
