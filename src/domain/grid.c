@@ -5,7 +5,7 @@
  * there is no call through a pointer per successor.
  *
  * Paper lines (2014, Algorithm 1; 2016, Algorithm 4): the loop of Best-First-Search() is run_grid; line 11's
- * conditions are its three exits, lines 12 and 13 take_best, lines 14 to 19 expand.
+ * conditions are its three exits, line 12 is find_best, lines 13 to 19 are expand.
  */
 #include "search/search.h"
 
@@ -77,8 +77,7 @@ TP_ALWAYS_INLINE bool find_best(struct tp_search *s, struct tp_run *run, struct 
             uint64_t f = priority(s, goal, best->x, best->y, g, neighbours, wide);
             if (f > best->entry.f) {
                 best->entry.f = f;
-                tp_open_pop(open, wide);
-                tp_open_push(open, best->entry, wide);
+                tp_open_replace(open, best->entry, wide);
                 run->rekeyed++;
                 continue;
             }
@@ -88,8 +87,8 @@ TP_ALWAYS_INLINE bool find_best(struct tp_search *s, struct tp_run *run, struct 
     return false;
 }
 
-/* Lines 14 to 19 for one state, off the list already. False when a successor's tile could not be had: the state is
- * put back and nothing is lost. */
+/* Lines 13 to 19 for the state on top of the list, whose place its first new successor takes. False when a
+ * successor's tile could not be had: the state stays open and nothing is lost. */
 TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct goal goal, const struct best *best,
                              enum tp_neighbours neighbours, bool wide)
 {
@@ -104,6 +103,7 @@ TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct goa
     for (int i = neighbours == TP_NEIGHBOURS_16 ? 0 : 1; i < (neighbours == TP_NEIGHBOURS_16 ? 5 : 4); i++)
         window.row[i] = rows[i] >> shift;
     uint32_t moves = tp_walk_moves(&window, neighbours, s->corners);
+    bool on_top = true;
     for (; moves; moves &= moves - 1) {
         uint8_t direction = (uint8_t)__builtin_ctz(moves);
         uint32_t nx = x + (uint32_t)tp_direction_dx[direction], ny = y + (uint32_t)tp_direction_dy[direction];
@@ -112,7 +112,8 @@ TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct goa
             next = tp_nodes_touch(&s->nodes, nx, ny);
             if (__builtin_expect(!next, 0)) {
                 tile->meta[slot] &= (uint8_t)~TP_NODE_CLOSED;
-                tp_open_push(&s->open, best->entry, wide);
+                if (!on_top)
+                    tp_open_push(&s->open, best->entry, wide);
                 return false;
             }
         }
@@ -131,12 +132,17 @@ TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct goa
         else
             next->g.narrow[next_slot] = (uint32_t)next_g;
         next->meta[next_slot] = tp_direction_opposite[direction];
-        tp_open_push(&s->open,
-                     (struct tp_open_entry){priority(s, goal, nx, ny, next_g, neighbours, wide), next_g,
-                                            tp_state_at(s, nx, ny)},
-                     wide);
+        struct tp_open_entry entry = {priority(s, goal, nx, ny, next_g, neighbours, wide), next_g,
+                                      tp_state_at(s, nx, ny)};
+        if (on_top)
+            tp_open_replace(&s->open, entry, wide);
+        else
+            tp_open_push(&s->open, entry, wide);
+        on_top = false;
         run->generated++;
     }
+    if (on_top)
+        tp_open_pop(&s->open, wide);
     return true;
 }
 
@@ -161,7 +167,6 @@ TP_ALWAYS_INLINE void run_grid(struct tp_search *s, struct tp_run *run, enum tp_
             run->capped = true;
             return;
         }
-        tp_open_pop(&s->open, wide);
         if (!expand(s, run, goal, &best, neighbours, wide)) {
             run->capped = true;
             return;

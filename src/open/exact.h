@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #define TP_ALWAYS_INLINE static inline __attribute__((always_inline))
 
@@ -23,6 +24,7 @@ enum {
     TP_OPEN_ROOT = 3, /* index of the least entry: children of i are 4 (i - 2) .. 4 (i - 2) + 3, line-aligned */
 };
 
+/* Both forms order by comparing their words from the first to the last as one number. */
 struct tp_open_narrow {
     uint64_t f;
     uint64_t low; /* inverted g above, state below: orders by larger g, then lower state */
@@ -83,24 +85,28 @@ TP_ALWAYS_INLINE struct tp_open_wide *tp__open_wide(const struct tp_open *open, 
     return (struct tp_open_wide *)open->chunks[i >> 6] + (i & 63);
 }
 
+__extension__ typedef unsigned __int128 tp__u128;
+
 TP_ALWAYS_INLINE bool tp__open_less_narrow(const struct tp_open_narrow *a, const struct tp_open_narrow *b)
 {
-    return (a->f < b->f) | ((a->f == b->f) & (a->low < b->low));
+    return ((tp__u128)a->f << 64 | a->low) < ((tp__u128)b->f << 64 | b->low);
 }
 
 TP_ALWAYS_INLINE bool tp__open_less_wide(const struct tp_open_wide *a, const struct tp_open_wide *b)
 {
     if (a->f != b->f)
         return a->f < b->f;
-    if (a->g_inverted != b->g_inverted)
-        return a->g_inverted < b->g_inverted;
-    return a->state < b->state;
+    return ((tp__u128)a->g_inverted << 64 | a->state) < ((tp__u128)b->g_inverted << 64 | b->state);
 }
 
-/* The heap's two operations, once for each form of entry. */
+/* The heap's operations, once for each form of entry. The slots behind the last entry, up to its group of four, hold
+ * greatest entries, so that four children are always compared, without a branch. */
 #define TP_OPEN_HEAP(form)                                                                                    \
-    TP_ALWAYS_INLINE void tp__open_sift_up_##form(struct tp_open *open, uint32_t i, struct tp_open_##form e)   \
+    TP_ALWAYS_INLINE void tp__open_insert_##form(struct tp_open *open, struct tp_open_##form e)                \
     {                                                                                                         \
+        uint32_t i = TP_OPEN_ROOT + open->count++;                                                            \
+        if ((i & 3) == 0)                                                                                     \
+            memset(tp__open_##form(open, i), 0xff, 4 * sizeof e);                                             \
         while (i > TP_OPEN_ROOT) {                                                                            \
             uint32_t parent = (i >> 2) + 2;                                                                   \
             struct tp_open_##form *p = tp__open_##form(open, parent);                                         \
@@ -111,23 +117,28 @@ TP_ALWAYS_INLINE bool tp__open_less_wide(const struct tp_open_wide *a, const str
         }                                                                                                     \
         *tp__open_##form(open, i) = e;                                                                        \
     }                                                                                                         \
-    TP_ALWAYS_INLINE void tp__open_sift_down_##form(struct tp_open *open, struct tp_open_##form e)            \
+    /* Lets an entry sink from the root to its place; the least entry's slot is free. */                      \
+    static inline void tp__open_sink_##form(struct tp_open *open, struct tp_open_##form e)                    \
     {                                                                                                         \
-        uint32_t i = TP_OPEN_ROOT, end = open->count + TP_OPEN_ROOT;                                          \
-        for (;;) {                                                                                            \
-            uint32_t first = (i - 2) << 2;                                                                    \
-            if (first >= end)                                                                                 \
-                break;                                                                                        \
+        uint32_t end = TP_OPEN_ROOT + open->count, i = TP_OPEN_ROOT;                                          \
+        for (uint32_t first; (first = (i - 2) << 2) < end;) {                                                 \
             const struct tp_open_##form *child = tp__open_##form(open, first);                                \
-            uint32_t least = 0, children = end - first < 4 ? end - first : 4;                                 \
-            for (uint32_t j = 1; j < children; j++)                                                           \
-                least = tp__open_less_##form(&child[j], &child[least]) ? j : least;                           \
+            uint32_t a = tp__open_less_##form(&child[1], &child[0]);                                          \
+            uint32_t b = 2 + tp__open_less_##form(&child[3], &child[2]);                                      \
+            uint32_t least = tp__open_less_##form(&child[b], &child[a]) ? b : a;                              \
             if (!tp__open_less_##form(&child[least], &e))                                                     \
                 break;                                                                                        \
             *tp__open_##form(open, i) = child[least];                                                         \
             i = first + least;                                                                                \
         }                                                                                                     \
         *tp__open_##form(open, i) = e;                                                                        \
+    }                                                                                                         \
+    TP_ALWAYS_INLINE void tp__open_remove_##form(struct tp_open *open)                                        \
+    {                                                                                                         \
+        struct tp_open_##form *last = tp__open_##form(open, TP_OPEN_ROOT + --open->count), e = *last;         \
+        memset(last, 0xff, sizeof e);                                                                         \
+        if (open->count)                                                                                      \
+            tp__open_sink_##form(open, e);                                                                    \
     }
 TP_OPEN_HEAP(narrow)
 TP_OPEN_HEAP(wide)
@@ -136,12 +147,20 @@ TP_OPEN_HEAP(wide)
 /* Enters a state; room must have been reserved. Cost: O(log n). */
 TP_ALWAYS_INLINE void tp_open_push(struct tp_open *open, struct tp_open_entry e, bool wide)
 {
-    uint32_t i = TP_OPEN_ROOT + open->count++;
     if (wide)
-        tp__open_sift_up_wide(open, i, (struct tp_open_wide){e.f, ~e.g, e.state, 0});
+        tp__open_insert_wide(open, (struct tp_open_wide){e.f, ~e.g, e.state, 0});
     else
-        tp__open_sift_up_narrow(open, i,
-                                (struct tp_open_narrow){e.f, (uint64_t)~(uint32_t)e.g << 32 | e.state});
+        tp__open_insert_narrow(open, (struct tp_open_narrow){e.f, (uint64_t)~(uint32_t)e.g << 32 | e.state});
+}
+
+/* Puts a state in the place of the least entry: cheaper than a pop and a push, most of all where the new entry is
+ * one of the best. Cost: O(log n). */
+TP_ALWAYS_INLINE void tp_open_replace(struct tp_open *open, struct tp_open_entry e, bool wide)
+{
+    if (wide)
+        tp__open_sink_wide(open, (struct tp_open_wide){e.f, ~e.g, e.state, 0});
+    else
+        tp__open_sink_narrow(open, (struct tp_open_narrow){e.f, (uint64_t)~(uint32_t)e.g << 32 | e.state});
 }
 
 /* The least entry; the list must not be empty. */
@@ -158,13 +177,10 @@ TP_ALWAYS_INLINE struct tp_open_entry tp_open_least(const struct tp_open *open, 
 /* Removes the least entry; the list must not be empty. Cost: O(log n). */
 TP_ALWAYS_INLINE void tp_open_pop(struct tp_open *open, bool wide)
 {
-    open->count--;
-    if (open->count == 0)
-        return;
     if (wide)
-        tp__open_sift_down_wide(open, *tp__open_wide(open, TP_OPEN_ROOT + open->count));
+        tp__open_remove_wide(open);
     else
-        tp__open_sift_down_narrow(open, *tp__open_narrow(open, TP_OPEN_ROOT + open->count));
+        tp__open_remove_narrow(open);
 }
 
 #endif
