@@ -73,9 +73,10 @@ $(PROTO_OBJ): $(BUILD)/gen/proto/tickpath.pb-c.c
 	$(CC) $(STD) $(OPT) $(SANFLAGS) -I$(BUILD)/gen -c -o $@ $<
 
 # src/ is plain C11 without extensions of the system; the daemon, the client and the tests may use POSIX and GNU.
+# Floating point (the Euclidean heuristic alone) must round alike everywhere: no contraction, sqrt as an instruction.
 $(BUILD)/obj/src/%.o: src/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -c -o $@ $<
+	$(CC) $(CFLAGS_ALL) -ffp-contract=off -fno-math-errno -c -o $@ $<
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/gen/proto/tickpath.pb-c.h
 	@mkdir -p $(@D)
@@ -83,7 +84,7 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/gen/proto/tickpath.pb-c.h
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
 
-include tests/tests.mk
+include $(sort $(wildcard client/*.mk tests/*.mk tests/*/*.mk))
 include tests/check.mk
 
 .PHONY: clean

@@ -127,6 +127,7 @@ TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct goa
             continue;
         if (s->first_parent && old_g != (wide ? UINT64_MAX : UINT32_MAX))
             continue;
+        run->touched += old_g == (wide ? UINT64_MAX : UINT32_MAX);
         if (wide)
             next->g.wide[next_slot] = next_g;
         else

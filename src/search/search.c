@@ -56,7 +56,7 @@ void tp_search_begin_seeds(struct tp_search *search, const struct tp_map *map, t
     search->active = true;
     search->rekey = search->exhausted = search->found = false;
     search->begun_version = map->version;
-    search->expanded = search->generated = search->hash = 0;
+    search->touched = search->hash = 0;
 }
 
 bool tp_search_add_seed(struct tp_search *search, tp_state state, tp_cost g)
@@ -67,6 +67,7 @@ bool tp_search_add_seed(struct tp_search *search, tp_state state, tp_cost g)
         return false;
     tp_nodes_set_g(&search->nodes, tile, slot, g);
     tile->meta[slot] = TP_NODE_ROOT;
+    search->touched++;
     enter(search, state, g);
     return true;
 }
@@ -84,13 +85,11 @@ void tp_search_run(struct tp_search *search, struct tp_run *run)
     TP_CHECK(search->active);
     if (search->found || search->exhausted)
         return;
-    uint64_t expansions = run->expansions, generated = run->generated;
     if (search->nodes.wide)
         search->domain->run_wide(search, run);
     else
         search->domain->run(search, run);
-    search->expanded += run->expansions - expansions;
-    search->generated += run->generated - generated;
+    search->touched += run->touched;
 }
 
 bool tp_search_best(struct tp_search *search, tp_state *best)

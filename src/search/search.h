@@ -35,7 +35,8 @@ struct tp_search {
     bool exhausted;     /* the open list ran empty: every state reachable from the root is closed */
     bool found;         /* the goal is the best open state, or closed: its path is final */
     uint64_t begun_version;  /* the map's version when the search began */
-    uint64_t generated, expanded, hash; /* of the present search; see session.h */
+    uint64_t touched; /* states in the tree, open or closed */
+    uint64_t hash;    /* see session.h: search_hash */
 };
 
 /* How far one run may go, and how far it went. */
@@ -45,6 +46,7 @@ struct tp_run {
     bool (*expired)(void *context); /* NULL for none */
     void *context;
     uint64_t expansions, generated, rekeyed; /* done in this run */
+    uint64_t touched;                        /* states given their first g in this run */
     bool capped;                             /* stopped because no memory could be had */
 };
 

@@ -443,6 +443,7 @@ void tp_session_stats(const struct tp_session *session, struct tp_session_stats 
 {
     *stats = session->stats;
     stats->bytes = session->bytes;
+    stats->touched = session->search.touched;
     stats->search_hash = session->search.hash;
 }
 

@@ -140,6 +140,7 @@ struct tp_session_stats {
     uint64_t expansions, generated, traced, learned, rekeyed;
     uint64_t restarts;       /* searches begun after the first */
     uint64_t expansions_max; /* the largest in one tick */
+    uint64_t touched;        /* states in the present search's tree, open or closed */
     uint64_t bytes;          /* pool bytes held now, besides the session's own struct */
     uint64_t bytes_peak;
     uint64_t move_hash; /* FNV-1a over the cells moved to: same inputs, same hash */
