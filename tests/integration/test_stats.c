@@ -1,8 +1,9 @@
-/* The stats endpoint: what is rendered from the metrics table, how the HTTP server treats its peers, and that
- * a real daemon counts what was done to it. */
+/* The stats endpoint by itself: what is rendered from the metrics table, and how the HTTP server treats its
+ * peers. test_stats_served.c asks a real daemon's. */
 #include "base/version.h"
 #include "daemon/http.h"
 #include "daemon/stats.h"
+#include "tests/lib/exposition.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/wire.h"
 
@@ -18,35 +19,6 @@
 #include <unistd.h>
 
 /* ---- Reading the text ---- */
-
-/* The value of a sample ("name" or "name{label=..}") in Prometheus text; fails if it does not stand there
- * once. */
-static double sample(const char *text, const char *name)
-{
-    size_t length = strlen(name);
-    double value = 0;
-    int found = 0;
-    for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
-        if (strncmp(line, name, length) == 0 && line[length] == ' ') {
-            value = strtod(line + length + 1, NULL);
-            found++;
-        }
-    ck_assert_msg(found == 1, "%s stands %d times in the metrics", name, found);
-    return value;
-}
-
-/* The sample of a field of the table, by the name that it is exported under. */
-static uint64_t field(const char *text, const char *name)
-{
-    for (size_t i = 0; i < tp_metric_count; i++)
-        if (strcmp(tp_metric_table[i].name, name) == 0) {
-            char exported[128];
-            static const char *const suffix[] = {"_total", "", "_count"};
-            snprintf(exported, sizeof exported, "tickpath_%s%s", name, suffix[tp_metric_table[i].type]);
-            return (uint64_t)sample(text, exported);
-        }
-    ck_abort_msg("no field %s in the table", name);
-}
 
 static const char *const facts[] = {"build_info",     "uptime_seconds", "ready",          "store_degraded",
                                     "store_volatile", "node_bytes",     "node_bytes_max", "threads"};
@@ -214,25 +186,25 @@ START_TEST(test_prometheus)
     ck_assert_ptr_nonnull(text);
     ck_assert_uint_eq(strlen(text), size);
     check_exposition(text);
-    ck_assert(sample(text, "tickpath_build_info{version=\"" TP_VERSION "\"}") == 1);
-    ck_assert(sample(text, "tickpath_uptime_seconds") == 61.007);
-    ck_assert(sample(text, "tickpath_ready") == 1);
-    ck_assert(sample(text, "tickpath_store_degraded") == 0);
-    ck_assert(sample(text, "tickpath_store_volatile") == 1);
-    ck_assert(sample(text, "tickpath_node_bytes") == 65536);
+    ck_assert(tp_test_sample(text, "tickpath_build_info{version=\"" TP_VERSION "\"}") == 1);
+    ck_assert(tp_test_sample(text, "tickpath_uptime_seconds") == 61.007);
+    ck_assert(tp_test_sample(text, "tickpath_ready") == 1);
+    ck_assert(tp_test_sample(text, "tickpath_store_degraded") == 0);
+    ck_assert(tp_test_sample(text, "tickpath_store_volatile") == 1);
+    ck_assert(tp_test_sample(text, "tickpath_node_bytes") == 65536);
     ck_assert_ptr_nonnull(strstr(text, "\ntickpath_node_bytes_max +Inf\n"));
-    ck_assert(sample(text, "tickpath_threads") == 2);
-    ck_assert_uint_eq(field(text, "requests"), 42);
-    ck_assert_uint_eq(field(text, "connections_open"), 3);
-    ck_assert_uint_eq(field(text, "tick_expansions"), 8);
-    ck_assert(sample(text, "tickpath_tick_expansions_bucket{le=\"1\"}") == 2);
-    ck_assert(sample(text, "tickpath_tick_expansions_bucket{le=\"2\"}") == 3);
-    ck_assert(sample(text, "tickpath_tick_expansions_bucket{le=\"4\"}") == 5);
-    ck_assert(sample(text, "tickpath_tick_expansions_bucket{le=\"8\"}") == 6);
-    ck_assert(sample(text, "tickpath_tick_expansions_bucket{le=\"512\"}") == 6);
-    ck_assert(sample(text, "tickpath_tick_expansions_bucket{le=\"1024\"}") == 7);
-    ck_assert(sample(text, "tickpath_tick_expansions_bucket{le=\"+Inf\"}") == 8);
-    ck_assert(sample(text, "tickpath_tick_expansions_sum") == 1015 + (double)(UINT64_C(1) << 40));
+    ck_assert(tp_test_sample(text, "tickpath_threads") == 2);
+    ck_assert_uint_eq(tp_test_metric(text, "requests"), 42);
+    ck_assert_uint_eq(tp_test_metric(text, "connections_open"), 3);
+    ck_assert_uint_eq(tp_test_metric(text, "tick_expansions"), 8);
+    ck_assert(tp_test_sample(text, "tickpath_tick_expansions_bucket{le=\"1\"}") == 2);
+    ck_assert(tp_test_sample(text, "tickpath_tick_expansions_bucket{le=\"2\"}") == 3);
+    ck_assert(tp_test_sample(text, "tickpath_tick_expansions_bucket{le=\"4\"}") == 5);
+    ck_assert(tp_test_sample(text, "tickpath_tick_expansions_bucket{le=\"8\"}") == 6);
+    ck_assert(tp_test_sample(text, "tickpath_tick_expansions_bucket{le=\"512\"}") == 6);
+    ck_assert(tp_test_sample(text, "tickpath_tick_expansions_bucket{le=\"1024\"}") == 7);
+    ck_assert(tp_test_sample(text, "tickpath_tick_expansions_bucket{le=\"+Inf\"}") == 8);
+    ck_assert(tp_test_sample(text, "tickpath_tick_expansions_sum") == 1015 + (double)(UINT64_C(1) << 40));
     /* no name that a client chose */
     ck_assert_ptr_null(strstr(text, "a/b"));
     free(text);
@@ -242,9 +214,9 @@ START_TEST(test_prometheus)
     atomic_store(&cap.bytes_max, 1000000);
     text = tp_stats_render_prometheus(&source, &size);
     check_exposition(text);
-    ck_assert(sample(text, "tickpath_ready") == 0);
-    ck_assert(sample(text, "tickpath_store_degraded") == 1);
-    ck_assert(sample(text, "tickpath_node_bytes_max") == 1000000);
+    ck_assert(tp_test_sample(text, "tickpath_ready") == 0);
+    ck_assert(tp_test_sample(text, "tickpath_store_degraded") == 1);
+    ck_assert(tp_test_sample(text, "tickpath_node_bytes_max") == 1000000);
     free(text);
 }
 END_TEST

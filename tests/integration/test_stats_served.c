@@ -1,0 +1,321 @@
+/* The stats of a real daemon: after a known workload they say what the replies said, and the probes answer
+ * while a loop is busy. */
+#include "daemon/metrics.h"
+#include "tests/lib/exposition.h"
+#include "tests/lib/harness.h"
+#include "tests/lib/wire.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static struct wire_daemon daemon_;
+
+static void begin(void)
+{
+    wire_daemon_init(&daemon_);
+}
+
+static void end(void)
+{
+    wire_daemon_stop(&daemon_);
+    wire_daemon_fini(&daemon_);
+}
+
+/* The page's text, to be freed; fails unless it comes with this status. */
+static char *page(const char *path, int status)
+{
+    int got = 0;
+    char *text = wire_http_get(&daemon_, path, &got);
+    ck_assert_msg(text, "no answer on %s", path);
+    ck_assert_msg(got == status, "%s: status %d: %s", path, got, text);
+    return text;
+}
+
+static void wait_for_metric(const char *field, uint64_t value)
+{
+    uint64_t until = wire_now_ms() + WIRE_TIMEOUT_MS, got;
+    for (;;) {
+        char *text = page("/metrics", 200);
+        got = tp_test_metric(text, field);
+        free(text);
+        if (got == value)
+            return;
+        ck_assert_msg(wire_now_ms() < until, "%s stays %" PRIu64 ", never %" PRIu64, field, got, value);
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    }
+}
+
+/* What the replies said, added up. */
+struct tally {
+    uint64_t ticks, agent_ticks, moves, back_moves, arrivals, searching, blocked, unreachable, restarts;
+    uint64_t expansions, traced, generated, learned, refused;
+};
+
+enum { AGENTS = 5 };
+
+/* Ticks `sessions` once and adds up; true when all that were served have nothing left to do. */
+static bool tick_once(struct wire *wire, uint64_t *sessions, size_t count, uint32_t *cells,
+                      struct tally *tally)
+{
+    Tickpath__Tick tick = TICKPATH__TICK__INIT;
+    tick.n_session = count;
+    tick.session = sessions;
+    tick.has_want_work = tick.want_work = 1;
+    Tickpath__Reply *reply =
+        wire_ask(wire, TICKPATH__REQUEST__BODY_TICK, &tick, TICKPATH__REPLY__BODY_TICKED);
+    const Tickpath__Ticked *ticked = reply->ticked;
+    ck_assert_uint_eq(ticked->n_session + ticked->n_refused, count);
+    tally->ticks++;
+    tally->refused += ticked->n_refused;
+    tally->agent_ticks += ticked->n_session;
+    bool settled = true;
+    for (size_t i = 0; i < ticked->n_session; i++) {
+        size_t agent = 0;
+        while (sessions[agent] != ticked->session[i])
+            agent++;
+        bool moved = ticked->cell[i] != cells[agent];
+        cells[agent] = ticked->cell[i];
+        tally->moves += moved;
+        tally->back_moves += (ticked->flags[i] & TICKPATH__FLAG__BACK_MOVE) != 0;
+        tally->restarts += (ticked->flags[i] & TICKPATH__FLAG__RESTARTED) != 0;
+        tally->arrivals += moved && ticked->status[i] == TICKPATH__STATUS__ARRIVED;
+        tally->searching += ticked->status[i] == TICKPATH__STATUS__SEARCHING;
+        tally->blocked += ticked->status[i] == TICKPATH__STATUS__BLOCKED;
+        tally->unreachable += ticked->status[i] == TICKPATH__STATUS__UNREACHABLE;
+        tally->expansions += ticked->expansions[i];
+        tally->traced += ticked->traced[i];
+        tally->generated += ticked->generated[i];
+        tally->learned += ticked->learned[i];
+        settled &= ticked->status[i] == TICKPATH__STATUS__ARRIVED ||
+                   ticked->status[i] == TICKPATH__STATUS__UNREACHABLE;
+    }
+    wire_reply_free(reply);
+    return settled;
+}
+
+static uint64_t metric(const char *text, const char *field)
+{
+    return tp_test_metric(text, field);
+}
+
+START_TEST(test_workload)
+{
+    wire_daemon_start(&daemon_, "--stats", "127.0.0.1:0", "--threads", "2", NULL);
+    ck_assert_uint_ne(daemon_.stats_port, 0);
+    free(page("/readyz", 200));
+    free(page("/livez", 200));
+
+    /* A wall with a door at its foot, and a pocket that nobody leaves: back-moves and an unreachable goal. */
+    enum { WIDTH = 40, HEIGHT = 20, CELLS = WIDTH * HEIGHT };
+    uint8_t cells[CELLS];
+    memset(cells, '.', sizeof cells);
+    for (int y = 0; y < HEIGHT - 1; y++)
+        cells[y * WIDTH + 20] = '@';
+    cells[1 * WIDTH + 38] = cells[1 * WIDTH + 39] = cells[0 * WIDTH + 38] = '@'; /* (39,0) is shut in */
+
+    struct wire wire;
+    wire_open_greeted(&wire, daemon_.port);
+    wire_put_map(&wire, "wall", WIDTH, HEIGHT, cells);
+    wire_put_free_map(&wire, "free", 8, 8);
+    static const char *const algorithms[AGENTS] = {"tba", "tbwa", "tbgbfs", "astar", "tbwa"};
+    uint64_t sessions[AGENTS + 1];
+    uint32_t at[AGENTS];
+    for (int i = 0; i < AGENTS; i++) {
+        at[i] = (uint32_t)(2 + i) * WIDTH + 3;
+        Tickpath__Budget budget = TICKPATH__BUDGET__INIT;
+        budget.has_resource_limit = 1;
+        budget.resource_limit = 20;
+        Tickpath__OpenSession open = TICKPATH__OPEN_SESSION__INIT;
+        open.map = "wall";
+        open.has_start = open.has_goal = 1;
+        open.start = at[i];
+        open.goal = i < AGENTS - 1 ? (uint32_t)(2 + i) * WIDTH + 35 : 39; /* the last goal is shut in */
+        open.algorithm = (char *)(uintptr_t)algorithms[i];
+        open.budget = &budget;
+        Tickpath__Reply *reply = wire_ask(&wire, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open,
+                                          TICKPATH__REPLY__BODY_SESSION_OPENED);
+        sessions[i] = reply->session_opened->session;
+        wire_reply_free(reply);
+    }
+
+    struct tally tally = {0};
+    for (int i = 0; i < 2000 && !tick_once(&wire, sessions, AGENTS, at, &tally); i++)
+        ck_assert_int_lt(i, 1999);
+    ck_assert_uint_eq(tally.arrivals, AGENTS - 1);
+    ck_assert_uint_ge(tally.unreachable, 1);
+    ck_assert_uint_gt(tally.expansions, 100);
+
+    wire_set_cell(&wire, "wall", 5, '@');
+    wire_set_cell(&wire, "wall", 5, '.');
+    uint32_t outside = CELLS, terrain = '@';
+    Tickpath__ChangeCosts change = TICKPATH__CHANGE_COSTS__INIT;
+    change.map = "wall";
+    change.n_cell = change.n_cell_terrain = 1;
+    change.cell = &outside;
+    change.cell_terrain = &terrain;
+    wire_ask_error(&wire, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change, TICKPATH__ERROR_CODE__OUT_OF_RANGE,
+                   NULL);
+
+    /* one closed by request, ticked once more in vain, and three that end with their connection */
+    Tickpath__CloseSession close = TICKPATH__CLOSE_SESSION__INIT;
+    close.n_session = 1;
+    close.session = &sessions[1];
+    wire_reply_free(wire_ask(&wire, TICKPATH__REQUEST__BODY_CLOSE_SESSION, &close,
+                             TICKPATH__REPLY__BODY_SESSIONS_CLOSED));
+    tick_once(&wire, sessions, AGENTS, at, &tally);
+    ck_assert_uint_eq(tally.refused, 1);
+    struct wire other;
+    wire_open_greeted(&other, daemon_.port);
+    for (uint32_t i = 0; i < 3; i++)
+        wire_open_session(&other, "free", i, 63, NULL, 10);
+
+    wait_for_metric("connections_open", 2);
+    char *text = page("/metrics", 200);
+    ck_assert_uint_eq(metric(text, "connections_accepted"), 2);
+    ck_assert_uint_eq(metric(text, "connections_dropped"), 0);
+    ck_assert_uint_eq(metric(text, "sessions_opened"), AGENTS + 3);
+    ck_assert_uint_eq(metric(text, "sessions_open"), AGENTS + 3 - 1);
+    ck_assert_uint_eq(metric(text, "sessions_closed"), 1);
+    ck_assert_uint_eq(metric(text, "ticks"), tally.ticks);
+    ck_assert_uint_eq(metric(text, "tick_us"), tally.ticks);
+    ck_assert_uint_eq(metric(text, "tick_sessions"), tally.ticks);
+    ck_assert_uint_eq(metric(text, "tick_expansions"), tally.ticks);
+    ck_assert_uint_eq((uint64_t)tp_test_sample(text, "tickpath_tick_expansions_sum"), tally.expansions);
+    ck_assert_uint_eq((uint64_t)tp_test_sample(text, "tickpath_tick_sessions_sum"), tally.agent_ticks);
+    ck_assert_uint_eq(metric(text, "agent_ticks"), tally.agent_ticks);
+    ck_assert_uint_eq(metric(text, "agent_ticks_refused"), tally.refused);
+    ck_assert_uint_eq(metric(text, "agent_ticks_starved"), 0);
+    ck_assert_uint_eq(metric(text, "moves"), tally.moves);
+    ck_assert_uint_eq(metric(text, "back_moves"), tally.back_moves);
+    ck_assert_uint_eq(metric(text, "arrivals"), tally.arrivals);
+    ck_assert_uint_eq(metric(text, "status_searching"), tally.searching);
+    ck_assert_uint_eq(metric(text, "status_blocked"), tally.blocked);
+    ck_assert_uint_eq(metric(text, "status_unreachable"), tally.unreachable);
+    ck_assert_uint_eq(metric(text, "restarts"), tally.restarts);
+    ck_assert_uint_eq(metric(text, "expansions"), tally.expansions);
+    ck_assert_uint_eq(metric(text, "traced"), tally.traced);
+    ck_assert_uint_eq(metric(text, "generated"), tally.generated);
+    ck_assert_uint_eq(metric(text, "learned"), tally.learned);
+    ck_assert_uint_eq(metric(text, "maps"), 2);
+    ck_assert_uint_eq(metric(text, "map_cells"), CELLS + 64);
+    ck_assert_uint_eq(metric(text, "maps_put"), 2);
+    ck_assert_uint_eq(metric(text, "batches_applied"), 2);
+    ck_assert_uint_eq(metric(text, "changes_applied"), 2);
+    ck_assert_uint_eq(metric(text, "batches_refused"), 1);
+    ck_assert_uint_eq(metric(text, "errors"), 1);
+    ck_assert_uint_eq(metric(text, "frames_bad"), 0);
+    ck_assert_uint_eq(metric(text, "requests"), wire.next_id - 1 + other.next_id - 1);
+    ck_assert_uint_gt(metric(text, "received_bytes"), CELLS);
+    ck_assert_uint_gt(metric(text, "sent_bytes"), tally.agent_ticks);
+    ck_assert_uint_eq(metric(text, "output_queued_bytes"), 0);
+    ck_assert(tp_test_sample(text, "tickpath_store_volatile") == 1);
+    ck_assert(tp_test_sample(text, "tickpath_store_degraded") == 0);
+    ck_assert(tp_test_sample(text, "tickpath_ready") == 1);
+    ck_assert(tp_test_sample(text, "tickpath_threads") == 2);
+    free(text);
+
+    text = page("/stats", 200);
+    ck_assert_ptr_nonnull(strstr(text, "\"name\":\"wall\",\"width\":40,\"height\":20"));
+    ck_assert_ptr_nonnull(strstr(text, "\"name\":\"free\",\"width\":8,\"height\":8"));
+    ck_assert_ptr_nonnull(strstr(text, "\"store\":{\"name\":\"memory\",\"volatile\":true"));
+    ck_assert_ptr_nonnull(strstr(text, "\"loop0\":"));
+    ck_assert_ptr_nonnull(strstr(text, "\"loop1\":"));
+    free(text);
+
+    wire_close(&other);
+    wait_for_metric("connections_open", 1);
+    wait_for_metric("sessions_open", AGENTS - 1);
+    wire_close(&wire);
+    wait_for_metric("sessions_closed", AGENTS + 3);
+    wait_for_metric("sessions_open", 0);
+}
+END_TEST
+
+/* One loop, and a tick that keeps it busy for long: the probes and the numbers answer before the tick does.
+ */
+START_TEST(test_probes_while_a_loop_is_busy)
+{
+    wire_daemon_start(&daemon_, "--stats", "127.0.0.1:0", "--threads", "1", NULL);
+    enum { SIDE = 700, CROWD = 24 };
+    struct wire wire;
+    wire_open_greeted(&wire, daemon_.port);
+    /* Walls from both sides in turn, one door each: every A* sees the whole map. */
+    uint8_t *cells = malloc(SIDE * SIDE);
+    memset(cells, '.', SIDE * SIDE);
+    for (int x = 10, wall = 0; x < SIDE - 10; x += 20, wall++)
+        for (int y = 0; y < SIDE - 1; y++)
+            cells[(wall % 2 ? y : y + 1) * SIDE + x] = '@';
+    wire_put_map(&wire, "walls", SIDE, SIDE, cells);
+    free(cells);
+    for (uint32_t i = 0; i < CROWD; i++)
+        wire_open_session(&wire, "walls", i * SIDE, SIDE * SIDE - 1, "astar", 1000000000);
+
+    Tickpath__Tick tick = TICKPATH__TICK__INIT;
+    tick.has_all = tick.all = 1;
+    wire_send(&wire, TICKPATH__REQUEST__BODY_TICK, &tick);
+    unsigned during = 0;
+    uint64_t slowest_ms = 0, from = wire_now_ms();
+    Tickpath__Reply *reply = NULL;
+    for (;;) {
+        uint64_t asked = wire_now_ms();
+        free(page("/livez", 200));
+        free(page("/metrics", 200));
+        uint64_t took = wire_now_ms() - asked;
+        enum wire_got got = wire_poll(&wire, &reply, 0);
+        ck_assert_int_ne(got, WIRE_GOT_CLOSE);
+        if (got == WIRE_GOT_FRAME)
+            break;
+        during++;
+        slowest_ms = took > slowest_ms ? took : slowest_ms;
+        ck_assert_uint_lt(wire_now_ms() - from, 120000);
+    }
+    printf("busy for %" PRIu64 " ms; %u probes meanwhile, the slowest took %" PRIu64 " ms\n",
+           wire_now_ms() - from, during, slowest_ms);
+    ck_assert_int_eq(reply->body_case, TICKPATH__REPLY__BODY_TICKED);
+    ck_assert_uint_eq(reply->ticked->n_session, CROWD);
+    wire_reply_free(reply);
+    ck_assert_uint_ge(during, 3);
+    wire_close(&wire);
+}
+END_TEST
+
+/* Without --stats there is no such port; a stats port that is taken stops the start, with words. */
+START_TEST(test_no_endpoint)
+{
+    wire_daemon_start(&daemon_, NULL);
+    ck_assert_uint_eq(daemon_.stats_port, 0);
+    char address[32], command[1024], line[512] = "";
+    snprintf(address, sizeof address, "127.0.0.1:%u", daemon_.port);
+    snprintf(command, sizeof command, "%s --listen 127.0.0.1:0 --stats %s 2>&1; echo \"code $?\"",
+             tp_test_program("tickpathd"), address);
+    FILE *pipe = popen(command, "r");
+    ck_assert_ptr_nonnull(pipe);
+    bool named = false;
+    while (fgets(line, sizeof line, pipe))
+        named |= strstr(line, "in use") != NULL;
+    pclose(pipe);
+    ck_assert_msg(strncmp(line, "code ", 5) == 0 && strcmp(line, "code 0\n") != 0, "%s", line);
+    ck_assert_msg(named, "no word of the taken port");
+}
+END_TEST
+
+static Suite *stats_served_suite(void)
+{
+    Suite *suite = suite_create("stats_served");
+    TCase *served = tcase_create("daemon");
+    tcase_add_checked_fixture(served, begin, end);
+    tcase_add_test(served, test_workload);
+    tcase_add_test(served, test_probes_while_a_loop_is_busy);
+    tcase_add_test(served, test_no_endpoint);
+    suite_add_tcase(suite, served);
+    return suite;
+}
+
+int main(void)
+{
+    return tp_test_main("test_stats_served", stats_served_suite);
+}

@@ -1,0 +1,244 @@
+/* A real daemon on a real Redis: maps survive a restart of the daemon, and Redis away at start or later stops
+ * nothing and is told. */
+#include "tests/lib/exposition.h"
+#include "tests/lib/harness.h"
+#include "tests/lib/redis.h"
+#include "tests/lib/wire.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static struct test_redis redis;
+static struct wire_daemon daemon_;
+static struct wire wire;
+
+static void begin(void)
+{
+    test_redis_init(&redis);
+    wire_daemon_init(&daemon_);
+}
+
+static void end(void)
+{
+    wire_daemon_fini(&daemon_);
+    test_redis_fini(&redis);
+}
+
+static void daemon_start(void)
+{
+    wire_daemon_start(&daemon_, "--redis", redis.url, "--stats", "127.0.0.1:0", NULL);
+}
+
+/* Waits until the stats say degraded, or not. */
+static void wait_for_degraded(bool degraded)
+{
+    uint64_t until = wire_now_ms() + 20000;
+    for (;;) {
+        int status;
+        char *text = wire_http_get(&daemon_, "/metrics", &status);
+        ck_assert_ptr_nonnull(text);
+        bool now = tp_test_sample(text, "tickpath_store_degraded") != 0;
+        free(text);
+        if (now == degraded)
+            return;
+        ck_assert_msg(wire_now_ms() < until, "the store never became %s", degraded ? "degraded" : "well");
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+}
+
+/* Connects and greets; asserts what the welcome says of the store. */
+static void greet(bool degraded)
+{
+    wire_open(&wire, daemon_.port);
+    Tickpath__Hello hello = TICKPATH__HELLO__INIT;
+    hello.has_protocol_min = hello.has_protocol_max = 1;
+    hello.protocol_min = hello.protocol_max = 1;
+    Tickpath__Reply *reply =
+        wire_ask(&wire, TICKPATH__REQUEST__BODY_HELLO, &hello, TICKPATH__REPLY__BODY_WELCOME);
+    ck_assert_msg(!reply->welcome->volatile_store, "the welcome says volatile");
+    if (degraded) {
+        ck_assert_msg(reply->welcome->degraded && strstr(reply->welcome->degraded, "redis"),
+                      "the welcome does not say degraded");
+    } else {
+        ck_assert_msg(!reply->welcome->degraded || !reply->welcome->degraded[0],
+                      "the welcome says degraded: %s", reply->welcome->degraded);
+    }
+    wire_reply_free(reply);
+}
+
+/* Opens a map; returns its version and, unless NULL, its epoch and passable cells. */
+static uint64_t map_version(const char *name, uint64_t *epoch, uint64_t *passable)
+{
+    Tickpath__OpenMap open = TICKPATH__OPEN_MAP__INIT;
+    open.map = (char *)(uintptr_t)name;
+    Tickpath__Reply *reply =
+        wire_ask(&wire, TICKPATH__REQUEST__BODY_OPEN_MAP, &open, TICKPATH__REPLY__BODY_MAP_INFO);
+    uint64_t version = reply->map_info->version;
+    if (epoch)
+        *epoch = reply->map_info->epoch;
+    if (passable)
+        *passable = reply->map_info->passable_cells;
+    wire_reply_free(reply);
+    return version;
+}
+
+/* Walks an agent over the map from corner to corner of a free `side` x `side` map. */
+static void walk(const char *map, uint32_t side)
+{
+    uint64_t session = wire_open_session(&wire, map, 0, side * side - 1, NULL, 1000);
+    for (uint32_t i = 0;; i++) {
+        ck_assert_uint_lt(i, 4 * side);
+        Tickpath__Reply *reply = wire_tick(&wire, session);
+        uint32_t status = reply->ticked->status[0];
+        wire_reply_free(reply);
+        if (status == TICKPATH__STATUS__ARRIVED)
+            return;
+    }
+}
+
+START_TEST(test_restart_of_the_daemon)
+{
+    test_redis_start(&redis);
+    daemon_start();
+    greet(false);
+    wire_put_free_map(&wire, "games/one", 30, 30);
+    wire_put_free_map(&wire, "two", 12, 9);
+    for (uint32_t i = 0; i < 7; i++)
+        wire_set_cell(&wire, "games/one", 100 + i, '@');
+    uint64_t epoch, epoch_after, passable;
+    ck_assert_uint_eq(map_version("games/one", &epoch, NULL), 8);
+    wire_close(&wire);
+    wire_daemon_stop(&daemon_);
+
+    for (int kill = 0; kill < 2; kill++) {
+        daemon_start();
+        greet(false);
+        ck_assert_uint_eq(map_version("games/one", &epoch_after, &passable), 8);
+        ck_assert_uint_eq(epoch_after, epoch);
+        ck_assert_uint_eq(passable, 30 * 30 - 7);
+        ck_assert_uint_eq(map_version("two", NULL, &passable), 1);
+        ck_assert_uint_eq(passable, 12 * 9);
+        walk("games/one", 30);
+        wire_close(&wire);
+        if (kill == 0)
+            wire_daemon_kill(&daemon_); /* what was acknowledged is in Redis already */
+        else
+            wire_daemon_stop(&daemon_);
+    }
+}
+END_TEST
+
+START_TEST(test_redis_away_at_start)
+{
+    daemon_start();
+    wait_for_degraded(true);
+    greet(true);
+    wire_put_free_map(&wire, "m", 20, 20);
+    ck_assert_uint_eq(wire_set_cell(&wire, "m", 5, '@'), 2);
+    walk("m", 20);
+    int status;
+    char *text = wire_http_get(&daemon_, "/readyz", &status);
+    ck_assert_ptr_nonnull(text);
+    ck_assert_int_eq(status, 200);
+    free(text);
+    text = wire_http_get(&daemon_, "/stats", &status);
+    ck_assert_ptr_nonnull(text);
+    ck_assert_ptr_nonnull(strstr(text, "not written yet"));
+    free(text);
+
+    test_redis_start(&redis);
+    wait_for_degraded(false);
+    wire_close(&wire);
+    greet(false);
+    ck_assert_uint_eq(map_version("m", NULL, NULL), 2);
+    wire_close(&wire);
+    wire_daemon_kill(&daemon_);
+
+    daemon_start(); /* what was put while Redis was away has come there */
+    greet(false);
+    ck_assert_uint_eq(map_version("m", NULL, NULL), 2);
+    wire_close(&wire);
+    wire_daemon_stop(&daemon_);
+}
+END_TEST
+
+START_TEST(test_redis_killed_and_back)
+{
+    test_redis_start(&redis);
+    daemon_start();
+    greet(false);
+    wire_put_free_map(&wire, "m", 20, 20);
+    uint64_t session = wire_open_session(&wire, "m", 0, 399, NULL, 3);
+    uint64_t version = 1;
+    for (uint32_t round = 0; round < 2; round++) {
+        test_redis_kill(&redis);
+        for (uint32_t i = 0; i < 4; i++) { /* the same connection and session go on */
+            ck_assert_uint_eq(wire_set_cell(&wire, "m", 40 + 8 * round + i, '@'), ++version);
+            Tickpath__Reply *reply = wire_tick(&wire, session);
+            ck_assert_uint_eq(reply->ticked->version[0], version);
+            wire_reply_free(reply);
+        }
+        wait_for_degraded(true);
+        test_redis_start(&redis);
+        wait_for_degraded(false);
+    }
+    wire_close(&wire);
+    wire_daemon_kill(&daemon_);
+    daemon_start();
+    greet(false);
+    ck_assert_uint_eq(map_version("m", NULL, NULL), version);
+    walk("m", 20);
+    wire_close(&wire);
+    wire_daemon_stop(&daemon_);
+}
+END_TEST
+
+/* The daemon ends in time while Redis is away, and a URL that is none stops the start, without its password.
+ */
+START_TEST(test_end_and_bad_url)
+{
+    daemon_start();
+    wait_for_degraded(true);
+    greet(true);
+    wire_put_free_map(&wire, "m", 20, 20);
+    wire_close(&wire);
+    wire_daemon_stop(&daemon_);
+
+    char command[1024], line[512] = "", last[512] = "";
+    snprintf(command, sizeof command,
+             "%s --listen 127.0.0.1:0 --redis redis://u:secret@127.0.0.1:99999 2>&1; echo \"code $?\"",
+             tp_test_program("tickpathd"));
+    FILE *pipe = popen(command, "r");
+    ck_assert_ptr_nonnull(pipe);
+    bool named = false;
+    while (fgets(line, sizeof line, pipe)) {
+        ck_assert_msg(!strstr(line, "secret"), "%s", line);
+        named |= strstr(line, "port") != NULL;
+        strcpy(last, line);
+    }
+    pclose(pipe);
+    ck_assert_msg(strncmp(last, "code ", 5) == 0 && strcmp(last, "code 0\n") != 0, "%s", last);
+    ck_assert_msg(named, "no word of what is wrong with the URL");
+}
+END_TEST
+
+static Suite *store_served_suite(void)
+{
+    Suite *suite = suite_create("store_served");
+    TCase *served = tcase_create("daemon on redis");
+    tcase_add_checked_fixture(served, begin, end);
+    tcase_add_test(served, test_restart_of_the_daemon);
+    tcase_add_test(served, test_redis_away_at_start);
+    tcase_add_test(served, test_redis_killed_and_back);
+    tcase_add_test(served, test_end_and_bad_url);
+    suite_add_tcase(suite, served);
+    return suite;
+}
+
+int main(void)
+{
+    return tp_test_main("test_store_served", store_served_suite);
+}

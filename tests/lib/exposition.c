@@ -1,0 +1,35 @@
+#include "tests/lib/exposition.h"
+
+#include "daemon/metrics.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+double tp_test_sample(const char *text, const char *name)
+{
+    size_t length = strlen(name);
+    double value = 0;
+    int found = 0;
+    for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
+        if (strncmp(line, name, length) == 0 && line[length] == ' ') {
+            value = strtod(line + length + 1, NULL);
+            found++;
+        }
+    ck_assert_msg(found == 1, "%s stands %d times in the metrics", name, found);
+    return value;
+}
+
+uint64_t tp_test_metric(const char *text, const char *field)
+{
+    static const char *const suffix[] = {
+        [TP_METRIC_COUNTER] = "_total", [TP_METRIC_GAUGE] = "", [TP_METRIC_HISTOGRAM] = "_count"};
+    for (size_t i = 0; i < tp_metric_count; i++)
+        if (strcmp(tp_metric_table[i].name, field) == 0) {
+            char exported[128];
+            snprintf(exported, sizeof exported, "tickpath_%s%s", field, suffix[tp_metric_table[i].type]);
+            return (uint64_t)tp_test_sample(text, exported);
+        }
+    ck_abort_msg("no field %s in the metrics table", field);
+}
