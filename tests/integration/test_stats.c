@@ -95,9 +95,10 @@ static void check_json(const char *text, const char *expression)
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
     close(fd);
+    const char *python = getenv("TICKPATH_PYTHON");
     snprintf(command, sizeof command,
-             "python3 -c 'import json, sys\nj = json.load(open(sys.argv[1]))\nsys.exit(0 if (%s) else 1)' %s",
-             expression, path);
+             "%s -c 'import json, sys\nj = json.load(open(sys.argv[1]))\nsys.exit(0 if (%s) else 1)' %s",
+             python ? python : "python3", expression, path);
     int status = system(command);
     unlink(path);
     ck_assert_msg(status == 0, "not true of the JSON: %s\n%s", expression, text);
