@@ -1,12 +1,19 @@
 # The tests: tests/<kind>/test_<name>.c becomes $(BUILD)/tests/<kind>/test_<name>, a Check program of its own.
-# tests/lib/*.c is linked into every one.
+# tests/lib/*.c and the tool's own files (all but its main) are linked into every one.
 TEST_SRC := $(wildcard tests/*/test_*.c)
 TEST_BIN := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
 TEST_LIB_SRC := $(wildcard tests/lib/*.c)
+TOOL_LIB := $(BUILD)/tests/libtickpath-tool.a
 
-$(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,$(TEST_LIB_SRC)) $(CLIENT_LIB) $(DAEMON_LIB) $(LIB)
+$(TOOL_LIB): $(call obj,$(filter-out client/cli/main.c,$(TOOL_SRC)))
+	@mkdir -p $(@D)
+	rm -f $@ && ar rcs $@ $^
+
+$(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,$(TEST_LIB_SRC)) $(TOOL_LIB) $(CLIENT_LIB) $(DAEMON_LIB) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs check $(PKGS_DAEMON) $(PKGS_TOOL)) -lpthread -lm
 
 .PHONY: tests
 tests: $(TEST_BIN) ## build the test programs
+
+include $(wildcard tests/*/*.mk)

@@ -5,6 +5,9 @@
  *       return tp_test_main("test_map", map_suite);
  *   }
  *
+ * A ck_assert costs microseconds even when it holds, since it reports its place to the parent process: inner loops
+ * ask with `if` and fail with ck_abort_msg.
+ *
  * Environment:
  *   TICKPATH_SEED      the seed of the randomised tests; without it a fresh one, printed with the command to
  * repeat TICKPATH_LONG      1: the longer form of the tests TICKPATH_MAPS      the folder of benchmark maps,

@@ -163,14 +163,17 @@ static void compare_map(const struct tp_map *map, enum tp_neighbours neighbours,
                             y, to_x, to_y, (int)neighbours, (int)corners, legal);
                     if (!legal || !tp_map_passable(map, x, y))
                         continue;
-                    ck_assert(tp_walk_legal(map, (uint32_t)to_x, (uint32_t)to_y, (uint32_t)x, (uint32_t)y,
-                                            neighbours, corners));
+                    bool legal_back = tp_walk_legal(map, (uint32_t)to_x, (uint32_t)to_y, (uint32_t)x,
+                                                    (uint32_t)y, neighbours, corners);
                     tp_cost there = tp_walk_cost(map, (uint32_t)x, (uint32_t)y, (uint32_t)to_x,
                                                  (uint32_t)to_y, direction);
                     tp_cost back = tp_walk_cost(map, (uint32_t)to_x, (uint32_t)to_y, (uint32_t)x, (uint32_t)y,
                                                 tp_direction_opposite[direction]);
-                    ck_assert_uint_eq(there, back);
-                    ck_assert_uint_eq(there, tp_direction_length[direction]);
+                    if (!legal_back || there != back || there != tp_direction_length[direction])
+                        ck_abort_msg(
+                            "(%d, %d) to (%d, %d), %d neighbours, corner rule %d: back %d, costs %llu, %llu",
+                            x, y, to_x, to_y, (int)neighbours, (int)corners, legal_back,
+                            (unsigned long long)there, (unsigned long long)back);
                 }
         }
 }
