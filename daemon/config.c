@@ -146,10 +146,12 @@ static int read_environment(struct tp_config *config, char *const *environment, 
             if (strlen(name) == (size_t)(equals - entry) && strncmp(name, entry, strlen(name)) == 0)
                 row = &rows[i];
         }
-        if (row == NULL) {
-            snprintf(reason, 512, "environment: %.*s is no option of tickpathd",
-                     equals == NULL ? 64 : (int)(equals - entry), entry);
-            return TP_ERR_INVALID_ARGUMENT;
+        if (row ==
+            NULL) { /* perhaps not meant for us: clusters set such names for a service called tickpathd */
+            char quoted[100];
+            tp_log(TP_LOG_WARN, "a variable that is no option", "variable=%s",
+                   tp_log_quote(quoted, sizeof quoted, entry));
+            continue;
         }
         int error = set_option(config, row, equals + 1, "environment: ", reason);
         if (error != 0)

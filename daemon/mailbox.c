@@ -1,11 +1,16 @@
 #include "daemon/mailbox.h"
 
 #include <stddef.h>
+#include <time.h>
 
 void tp_mailbox_init(struct tp_mailbox *box)
 {
     pthread_mutex_init(&box->lock, NULL);
-    pthread_cond_init(&box->arrived, NULL);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&box->arrived, &attributes);
+    pthread_condattr_destroy(&attributes);
     box->first = box->last = NULL;
 }
 
@@ -45,11 +50,24 @@ struct tp_mail *tp_mailbox_take(struct tp_mailbox *box)
     return first;
 }
 
-struct tp_mail *tp_mailbox_wait(struct tp_mailbox *box)
+struct tp_mail *tp_mailbox_wait(struct tp_mailbox *box, int wait_ms)
 {
+    struct timespec end = {0};
+    if (wait_ms >= 0) {
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        end.tv_sec += wait_ms / 1000;
+        end.tv_nsec += (long)(wait_ms % 1000) * 1000000;
+        if (end.tv_nsec >= 1000000000) {
+            end.tv_sec++;
+            end.tv_nsec -= 1000000000;
+        }
+    }
     pthread_mutex_lock(&box->lock);
     while (box->first == NULL)
-        pthread_cond_wait(&box->arrived, &box->lock);
+        if (wait_ms < 0)
+            pthread_cond_wait(&box->arrived, &box->lock);
+        else if (pthread_cond_timedwait(&box->arrived, &box->lock, &end) != 0)
+            break;
     struct tp_mail *first = take_locked(box);
     pthread_mutex_unlock(&box->lock);
     return first;

@@ -31,7 +31,7 @@ bool tp_mailbox_push(struct tp_mailbox *box, struct tp_mail *mail);
 /* Takes all, oldest first; NULL if there is nothing. */
 struct tp_mail *tp_mailbox_take(struct tp_mailbox *box);
 
-/* Likewise, but waits until there is something. */
-struct tp_mail *tp_mailbox_wait(struct tp_mailbox *box);
+/* Likewise, but waits until there is something, or wait_ms have passed (negative: for ever). */
+struct tp_mail *tp_mailbox_wait(struct tp_mailbox *box, int wait_ms);
 
 #endif

@@ -17,6 +17,7 @@
 #include "daemon/snapshot.h"
 
 #include "base/limits.h"
+#include "daemon/bytes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,39 +26,6 @@
 
 enum { HEADER_BYTES = 552, CHECKSUM_BYTES = 8, CHANGE_BYTES_MIN = 10, ZSTD_LEVEL = 3 };
 static const char magic[8] = {'t', 'p', 's', 'n', 'a', 'p', 0, 1};
-
-static void put_u16(uint8_t *p, uint16_t v)
-{
-    p[0] = (uint8_t)v;
-    p[1] = (uint8_t)(v >> 8);
-}
-
-static void put_u32(uint8_t *p, uint32_t v)
-{
-    put_u16(p, (uint16_t)v);
-    put_u16(p + 2, (uint16_t)(v >> 16));
-}
-
-static void put_u64(uint8_t *p, uint64_t v)
-{
-    put_u32(p, (uint32_t)v);
-    put_u32(p + 4, (uint32_t)(v >> 32));
-}
-
-static uint16_t get_u16(const uint8_t *p)
-{
-    return (uint16_t)(p[0] | p[1] << 8);
-}
-
-static uint32_t get_u32(const uint8_t *p)
-{
-    return get_u16(p) | (uint32_t)get_u16(p + 2) << 16;
-}
-
-static uint64_t get_u64(const uint8_t *p)
-{
-    return get_u32(p) | (uint64_t)get_u32(p + 4) << 32;
-}
 
 int tp_snapshot_encode(const struct tp_map *map, uint8_t **bytes, size_t *size)
 {
@@ -78,14 +46,14 @@ int tp_snapshot_encode(const struct tp_map *map, uint8_t **bytes, size_t *size)
         return TP_ERR_NO_MEMORY;
     }
     memcpy(out, magic, sizeof magic);
-    put_u32(out + 8, map->width);
-    put_u32(out + 12, map->height);
-    put_u64(out + 16, map->epoch);
-    put_u64(out + 24, map->version);
+    tp_put_u32(out + 8, map->width);
+    tp_put_u32(out + 12, map->height);
+    tp_put_u64(out + 16, map->epoch);
+    tp_put_u64(out + 24, map->version);
     for (size_t i = 0; i < 256; i++)
-        put_u16(out + 32 + 2 * i, map->profile.weight[i]);
-    put_u64(out + 544, packed);
-    put_u64(out + HEADER_BYTES + packed, XXH3_64bits(out, HEADER_BYTES + packed));
+        tp_put_u16(out + 32 + 2 * i, map->profile.weight[i]);
+    tp_put_u64(out + 544, packed);
+    tp_put_u64(out + HEADER_BYTES + packed, XXH3_64bits(out, HEADER_BYTES + packed));
     *bytes = out;
     *size = HEADER_BYTES + packed + CHECKSUM_BYTES;
     return 0;
@@ -108,9 +76,9 @@ int tp_snapshot_decode(struct tp_map **out, const void *bytes, size_t size, cons
         return corrupt(reason, "not a snapshot of this program");
     if (p[sizeof magic - 1] != (uint8_t)magic[sizeof magic - 1])
         return corrupt(reason, "the snapshot has a layout of another version of this program");
-    if (get_u64(p + size - CHECKSUM_BYTES) != XXH3_64bits(p, size - CHECKSUM_BYTES))
+    if (tp_get_u64(p + size - CHECKSUM_BYTES) != XXH3_64bits(p, size - CHECKSUM_BYTES))
         return corrupt(reason, "the snapshot's checksum does not fit");
-    uint64_t width = get_u32(p + 8), height = get_u32(p + 12), packed = get_u64(p + 544);
+    uint64_t width = tp_get_u32(p + 8), height = tp_get_u32(p + 12), packed = tp_get_u64(p + 544);
     if (packed != size - HEADER_BYTES - CHECKSUM_BYTES)
         return corrupt(reason, "the snapshot's length does not fit its header");
     if (width == 0 || height == 0 || width * height > TP_MAP_CELLS_MAX)
@@ -119,7 +87,7 @@ int tp_snapshot_decode(struct tp_map **out, const void *bytes, size_t size, cons
         return corrupt(reason, "the snapshot's cells do not fit its size");
     struct tp_profile profile;
     for (size_t i = 0; i < 256; i++)
-        profile.weight[i] = get_u16(p + 32 + 2 * i);
+        profile.weight[i] = tp_get_u16(p + 32 + 2 * i);
     uint8_t *cells = malloc(width * height);
     if (cells == NULL)
         return TP_ERR_NO_MEMORY;
@@ -127,8 +95,8 @@ int tp_snapshot_decode(struct tp_map **out, const void *bytes, size_t size, cons
         free(cells);
         return corrupt(reason, "the snapshot's cells cannot be decompressed");
     }
-    int error = tp_map_restore(out, (uint32_t)width, (uint32_t)height, cells, &profile, get_u64(p + 16),
-                               get_u64(p + 24));
+    int error = tp_map_restore(out, (uint32_t)width, (uint32_t)height, cells, &profile, tp_get_u64(p + 16),
+                               tp_get_u64(p + 24));
     free(cells);
     if (error == TP_ERR_INVALID_ARGUMENT)
         return corrupt(reason, "the snapshot's map is not allowed");
@@ -156,20 +124,20 @@ int tp_batch_encode(const struct tp_change *changes, size_t count, uint8_t **byt
     uint8_t *out = malloc(total);
     if (out == NULL)
         return TP_ERR_NO_MEMORY;
-    put_u32(out, (uint32_t)count);
+    tp_put_u32(out, (uint32_t)count);
     uint8_t *p = out + 4;
     for (size_t i = 0; i < count; i++) {
         const struct tp_change *change = &changes[i];
         p[0] = (uint8_t)change->kind;
         p[1] = change->class_to;
-        put_u32(p + 2, change->x);
-        put_u32(p + 6, change->y);
+        tp_put_u32(p + 2, change->x);
+        tp_put_u32(p + 6, change->y);
         if (change->kind != TP_CHANGE_CELL) {
-            put_u32(p + 10, change->width);
-            put_u32(p + 14, change->height);
+            tp_put_u32(p + 10, change->width);
+            tp_put_u32(p + 14, change->height);
         }
         if (change->kind == TP_CHANGE_BITMAP) {
-            put_u32(p + 18, (uint32_t)change->bits_size);
+            tp_put_u32(p + 18, (uint32_t)change->bits_size);
             if (change->bits_size > 0)
                 memcpy(p + 22, change->bits, change->bits_size);
         }
@@ -188,19 +156,19 @@ static bool read_change(const uint8_t *p, size_t size, size_t *at, struct tp_cha
         return false;
     const uint8_t *q = p + *at;
     *change = (struct tp_change){
-        .kind = (enum tp_change_kind)q[0], .class_to = q[1], .x = get_u32(q + 2), .y = get_u32(q + 6)};
+        .kind = (enum tp_change_kind)q[0], .class_to = q[1], .x = tp_get_u32(q + 2), .y = tp_get_u32(q + 6)};
     size_t used = CHANGE_BYTES_MIN;
     if (change->kind != TP_CHANGE_CELL) {
         if (left < used + 8)
             return false;
-        change->width = get_u32(q + used);
-        change->height = get_u32(q + used + 4);
+        change->width = tp_get_u32(q + used);
+        change->height = tp_get_u32(q + used + 4);
         used += 8;
     }
     if (change->kind == TP_CHANGE_BITMAP) {
-        if (left < used + 4 || left - used - 4 < get_u32(q + used))
+        if (left < used + 4 || left - used - 4 < tp_get_u32(q + used))
             return false;
-        change->bits_size = get_u32(q + used);
+        change->bits_size = tp_get_u32(q + used);
         change->bits = q + used + 4;
         used += 4 + change->bits_size;
     }
@@ -215,7 +183,7 @@ int tp_batch_decode(const void *bytes, size_t size, struct tp_change **changes, 
     *count = 0;
     if (size < 4)
         return TP_ERR_CORRUPT;
-    size_t n = get_u32(p);
+    size_t n = tp_get_u32(p);
     if (n > TP_BATCH_CHANGES_MAX || n > (size - 4) / CHANGE_BYTES_MIN)
         return TP_ERR_CORRUPT;
     struct tp_change *out = malloc((n + 1) * sizeof *out);

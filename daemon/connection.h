@@ -1,0 +1,33 @@
+/* A TCP connection: moves bytes between a socket and a peer.
+ *
+ * The happy path: read -> tp_peer_receive -> tp_peer_run -> one write of all its replies.
+ *
+ *     reading stops   while the peer waits for the world, while its output is above output_bytes_max, while
+ * it has frames left for its next turn is dropped      on a socket error, when its output stays above the
+ * bound for slow_reader_ms is told, then   when no hello or nothing at all comes in time, when framing is
+ * lost, when the daemon drains: closed          an error frame, the write side shut, what still comes in
+ * discarded for a moment (a close at once would make the kernel throw away the error frame with a reset)
+ *
+ * Sessions are closed the moment the connection is.
+ * Who calls it: its loop.
+ */
+#ifndef TP_DAEMON_CONNECTION_H
+#define TP_DAEMON_CONNECTION_H
+
+#include "daemon/loop.h"
+
+/* Takes an accepted socket. `is_refused`: too many connections; it is told so and closed. */
+void tp_connection_open(struct tp_loop *loop, int fd, bool is_refused);
+
+/* Hands the world's answer to whoever waits for it. */
+void tp_connection_answer(struct tp_world_request *request);
+
+/* Looks at every connection's timeouts. */
+void tp_connection_look_all(struct tp_loop *loop);
+
+/* Gives one more turn to those that had frames left. */
+void tp_connection_run_again(struct tp_loop *loop);
+
+void tp_connection_drop_all(struct tp_loop *loop, const char *reason);
+
+#endif

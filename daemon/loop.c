@@ -1,0 +1,144 @@
+#include "daemon/loop.h"
+
+#include "base/check.h"
+#include "daemon/connection.h"
+#include "daemon/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void close_handles(struct tp_loop *loop)
+{
+    uv_close((uv_handle_t *)&loop->wake, NULL);
+    uv_close((uv_handle_t *)&loop->look, NULL);
+    uv_close((uv_handle_t *)&loop->again, NULL);
+}
+
+static void handle_mail(struct tp_loop *loop, struct tp_mail *mail)
+{
+    switch (mail->kind) {
+    case TP_SHARD_MAIL_MAP:
+        tp_shard_publish(&loop->shard, (struct tp_world_publication *)mail);
+        break;
+    case TP_SHARD_MAIL_ANSWER:
+        tp_connection_answer((struct tp_world_request *)mail);
+        break;
+    case TP_LOOP_MAIL_ACCEPTED: {
+        struct tp_loop_accepted *accepted = (struct tp_loop_accepted *)mail;
+        tp_connection_open(loop, accepted->fd, accepted->is_refused);
+        free(accepted);
+        break;
+    }
+    case TP_LOOP_MAIL_DRAIN:
+        loop->shard.is_draining = true;
+        break;
+    case TP_LOOP_MAIL_DROP:
+        loop->is_dropping = true;
+        tp_connection_drop_all(loop, "shutdown");
+        break;
+    case TP_LOOP_MAIL_STOP:
+        close_handles(loop);
+        break;
+    default:
+        TP_CHECK(!"a mail of unknown kind");
+    }
+}
+
+void tp_loop_take_mail(struct tp_loop *loop)
+{
+    struct tp_mail *mail = tp_mailbox_take(&loop->box);
+    while (mail != NULL) {
+        struct tp_mail *next = mail->next;
+        handle_mail(loop, mail);
+        mail = next;
+    }
+}
+
+static void loop_wake_cb(uv_async_t *wake)
+{
+    tp_loop_take_mail(wake->data);
+}
+
+static void loop_look_cb(uv_timer_t *look)
+{
+    tp_connection_look_all(look->data);
+}
+
+static void loop_again_cb(uv_idle_t *again)
+{
+    tp_connection_run_again(again->data);
+}
+
+int tp_loop_init(struct tp_loop *loop, struct tp_pool_cap *cap, _Atomic int64_t *connections)
+{
+    int error = tp_shard_init(&loop->shard, cap);
+    if (error != 0)
+        return error;
+    if (uv_loop_init(&loop->uv) != 0) {
+        tp_shard_fini(&loop->shard);
+        return TP_ERR_IO;
+    }
+    if (uv_async_init(&loop->uv, &loop->wake, loop_wake_cb) != 0) {
+        uv_loop_close(&loop->uv);
+        tp_shard_fini(&loop->shard);
+        return TP_ERR_IO;
+    }
+    uv_timer_init(&loop->uv, &loop->look);
+    uv_idle_init(&loop->uv, &loop->again);
+    loop->wake.data = loop->look.data = loop->again.data = loop;
+    uv_timer_start(&loop->look, loop_look_cb, TP_LOOP_LOOK_MS, TP_LOOP_LOOK_MS);
+    tp_mailbox_init(&loop->box);
+    loop->connections = connections;
+    loop->runnable_end = &loop->runnable;
+    loop->drain.kind = TP_LOOP_MAIL_DRAIN;
+    loop->drop.kind = TP_LOOP_MAIL_DROP;
+    loop->stop.kind = TP_LOOP_MAIL_STOP;
+    return 0;
+}
+
+void tp_loop_fini(struct tp_loop *loop)
+{
+    TP_CHECK(loop->first == NULL);
+    TP_CHECK(uv_loop_close(&loop->uv) == 0);
+    tp_mailbox_fini(&loop->box);
+    tp_shard_fini(&loop->shard);
+}
+
+void tp_loop_run(struct tp_loop *loop)
+{
+    uv_run(&loop->uv, UV_RUN_DEFAULT);
+}
+
+static void *loop_thread(void *argument)
+{
+    struct tp_loop *loop = argument;
+    char name[16];
+    snprintf(name, sizeof name, "loop%u", loop->shard.index);
+    tp_log_thread_name(name);
+    tp_loop_run(loop);
+    return NULL;
+}
+
+int tp_loop_start(struct tp_loop *loop)
+{
+    loop->has_thread = pthread_create(&loop->thread, NULL, loop_thread, loop) == 0;
+    return loop->has_thread ? 0 : TP_ERR_IO;
+}
+
+void tp_loop_join(struct tp_loop *loop)
+{
+    if (loop->has_thread)
+        pthread_join(loop->thread, NULL);
+    loop->has_thread = false;
+}
+
+void tp_loop_post(struct tp_loop *loop, struct tp_mail *mail)
+{
+    if (tp_mailbox_push(&loop->box, mail))
+        uv_async_send(&loop->wake);
+}
+
+void tp_loop_again(struct tp_loop *loop)
+{
+    uv_idle_start(&loop->again, loop_again_cb);
+}

@@ -1,0 +1,44 @@
+/* tickpathd: reads the options, then runs the server. */
+#include "base/check.h"
+#include "base/version.h"
+#include "daemon/config.h"
+#include "daemon/log.h"
+#include "daemon/server.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+extern char **environ;
+
+static void check_failed_cb(const char *condition, const char *file, int line)
+{
+    tp_log(TP_LOG_ERROR, "a check failed: this is a bug", "check=\"%s\" at=%s:%d", condition, file, line);
+}
+
+int main(int argc, char **argv)
+{
+    static struct tp_config config;
+    char reason[512];
+    tp_check_failed_cb = check_failed_cb;
+    signal(SIGPIPE, SIG_IGN); /* a closed socket and a full file are error codes where they happen */
+    signal(SIGXFSZ, SIG_IGN);
+    if (tp_config_read(&config, argc, argv, environ, reason) != 0) {
+        fprintf(stderr, "tickpathd: %s\ntickpathd --help lists the options\n", reason);
+        return 2;
+    }
+    if (config.run == TP_RUN_VERSION) {
+        puts("tickpathd " TP_VERSION);
+        return 0;
+    }
+    if (config.run == TP_RUN_HELP) {
+        char *text = tp_config_help();
+        if (text == NULL)
+            return 1;
+        fputs(text, stdout);
+        free(text);
+        return 0;
+    }
+    tp_log_level_max = config.log_level;
+    return tp_server_run(&config);
+}
