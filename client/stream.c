@@ -219,7 +219,7 @@ static int read_some(struct tp_client *client)
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             return 0;
         } else if (errno == ECONNRESET) {
-            return tp__break_with(client, TP_CLIENT_CLOSED, "the connection was reset by the server");
+            return tp__break_with(client, TP_CLIENT_CLOSED, "the server closed the connection (reset)");
         } else if (errno != EINTR) {
             return tp__break_with(client, TP_CLIENT_IO, "cannot read: %s", strerror(errno));
         }

@@ -132,7 +132,7 @@ int tp__tickets_take(struct tp_client *client, const uint8_t *message, size_t si
         return tp__break_with(client, TP_CLIENT_MALFORMED_FRAME, "the server sent a frame that is no reply");
     int result = 0;
     bool is_error = reply->body_case == TICKPATH__REPLY__BODY_ERROR;
-    if (is_error && !reply->has_id) { /* about the connection, not about a request: its last word */
+    if (is_error && (!reply->has_id || reply->id == 0)) { /* about the connection: its last word */
         struct tp_client_error why;
         tp__error_take(&why, reply->error);
         result = tp__break(client, &why);
