@@ -15,5 +15,3 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,$(TEST_LIB_SRC)) $(TOOL_LIB)
 
 .PHONY: tests
 tests: $(TEST_BIN) ## build the test programs
-
-include $(wildcard tests/*/*.mk)
