@@ -339,9 +339,8 @@ static void print_table(struct run *run)
     printf("%-18s %llu, at most %llu in a tick of all agents\n", "expansions",
            (unsigned long long)fleet->expansions, (unsigned long long)fleet->expansions_max);
     printf("%-18s %llu\n", "restarts", (unsigned long long)run->restarts);
-    printf("%-18s %llu to %llu; %zu doors, %llu rounds\n", "map versions",
-           (unsigned long long)run->version_first, (unsigned long long)run->mirror.newest, run->doors.count,
-           (unsigned long long)run->rounds);
+    printf("%-18s %llu to %llu, made by %zu doors that closed and opened\n", "map versions",
+           (unsigned long long)run->version_first, (unsigned long long)run->mirror.newest, run->doors.count);
     if (fleet->ticks == 0)
         return;
     double seconds = run->seconds > 0 ? run->seconds : 1e-9;
