@@ -104,7 +104,7 @@ static struct tp_budget random_budget(struct tp_test_rng *rng, const struct tp_s
         int error = tp_session_check_budget(session, &budget, &refusal);
         if (error == 0)
             return budget;
-        /* only what splits R may refuse a purse, for want of an expansion or a trace step */
+        /* an R too small to hold both an expansion and a trace step */
         ck_assert_int_eq(error, TP_ERR_INVALID_ARGUMENT);
         ck_assert_ptr_nonnull(refusal.field);
         ck_assert_int_eq(budget.kind, TP_BUDGET_R);
@@ -147,7 +147,8 @@ static struct tp_session_params random_params(struct tp_test_rng *rng, const str
     params.neighbours = neighbour_counts[tp_test_below(rng, 3)];
     params.corners = corner_rules[tp_test_below(rng, 3)];
     static const uint32_t weights[] = {1000, 1400, 3000, 50000, 1000000000};
-    params.w_milli = weights[tp_test_below(rng, 5)];
+    if (can(row, TP_CAN_TAKE_W))
+        params.w_milli = weights[tp_test_below(rng, 5)];
     if (can(row, TP_CAN_ENHANCE_2009)) {
         params.longest_path_rule = tp_test_percent(rng, 25);
         params.shortcut = tp_test_percent(rng, 25);
@@ -260,6 +261,14 @@ START_TEST(every_life_keeps_the_contract)
     uint64_t lives = tp_test_steps(100, 10000);
     for (uint64_t i = 0; i < lives; i++)
         life(tp_test_next(&rng), row, (struct variant){0});
+}
+END_TEST
+
+START_TEST(one_life)
+{
+    const char *number = getenv("TICKPATH_LIFE");
+    if (number)
+        life(strtoull(number, NULL, 10), tp_algorithm_at((size_t)_i), (struct variant){0});
 }
 END_TEST
 
@@ -551,6 +560,9 @@ static Suite *property_suite(void)
     tcase_add_loop_test(tcase, theorem_2_bounds_the_cost, 0, rows);
     tcase_add_loop_test(tcase, a_session_out_of_memory_still_answers, 0, rows);
     suite_add_tcase(suite, tcase);
+    TCase *one = tcase_create("one life");
+    tcase_add_loop_test(one, one_life, 0, rows);
+    suite_add_tcase(suite, one);
     return suite;
 }
 

@@ -233,6 +233,27 @@ static void check_path(struct play *play)
     }
 }
 
+/* TICKPATH_TRACE=1: a line for each tick. */
+static void trace(const struct play *play, const struct tp_budget *budget, const struct tp_tick_reply *r)
+{
+    static const char kinds[] = "KRD";
+    static int wanted = -1;
+    if (wanted < 0)
+        wanted = getenv("TICKPATH_TRACE") != NULL;
+    if (!wanted)
+        return;
+    if (play->ticks == 1)
+        printf("%s\n", play->label);
+    printf("tick %llu v%llu %c%lld r %u c %u max %lld: %u -> %u goal %u status %d flags %x work "
+           "%llu/%llu/%llu/%llu "
+           "restarts %llu\n",
+           (unsigned long long)play->ticks, (unsigned long long)r->version, kinds[budget->kind],
+           (long long)budget->expansions, budget->r_milli, budget->c, (long long)budget->expansions_max,
+           r->from, r->to, play->goal, (int)r->status, r->flags, (unsigned long long)r->work.expansions,
+           (unsigned long long)r->work.generated, (unsigned long long)r->work.traced,
+           (unsigned long long)r->work.rekeyed, (unsigned long long)play->stats.restarts);
+}
+
 struct tp_tick_reply play_tick(struct play *play, const struct tp_budget *budget)
 {
     const struct tp_budget *in_force = budget ? budget : &play->params.budget;
@@ -248,6 +269,7 @@ struct tp_tick_reply play_tick(struct play *play, const struct tp_budget *budget
     play->cell = reply.to;
     check_stats(play);
     check_path(play);
+    trace(play, in_force, &reply);
     play->hash = (play->hash ^ ((uint64_t)reply.to << 3 | reply.status)) * UINT64_C(0x100000001b3);
     return reply;
 }

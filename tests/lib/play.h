@@ -3,8 +3,8 @@
  * What it is: a session, its pool and the map version in force, with a plain second opinion on every reply:
  * the move is legal (by the library's rule and by the reference's own), the cost adds up, the status fits the
  * move, the work fits the budget, UNREACHABLE is true by flood fill, and the measures agree with the replies.
- * What it refuses: nothing; a broken promise fails the running Check test with the label in its message.
- * Who calls it: tests of one thread.
+ * With TICKPATH_TRACE=1 each tick prints a line. What it refuses: nothing; a broken promise fails the running
+ * Check test with the label in its message. Who calls it: tests of one thread.
  */
 #ifndef TESTS_LIB_PLAY_H
 #define TESTS_LIB_PLAY_H
