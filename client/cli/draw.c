@@ -216,6 +216,11 @@ static struct colour agent_colour(size_t i)
         double level = clamp_unit(fabs(k - 3) - 1);
         rgb[channel] = 255 * (1 - strength * (1 - level));
     }
+    /* blue is dark to the eye: what is too dark for the ground is whitened */
+    double light = 0.30 * rgb[0] + 0.59 * rgb[1] + 0.11 * rgb[2],
+           lift = light < 150 ? (150 - light) / (255 - light) : 0;
+    for (int channel = 0; channel < 3; channel++)
+        rgb[channel] += (255 - rgb[channel]) * lift;
     return (struct colour){(uint8_t)rgb[0], (uint8_t)rgb[1], (uint8_t)rgb[2]};
 }
 
@@ -382,6 +387,14 @@ static void draw_marks(struct tp_image *image, const struct tp_draw *draw, uint3
 
 /* ---- The whole ---- */
 
+/* Half a way's thickness in pixels: few ways are drawn bolder than many; never wider than half a cell, if a
+ * cell is more than some pixels wide. */
+static double line_radius(uint32_t scale, size_t agents)
+{
+    double bold = agents <= 3 ? 2.4 : agents <= 40 ? 1.5 : 1;
+    return fmin(fmax(0.7, 0.15 * scale + 0.35) * bold, fmax(2, 0.2 * scale));
+}
+
 int tp_draw_render(struct tp_image *image, const struct tp_draw *draw)
 {
     uint32_t longer = draw->width > draw->height ? draw->width : draw->height;
@@ -396,7 +409,7 @@ int tp_draw_render(struct tp_image *image, const struct tp_draw *draw)
     int rc = tp_image_init(image, draw->width * scale, draw->height * scale);
     if (rc)
         return rc;
-    double radius = draw->line > 0 ? draw->line / 2 : fmax(0.7, 0.15 * scale + 0.35);
+    double radius = draw->line > 0 ? draw->line / 2 : line_radius(scale, draw->agent_count);
     draw_ground(image, draw, scale);
     draw_doors(image, draw, scale, false);
     rc = draw_ways(image, draw, scale, radius);

@@ -21,8 +21,7 @@ static const struct tp_cli_choice kinds[] = {
 };
 
 static const struct tp_cli_option options[] = {
-    {"kind", TP_CLI_CHOICE, offsetof(struct settings, kind), "KIND", "rooms, caves, maze, random or city", 0,
-     0, kinds, true},
+    {"kind", TP_CLI_CHOICE, offsetof(struct settings, kind), "KIND", "what it looks like", 0, 0, kinds, true},
     {"size", TP_CLI_SIZE, offsetof(struct settings, size), "WxH", "cells on each side, 8..8192 (512x512)", 8,
      8192, NULL, false},
     {"seed", TP_CLI_UINT, offsetof(struct settings, seed), "N", "same seed, same map, on every machine (1)",
