@@ -39,7 +39,7 @@ deps: ## install the packages that are missing for building and testing
 
 .PHONY: check-build
 check-build: deps ## build what `make check` runs, with ASan and UBSan
-	+@$(MAKE) --no-print-directory $(check_jobs) SAN=1 BUILD=$(CHECK_BUILD) build tests
+	+@$(MAKE) -s --no-print-directory $(check_jobs) SAN=1 BUILD=$(CHECK_BUILD) build tests
 
 .PHONY: check
 check: check-build ## run every test in its bounded form under ASan and UBSan
@@ -52,6 +52,6 @@ check-long: check-build ## run every test in its longer form (SECONDS= or STEPS=
 
 .PHONY: check-papers
 check-papers: deps ## compare every row of the table of reference figures (TICKPATH_MAPS, TICKPATH_EXPECTED)
-	+@$(MAKE) --no-print-directory $(check_jobs) build $(BUILD)/tests/system/test_expected
+	+@$(MAKE) -s --no-print-directory $(check_jobs) build $(BUILD)/tests/system/test_expected
 	@TICKPATH_BIN=$(BUILD) TICKPATH_LONG=1 tests/run.py --timeout 7200 --logs $(BUILD)/test-logs \
 		$(BUILD)/tests/system/test_expected
