@@ -90,8 +90,7 @@ struct tp_world_map *tp__call_map(const struct tp_call *call, const char *name)
     return NULL;
 }
 
-/* ---- Connection
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Connection ---- */
 
 static void command_hello(const struct tp_call *call)
 {
@@ -155,8 +154,7 @@ static void command_ping(const struct tp_call *call)
     tp_peer_reply(call->peer, call->id, TICKPATH__REPLY__BODY_PONG, &pong);
 }
 
-/* ---- Listing
- * ------------------------------------------------------------------------------------------------- */
+/* ---- Listing ---- */
 
 /* Gathers messages into the arena; `is_short` once it had no room. */
 struct gather {

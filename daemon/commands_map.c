@@ -49,8 +49,7 @@ static void submit(const struct tp_call *call, struct tp_world_request *request,
     tp_peer_wait(call->peer, call->id, request, false);
 }
 
-/* ---- put_map
- * ------------------------------------------------------------------------------------------------- */
+/* ---- put_map ---- */
 
 static int read_profile(struct tp_profile *profile, const Tickpath__PutMap *put, struct tp_refusal *refusal)
 {
@@ -161,8 +160,7 @@ void tp__command_put_map(const struct tp_call *call)
     submit(call, request, upload->name);
 }
 
-/* ---- open_map
- * ------------------------------------------------------------------------------------------------ */
+/* ---- open_map ---- */
 
 void tp__command_open_map(const struct tp_call *call)
 {
@@ -175,8 +173,7 @@ void tp__command_open_map(const struct tp_call *call)
     submit(call, request, open->map);
 }
 
-/* ---- change_costs
- * -------------------------------------------------------------------------------------------- */
+/* ---- change_costs ---- */
 
 static int refuse(struct tp_refusal *refusal, const char *field, const char *reason)
 {

@@ -59,8 +59,7 @@ int tp__budget_read(struct tp_agent_budget *out, const Tickpath__Budget *message
     return 0;
 }
 
-/* ---- open_session
- * -------------------------------------------------------------------------------------------- */
+/* ---- open_session ---- */
 
 /* The protocol's enums, by number; 0 stands for a field left out. */
 static const enum tp_corners corners_of[] = {TP_CORNERS_BOTH_FREE, TP_CORNERS_BOTH_FREE, TP_CORNERS_ONE_FREE,
@@ -187,8 +186,7 @@ void tp__command_open_session(const struct tp_call *call)
     tp_peer_reply(call->peer, call->id, TICKPATH__REPLY__BODY_SESSION_OPENED, &opened);
 }
 
-/* ---- set_goal, close_session
- * --------------------------------------------------------------------------------- */
+/* ---- set_goal, close_session ---- */
 
 void tp__command_set_goal(const struct tp_call *call)
 {

@@ -51,8 +51,7 @@ static void count_queued(struct tp_connection *connection, int64_t queued)
     connection->queued_counted = queued;
 }
 
-/* ---- End
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- End ---- */
 
 static void free_connection(struct tp_connection *connection)
 {
@@ -111,8 +110,7 @@ static void connection_shutdown_cb(uv_shutdown_t *shutdown, int status)
         close_connection(connection);
 }
 
-/* ---- In and out
- * ---------------------------------------------------------------------------------------------- */
+/* ---- In and out ---- */
 
 static void turn(struct tp_connection *connection);
 
@@ -151,6 +149,8 @@ static void connection_read_cb(uv_stream_t *stream, ssize_t size, const uv_buf_t
     tp_loop_take_mail(connection->loop);
     if (!connection->is_closing)
         turn(connection);
+    if (tp_peer_keep(&connection->peer) != 0)
+        drop(connection, "out of memory");
 }
 
 static void connection_write_cb(uv_write_t *write, int status)
@@ -169,12 +169,9 @@ static void connection_write_cb(uv_write_t *write, int status)
     turn(connection);
 }
 
-/* Gives the peer's replies to the socket, all in one write. */
-static void flush(struct tp_connection *connection)
+/* Gives what the socket did not take at once, from `sent` on, to libuv together with its buffer. */
+static void write_later(struct tp_connection *connection, struct tp_frame_buffer *replies, size_t sent)
 {
-    struct tp_frame_buffer *replies = &connection->peer.output;
-    if (replies->size == 0)
-        return;
     struct output *output = malloc(sizeof *output);
     if (output == NULL) {
         drop(connection, "out of memory");
@@ -182,14 +179,48 @@ static void flush(struct tp_connection *connection)
     }
     output->connection = connection;
     output->bytes = replies->bytes;
-    uv_buf_t buffer = uv_buf_init((char *)replies->bytes, (unsigned)replies->size);
-    tp_metric_add(&connection->loop->shard.metrics->sent_bytes, replies->size);
+    uv_buf_t buffer = uv_buf_init((char *)replies->bytes + sent, (unsigned)(replies->size - sent));
     *replies = (struct tp_frame_buffer){0};
     if (uv_write(&output->write, (uv_stream_t *)&connection->tcp, &buffer, 1, connection_write_cb) != 0) {
         free(output->bytes);
         free(output);
         drop(connection, "the socket takes no more");
     }
+}
+
+/* Gives the peer's replies to the socket, all in one write. */
+static void flush(struct tp_connection *connection)
+{
+    struct tp_frame_buffer *replies = &connection->peer.output;
+    struct tp_frame_buffer *spare = &connection->loop->spare;
+    if (replies->size == 0)
+        return;
+    tp_metric_add(&connection->loop->shard.metrics->sent_bytes, replies->size);
+    uv_buf_t buffer = uv_buf_init((char *)replies->bytes, (unsigned)replies->size);
+    int sent = uv_try_write((uv_stream_t *)&connection->tcp, &buffer, 1);
+    if (sent < 0 || (size_t)sent < replies->size) {
+        write_later(connection, replies, sent > 0 ? (size_t)sent : 0);
+    } else if (spare->bytes == NULL && replies->capacity <= TP_LOOP_READ_BYTES) {
+        *spare = *replies; /* the next turn's replies go there */
+        spare->size = 0;
+        *replies = (struct tp_frame_buffer){0};
+    } else {
+        tp_frame_buffer_fini(replies);
+    }
+}
+
+/* A turn without replies leaves the loop's spare buffer with the peer: idle connections must hold none. */
+static void give_back_spare(struct tp_connection *connection)
+{
+    struct tp_frame_buffer *replies = &connection->peer.output;
+    struct tp_frame_buffer *spare = &connection->loop->spare;
+    if (replies->bytes == NULL || replies->size > 0)
+        return;
+    if (spare->bytes == NULL)
+        *spare = *replies;
+    else
+        free(replies->bytes);
+    *replies = (struct tp_frame_buffer){0};
 }
 
 static void set_reading(struct tp_connection *connection, bool reads)
@@ -230,8 +261,14 @@ static void turn(struct tp_connection *connection)
 {
     struct tp_peer *peer = &connection->peer;
     uint64_t bound = connection->loop->shard.config->output_bytes_max;
+    struct tp_frame_buffer *spare = &connection->loop->spare;
+    if (peer->output.bytes == NULL && peer->state != TP_PEER_CLOSED) {
+        peer->output = *spare;
+        *spare = (struct tp_frame_buffer){0};
+    }
     bool has_more = tp_peer_run(peer, queued_bytes(connection), TURN_FRAMES);
     flush(connection);
+    give_back_spare(connection);
     if (connection->is_closing)
         return;
     size_t queued = queued_bytes(connection);
@@ -285,8 +322,7 @@ void tp_connection_answer(struct tp_world_request *request)
         turn(connection);
 }
 
-/* ---- Begin
- * --------------------------------------------------------------------------------------------------- */
+/* ---- Begin ---- */
 
 /* Mixes the shard's seed with a counter: each connection's ids have a start of their own. */
 static uint64_t next_seed(struct tp_shard *shard)
@@ -336,8 +372,7 @@ void tp_connection_open(struct tp_loop *loop, int fd, bool is_refused)
     turn(connection);
 }
 
-/* ---- Timeouts
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Timeouts ---- */
 
 /* Ends a connection with words. */
 static void tell_and_close(struct tp_connection *connection, int error, const char *words, const char *reason)

@@ -12,8 +12,8 @@ void tp_frame_decoder_init(struct tp_frame_decoder *decoder, size_t frame_bytes_
 
 void tp_frame_decoder_fini(struct tp_frame_decoder *decoder)
 {
-    free(decoder->bytes);
-    decoder->bytes = NULL;
+    free(decoder->own);
+    decoder->bytes = decoder->own = NULL;
     decoder->start = decoder->end = decoder->capacity = 0;
 }
 
@@ -26,14 +26,13 @@ static size_t grown(size_t bytes)
     return capacity;
 }
 
-int tp_frame_decoder_push(struct tp_frame_decoder *decoder, const void *bytes, size_t size)
+/* Appends to what the decoder owns. */
+static int append(struct tp_frame_decoder *decoder, const void *bytes, size_t size)
 {
     size_t held = tp_frame_decoder_held(decoder);
-    if (size == 0)
-        return 0;
-    if (decoder->capacity - decoder->end < size) {
+    if (decoder->capacity - decoder->end < size || decoder->own == NULL) {
         if (held + size <= decoder->capacity) {
-            memmove(decoder->bytes, decoder->bytes + decoder->start, held);
+            memmove(decoder->own, decoder->own + decoder->start, held);
         } else {
             size_t capacity = grown(held + size);
             uint8_t *larger = malloc(capacity);
@@ -41,16 +40,37 @@ int tp_frame_decoder_push(struct tp_frame_decoder *decoder, const void *bytes, s
                 return TP_ERR_NO_MEMORY;
             if (held > 0)
                 memcpy(larger, decoder->bytes + decoder->start, held);
-            free(decoder->bytes);
-            decoder->bytes = larger;
+            free(decoder->own);
+            decoder->bytes = decoder->own = larger;
             decoder->capacity = capacity;
         }
         decoder->start = 0;
         decoder->end = held;
     }
-    memcpy(decoder->bytes + decoder->end, bytes, size);
+    memcpy(decoder->own + decoder->end, bytes, size);
     decoder->end += size;
     return 0;
+}
+
+int tp_frame_decoder_push(struct tp_frame_decoder *decoder, const void *bytes, size_t size)
+{
+    if (size == 0)
+        return 0;
+    if (tp_frame_decoder_held(decoder) > 0)
+        return append(decoder, bytes, size);
+    decoder->bytes = bytes;
+    decoder->start = 0;
+    decoder->end = size;
+    return 0;
+}
+
+int tp_frame_decoder_keep(struct tp_frame_decoder *decoder)
+{
+    if (decoder->bytes == decoder->own)
+        return 0;
+    struct tp_frame_decoder lent = *decoder;
+    tp_frame_decoder_fini(decoder);
+    return append(decoder, lent.bytes + lent.start, tp_frame_decoder_held(&lent));
 }
 
 /* Reads the length prefix: its own size in bytes, 0 when more is needed, or an error. */

@@ -14,21 +14,27 @@
 #include <stdint.h>
 
 struct tp_frame_decoder {
-    uint8_t *bytes; /* received and not yet consumed, from `start` */
-    size_t start, end, capacity;
+    const uint8_t *bytes; /* received and not yet consumed, from `start`: `own`, or lent */
+    size_t start, end;
+    uint8_t *own;
+    size_t capacity; /* of `own` */
     size_t frame_bytes_max;
 };
 
 void tp_frame_decoder_init(struct tp_frame_decoder *decoder, size_t frame_bytes_max);
 void tp_frame_decoder_fini(struct tp_frame_decoder *decoder);
 
-/* Takes `size` received bytes (copies). TP_ERR_NO_MEMORY leaves the decoder as it was. Cost: O(size)
- * amortised. */
+/* Takes `size` received bytes: borrowed until tp_frame_decoder_keep, or copied when some are held already.
+ * TP_ERR_NO_MEMORY leaves the decoder as it was. Cost: O(1), or O(size) amortised. */
 int tp_frame_decoder_push(struct tp_frame_decoder *decoder, const void *bytes, size_t size) TP_MUST_CHECK;
 
-/* Looks at the next frame: 1 and its payload (borrowed until the next push or skip), or 0 when more bytes are
- * needed; TP_ERR_FRAME_TOO_LARGE, TP_ERR_MALFORMED_FRAME: framing is lost, and each later call says the same.
- * The frame stays next until tp_frame_decoder_skip. Cost: O(1). */
+/* Copies what is still borrowed. To be called before the bytes that were pushed go away, and before the next
+ * push. TP_ERR_NO_MEMORY: the decoder is empty. */
+int tp_frame_decoder_keep(struct tp_frame_decoder *decoder) TP_MUST_CHECK;
+
+/* Looks at the next frame: 1 and its payload (borrowed until the next push, keep or skip), or 0 when more
+ * bytes are needed; TP_ERR_FRAME_TOO_LARGE, TP_ERR_MALFORMED_FRAME: framing is lost, and each later call says
+ * the same. The frame stays next until tp_frame_decoder_skip. Cost: O(1). */
 int tp_frame_decoder_next(const struct tp_frame_decoder *decoder, const uint8_t **payload,
                           size_t *size) TP_MUST_CHECK;
 

@@ -100,6 +100,7 @@ void tp_loop_fini(struct tp_loop *loop)
 {
     TP_CHECK(loop->first == NULL);
     TP_CHECK(uv_loop_close(&loop->uv) == 0);
+    tp_frame_buffer_fini(&loop->spare);
     tp_mailbox_fini(&loop->box);
     tp_shard_fini(&loop->shard);
 }

@@ -7,6 +7,7 @@
 #ifndef TP_DAEMON_LOOP_H
 #define TP_DAEMON_LOOP_H
 
+#include "daemon/frame.h"
 #include "daemon/mailbox.h"
 #include "daemon/shard.h"
 
@@ -44,6 +45,7 @@ struct tp_loop {
         *runnable; /* those that stopped in the midst of their frames, so that others get a turn */
     struct tp_connection **runnable_end;
     struct tp_mail drain, drop, stop;
+    struct tp_frame_buffer spare; /* an empty buffer for the next replies, so that none is made each time */
     char read_bytes[TP_LOOP_READ_BYTES]; /* where every read goes first */
 };
 

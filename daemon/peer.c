@@ -51,13 +51,17 @@ int tp_peer_receive(struct tp_peer *peer, const void *bytes, size_t size)
     return tp_frame_decoder_push(&peer->input, bytes, size);
 }
 
+int tp_peer_keep(struct tp_peer *peer)
+{
+    return tp_frame_decoder_keep(&peer->input);
+}
+
 void tp_peer_end(struct tp_peer *peer)
 {
     peer->has_ended = true;
 }
 
-/* ---- Replies
- * ------------------------------------------------------------------------------------------------- */
+/* ---- Replies ---- */
 
 static void append(struct tp_peer *peer, const Tickpath__Reply *reply)
 {
@@ -133,8 +137,7 @@ void tp_peer_refuse(struct tp_peer *peer, int error, const char *words)
         move_to(peer, TP_PEER_FLUSHING);
 }
 
-/* ---- Waiting for the world
- * ----------------------------------------------------------------------------------- */
+/* ---- Waiting for the world ---- */
 
 void tp_peer_wait(struct tp_peer *peer, uint64_t id, struct tp_world_request *request, bool answers_frame)
 {
@@ -165,8 +168,7 @@ void tp_peer_answer(struct tp_peer *peer, struct tp_world_request *request)
     tp_world_request_free(request);
 }
 
-/* ---- Frames
- * -------------------------------------------------------------------------------------------------- */
+/* ---- Frames ---- */
 
 static void *arena_alloc(void *context, size_t bytes)
 {

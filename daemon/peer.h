@@ -52,8 +52,11 @@ void tp_peer_init(struct tp_peer *peer, struct tp_shard *shard, void *transport,
  * struct must stay until tp_peer_answer was called. */
 void tp_peer_drop(struct tp_peer *peer);
 
-/* Takes received bytes. TP_ERR_NO_MEMORY. */
+/* Takes received bytes, borrowed until tp_peer_keep. TP_ERR_NO_MEMORY. */
 int tp_peer_receive(struct tp_peer *peer, const void *bytes, size_t size) TP_MUST_CHECK;
+
+/* Copies what tp_peer_run has not consumed of them. TP_ERR_NO_MEMORY: the peer must be dropped. */
+int tp_peer_keep(struct tp_peer *peer) TP_MUST_CHECK;
 
 /* Says that no more bytes come; what was received is still handled. */
 void tp_peer_end(struct tp_peer *peer);

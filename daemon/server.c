@@ -74,8 +74,7 @@ static uint64_t unix_now_us(void *context)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* ---- Between the threads
- * ------------------------------------------------------------------------------------- */
+/* ---- Between the threads ---- */
 
 static void post_world_cb(void *context, struct tp_mail *mail)
 {
@@ -95,8 +94,7 @@ static void submit_cb(void *context, struct tp_world_request *request)
     tp_world_thread_post(&server->world_thread, &request->mail);
 }
 
-/* ---- What the stats endpoint asks
- * ---------------------------------------------------------------------------- */
+/* ---- What the stats endpoint asks ---- */
 
 static uint64_t uptime_ms(void *context)
 {
@@ -151,8 +149,7 @@ static void each_map(void *context, tp_stats_map_cb each, void *each_context)
         tp_log_words(TP_LOG_WARN, "out of memory while listing the maps");
 }
 
-/* ---- Accepting
- * ----------------------------------------------------------------------------------------------- */
+/* ---- Accepting ---- */
 
 static void server_accept_cb(uv_poll_t *poll, int status, int events);
 
@@ -203,8 +200,7 @@ static void server_accept_cb(uv_poll_t *poll, int status, int events)
     }
 }
 
-/* ---- Draining
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Draining ---- */
 
 static void close_own_handles(struct server *server)
 {
@@ -276,8 +272,7 @@ static void server_signal_cb(uv_signal_t *handle, int number)
     }
 }
 
-/* ---- Starting
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Starting ---- */
 
 static int start_failed(const char *words)
 {

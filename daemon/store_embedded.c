@@ -77,8 +77,7 @@ struct embedded {
     struct tp_store_status status;
 };
 
-/* ---- Status
- * -------------------------------------------------------------------------------------------------- */
+/* ---- Status ---- */
 
 static void embedded_status(struct tp_store *store, struct tp_store_status *out)
 {
@@ -120,8 +119,7 @@ static void recover(struct embedded *embedded)
     tp_log_words(TP_LOG_INFO, "the store works again");
 }
 
-/* ---- Files
- * --------------------------------------------------------------------------------------------------- */
+/* ---- Files ---- */
 
 static void file_name(char out[FILE_NAME_BYTES], const char *name, const char *suffix)
 {
@@ -206,8 +204,7 @@ static int read_file(struct embedded *embedded, const char *name, uint8_t **byte
     return 0;
 }
 
-/* ---- Maps kept
- * ----------------------------------------------------------------------------------------------- */
+/* ---- Maps kept ---- */
 
 static struct kept *find_kept(struct embedded *embedded, const char *name)
 {
@@ -244,8 +241,7 @@ static void break_kept(struct kept *kept)
     kept->is_broken = true;
 }
 
-/* ---- Snapshots
- * ----------------------------------------------------------------------------------------------- */
+/* ---- Snapshots ---- */
 
 /* Writes the draft of a snapshot and syncs it; false with errno. */
 static bool write_draft(struct embedded *embedded, const char *draft, const uint8_t *bytes, size_t size)
@@ -305,8 +301,7 @@ static int write_snapshot(struct embedded *embedded, struct kept *kept, struct t
     return 0;
 }
 
-/* ---- The log
- * ------------------------------------------------------------------------------------------------- */
+/* ---- The log ---- */
 
 /* Makes the log's file; false with errno. */
 static bool create_log(struct embedded *embedded, struct kept *kept)
@@ -451,8 +446,7 @@ static void commit(struct embedded *embedded, struct call *first, size_t count)
     fold(embedded);
 }
 
-/* ---- Put, load, list
- * ----------------------------------------------------------------------------------------- */
+/* ---- Put, load, list ---- */
 
 static void put(struct embedded *embedded, struct call *call)
 {
@@ -624,8 +618,7 @@ static void list(struct embedded *embedded, struct call *call)
     free_call(call);
 }
 
-/* ---- The thread
- * ---------------------------------------------------------------------------------------------- */
+/* ---- The thread ---- */
 
 /* Degraded: tries whether it works again. */
 static void retry(struct embedded *embedded)
@@ -681,8 +674,7 @@ static void *run(void *argument)
     return NULL;
 }
 
-/* ---- The interface
- * ------------------------------------------------------------------------------------------- */
+/* ---- The interface ---- */
 
 static struct call *call_new(enum call_kind kind, const char *name, const struct tp_map *map, void *context)
 {

@@ -71,8 +71,7 @@ struct tp_world {
 
 static void handle_request(struct tp_world *world, struct tp_world_request *request);
 
-/* ---- Names
- * --------------------------------------------------------------------------------------------------- */
+/* ---- Names ---- */
 
 bool tp_map_name_allowed(const char *name)
 {
@@ -154,8 +153,7 @@ static void drop_unseen_entry(struct tp_world *world, struct entry *entry)
     free(entry);
 }
 
-/* ---- Answers
- * ------------------------------------------------------------------------------------------------- */
+/* ---- Answers ---- */
 
 struct tp_world_request *tp_world_request_new(enum tp_world_op op)
 {
@@ -215,8 +213,7 @@ static void accept_request(struct tp_world *world, struct tp_world_request *requ
     answer(world, request);
 }
 
-/* ---- Publishing
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Publishing ---- */
 
 /* Gives an op with everything that publishing its result will need; NULL when out of memory. */
 static struct op *op_new(struct tp_world *world, struct entry *entry, struct tp_world_request *request)
@@ -280,8 +277,7 @@ static void set_tip(struct entry *entry, const struct tp_map *map)
     tp_map_unref(before);
 }
 
-/* ---- The store
- * ----------------------------------------------------------------------------------------------- */
+/* ---- The store ---- */
 
 /* Store thread. */
 static void stored_cb(int error, void *context)
@@ -517,8 +513,7 @@ static void listed_all(struct tp_world *world, struct listed *listed)
     initial_load_done(world);
 }
 
-/* ---- Requests
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Requests ---- */
 
 static void put(struct tp_world *world, struct tp_world_request *request, struct entry *entry)
 {
@@ -687,8 +682,7 @@ static void handle_request(struct tp_world *world, struct tp_world_request *requ
     }
 }
 
-/* ---- Life cycle and what other threads see
- * ------------------------------------------------------------------- */
+/* ---- Life cycle and what other threads see ---- */
 
 void tp_world_handle(struct tp_world *world, struct tp_mail *mail)
 {
