@@ -36,9 +36,9 @@ for argument in "$@"; do
 done
 
 # One line a need: <set> <kind> <what> <package>. Kinds: command (on the PATH; a|b for either), header (one that the C
-# compiler finds), clang (a sanitizer that clang can link), pkgconfig (a module), python (a module of python3, or of the system's where another comes first on
-# the PATH), library (a shared library's name before ".so"; its package has another name in each release, so it is taken
-# from what the -dev package named depends on).
+# compiler finds), clang (one of its run-time libraries), pkgconfig (a module), python (a module of python3, or of the
+# system's where another comes first on the PATH), library (a shared library's name before ".so"; its package has another name in
+# each release, so it is taken from what the -dev package named depends on).
 needs() {
     cat <<'TABLE'
 build   command   gcc                           gcc
@@ -55,7 +55,7 @@ build   pkgconfig libpng                        libpng-dev
 build   pkgconfig libzstd                       libzstd-dev
 build   pkgconfig libxxhash                     libxxhash-dev
 test    command   clang                         clang
-test    clang     address,fuzzer                libclang-rt-dev
+test    clang     fuzzer                        libclang-rt-dev
 test    pkgconfig check                         check
 test    command   git                           git
 test    command   python3                       python3
@@ -85,8 +85,10 @@ have() {
     pkgconfig) pkg-config --exists "$2" 2>/dev/null ;;
     python) python3 -c "import $2" 2>/dev/null || /usr/bin/python3 -c "import $2" 2>/dev/null ;;
     clang)
-        echo 'int LLVMFuzzerTestOneInput(void); int LLVMFuzzerTestOneInput(void) { return 0; }' |
-            clang "-fsanitize=$2" -x c - -o /dev/null 2>/dev/null
+        for name in "libclang_rt.$2-$(uname -m).a" "libclang_rt.$2.a"; do
+            [ -e "$(clang "-print-file-name=$name" 2>/dev/null)" ] && return 0
+        done
+        return 1
         ;;
     header) echo "#include <$2>" | gcc -E -x c - >/dev/null 2>&1 ;;
     library) PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | grep -qF "$2.so" ;;
