@@ -113,7 +113,7 @@ static bool writer_step(struct writer *writer, int m)
         send_batch(&writer->wire, m, writer->sent++);
     Tickpath__Reply *reply;
     enum wire_got got;
-    while ((got = wire_poll(&writer->wire, &reply, 1)) == WIRE_GOT_FRAME) {
+    while ((got = wire_poll(&writer->wire, &reply, 0)) == WIRE_GOT_FRAME) {
         ck_assert_int_eq(reply->body_case, TICKPATH__REPLY__BODY_CHANGED);
         ck_assert_uint_eq(reply->changed->version, ++writer->acknowledged);
         wire_reply_free(reply);

@@ -97,9 +97,9 @@ START_TEST(test_profiles)
 #define WEIGH(TERRAIN, WEIGHT)                                                                               \
     (put.n_profile = 1, put.profile = profile, weight.has_terrain = weight.has_weight = 1,                   \
      weight.terrain = (TERRAIN), weight.weight = (WEIGHT))
-    PUT_REFUSED(INVALID_ARGUMENT, "terrain", WEIGH(256, 1));
-    PUT_REFUSED(INVALID_ARGUMENT, "weight", WEIGH('.', 65536));
-    PUT_REFUSED(INVALID_ARGUMENT, "weight", WEIGH('.', UINT32_MAX));
+    PUT_REFUSED(INVALID_ARGUMENT, "profile.terrain", WEIGH(256, 1));
+    PUT_REFUSED(INVALID_ARGUMENT, "profile.weight", WEIGH('.', 65536));
+    PUT_REFUSED(INVALID_ARGUMENT, "profile.weight", WEIGH('.', UINT32_MAX));
     expect_no_map("up");
     put_init();
     WEIGH('.', 65535);
@@ -107,58 +107,95 @@ START_TEST(test_profiles)
 }
 END_TEST
 
-START_TEST(test_chunks)
+/* A chunk after the first: cells at an offset, and nothing of the map but its name. */
+static void later_chunk(uint64_t offset, size_t size)
 {
-    /* before a first one */
-    PUT_REFUSED(INVALID_ARGUMENT, "offset",
-                (put.has_offset = 1, put.offset = 4, put.has_width = put.has_height = 0));
-    /* too long; too short for the last */
-    PUT_REFUSED(OUT_OF_RANGE, "cells", put.cells.len = 9);
-    PUT_REFUSED(FAILED_PRECONDITION, "last", put.cells.len = 7);
-    expect_no_map("up");
-    /* a first one; then a hole, a step back, one that reaches over the end: none is taken, the upload goes on
-     */
+    put_init();
+    put.has_width = put.has_height = 0;
+    put.has_offset = 1;
+    put.offset = offset;
+    put.cells.len = size;
+}
+
+/* Three of the eight cells. */
+static void begin_upload(void)
+{
     put_init();
     put.cells.len = 3;
     put.last = 0;
     expect_chunk(3);
-    PUT_REFUSED(INVALID_ARGUMENT, "offset",
-                (put.has_offset = 1, put.offset = 4, put.cells.len = 4, put.has_width = put.has_height = 0));
-    PUT_REFUSED(INVALID_ARGUMENT, "offset",
-                (put.has_offset = 1, put.offset = 2, put.cells.len = 4, put.has_width = put.has_height = 0));
-    PUT_REFUSED(OUT_OF_RANGE, "cells",
-                (put.has_offset = 1, put.offset = 3, put.cells.len = 6, put.has_width = put.has_height = 0));
-    PUT_REFUSED(FAILED_PRECONDITION, "last",
-                (put.has_offset = 1, put.offset = 3, put.cells.len = 4, put.has_width = put.has_height = 0));
+}
+
+START_TEST(test_chunks)
+{
+    PUT_REFUSED(INVALID_ARGUMENT, "offset", later_chunk(3, 5)); /* before a first one */
+    PUT_REFUSED(OUT_OF_RANGE, "cells", put.cells.len = 9);
+    PUT_REFUSED(INVALID_ARGUMENT, "last", put.cells.len = 7);
+    /* a hole, a step back, one over the end, one that ends too early, another map: each gives the upload up
+     */
+    const struct {
+        uint64_t offset;
+        size_t size;
+        Tickpath__ErrorCode code;
+        const char *field;
+    } bad[] = {{4, 4, TICKPATH__ERROR_CODE__INVALID_ARGUMENT, "offset"},
+               {2, 5, TICKPATH__ERROR_CODE__INVALID_ARGUMENT, "offset"},
+               {UINT64_MAX, 5, TICKPATH__ERROR_CODE__INVALID_ARGUMENT, "offset"},
+               {3, 6, TICKPATH__ERROR_CODE__OUT_OF_RANGE, "cells"},
+               {3, 4, TICKPATH__ERROR_CODE__INVALID_ARGUMENT, "last"}};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        begin_upload();
+        later_chunk(bad[i].offset, bad[i].size);
+        wire_ask_error(&served.wire, TICKPATH__REQUEST__BODY_PUT_MAP, &put, bad[i].code, bad[i].field);
+        PUT_REFUSED(INVALID_ARGUMENT, "offset", later_chunk(3, 5));
+    }
+    begin_upload();
+    PUT_REFUSED(FAILED_PRECONDITION, "map", (later_chunk(3, 5), put.map = "another"));
+    begin_upload();
+    PUT_REFUSED(FAILED_PRECONDITION, "width", (later_chunk(3, 5), put.has_width = 1, put.width = 5));
+    begin_upload();
+    PUT_REFUSED(FAILED_PRECONDITION, "height", (later_chunk(3, 5), put.has_height = 1, put.height = 3));
     expect_no_map("up");
-    put_init();
-    put.has_width = put.has_height = 0;
-    put.has_offset = 1;
-    put.offset = 3;
-    put.cells.len = 5;
+    expect_no_map("another");
+    begin_upload();
+    later_chunk(3, 5);
     expect_put();
-    /* once complete it is no upload any more */
-    PUT_REFUSED(INVALID_ARGUMENT, "offset",
-                (put.has_offset = 1, put.offset = 8, put.has_width = put.has_height = 0, put.cells.len = 0));
+    PUT_REFUSED(INVALID_ARGUMENT, "offset", later_chunk(8, 0)); /* once complete it is no upload any more */
 }
 END_TEST
 
-START_TEST(test_upload_begun_anew)
+/* What may be uploaded at a time is bounded over all connections, and given back when one ends. */
+START_TEST(test_upload_quota)
 {
+    struct wire other[5];
+    int taken = 0;
     put_init();
-    put.cells.len = 3;
+    put.width = put.height = 8192; /* 64 Mi cells; the default quota holds four of them */
+    put.cells.len = 1;
     put.last = 0;
-    expect_chunk(3);
-    put_init(); /* a first chunk again */
-    put.cells.len = 2;
-    put.last = 0;
-    expect_chunk(2);
-    put_init();
-    put.has_width = put.has_height = 0;
-    put.has_offset = 1;
-    put.offset = 2;
-    put.cells.len = 6;
-    expect_put();
+    for (int i = 0; i < 5; i++) {
+        wire_open_greeted(&other[i], served.daemon.port);
+        wire_send(&other[i], TICKPATH__REQUEST__BODY_PUT_MAP, &put);
+        Tickpath__Reply *reply = wire_recv(&other[i]);
+        if (reply->body_case == TICKPATH__REPLY__BODY_MAP_CHUNK) {
+            taken++;
+        } else {
+            ck_assert_int_eq(reply->error->code, TICKPATH__ERROR_CODE__RESOURCE_EXHAUSTED);
+            ck_assert(reply->error->has_retry_after_ms);
+        }
+        wire_reply_free(reply);
+    }
+    ck_assert_int_eq(taken, 4);
+    for (int i = 0; i < 5; i++)
+        wire_close(&other[i]);
+    uint64_t until = wire_now_ms() + WIRE_TIMEOUT_MS;
+    for (bool granted = false; !granted;) {
+        ck_assert_msg(wire_now_ms() < until, "ended uploads still count");
+        wire_send(&served.wire, TICKPATH__REQUEST__BODY_PUT_MAP, &put);
+        Tickpath__Reply *reply = wire_recv(&served.wire);
+        granted = reply->body_case == TICKPATH__REPLY__BODY_MAP_CHUNK;
+        wire_reply_free(reply);
+    }
 }
 END_TEST
 
@@ -173,8 +210,7 @@ START_TEST(test_upload_never_finished)
     expect_no_map("up"); /* nobody sees half a map */
     wire_close(&other);
     /* nor can another connection go on with it */
-    PUT_REFUSED(INVALID_ARGUMENT, "offset",
-                (put.has_offset = 1, put.offset = 4, put.cells.len = 4, put.has_width = put.has_height = 0));
+    PUT_REFUSED(INVALID_ARGUMENT, "offset", later_chunk(4, 4));
     expect_no_map("up");
     put_init();
     expect_put();
@@ -332,8 +368,8 @@ START_TEST(test_change_malformed)
     CHANGE_REFUSED(INVALID_ARGUMENT, "cell_terrain", change.n_cell_terrain = 2);
     CHANGE_REFUSED(INVALID_ARGUMENT, "cell_terrain", change.n_cell = 2);
     CHANGE_REFUSED(INVALID_ARGUMENT, "cell_terrain", terrains[1] = 256);
-    CHANGE_REFUSED(INVALID_ARGUMENT, "terrain", rectangle.terrain = 256);
-    CHANGE_REFUSED(INVALID_ARGUMENT, "terrain", bitmap.terrain = UINT32_MAX);
+    CHANGE_REFUSED(INVALID_ARGUMENT, "rectangle.terrain", rectangle.terrain = 256);
+    CHANGE_REFUSED(INVALID_ARGUMENT, "bitmap.terrain", bitmap.terrain = UINT32_MAX);
     CHANGE_REFUSED(INVALID_ARGUMENT, "rectangle", rectangle.width = 0);
     CHANGE_REFUSED(INVALID_ARGUMENT, "rectangle", rectangle.height = 0);
     CHANGE_REFUSED(INVALID_ARGUMENT, "bitmap", bitmap.height = 0);
@@ -419,7 +455,7 @@ static Suite *badinput_maps_suite(void)
     tcase_add_test(cases, test_sizes);
     tcase_add_test(cases, test_profiles);
     tcase_add_test(cases, test_chunks);
-    tcase_add_test(cases, test_upload_begun_anew);
+    tcase_add_test(cases, test_upload_quota);
     tcase_add_test(cases, test_upload_never_finished);
     tcase_add_test(cases, test_replace);
     tcase_add_test(cases, test_open_map);

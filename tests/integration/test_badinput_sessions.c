@@ -143,6 +143,8 @@ START_TEST(test_open_options)
     OPEN_REFUSED(UNSUPPORTED, "goal_policy", SET(goal_policy, TICKPATH__GOAL_POLICY__WITHIN));
     OPEN_REFUSED(UNSUPPORTED, "goal_policy", SET(goal_policy, TICKPATH__GOAL_POLICY__NEAREST));
     OPEN_REFUSED(UNSUPPORTED, "knowledge", SET(knowledge, TICKPATH__KNOWLEDGE__KNOWN_MAP));
+    OPEN_REFUSED(UNSUPPORTED, "knowledge", SET(knowledge, TICKPATH__KNOWLEDGE__FREESPACE));
+    OPEN_REFUSED(UNSUPPORTED, "w", (open_.algorithm = "tba", SET(w, 2)));
     OPEN_REFUSED(UNSUPPORTED, "shortcut", (open_.algorithm = "tbwa", SET(shortcut, 1)));
     OPEN_REFUSED(UNSUPPORTED, "path_switch", (open_.algorithm = "tbgbfs", SET(path_switch, 1)));
     OPEN_REFUSED(UNSUPPORTED, "longest_path_rule", (open_.algorithm = "astar", SET(longest_path_rule, 1)));
@@ -167,8 +169,8 @@ START_TEST(test_set_goal)
 {
     uint64_t session = wire_open_session(&served.wire, "m", 0, 5, NULL, 10);
     Tickpath__SetGoal set = TICKPATH__SET_GOAL__INIT;
-    wire_ask_error(&served.wire, TICKPATH__REQUEST__BODY_SET_GOAL, &set,
-                   TICKPATH__ERROR_CODE__INVALID_ARGUMENT, "session");
+    wire_ask_error(&served.wire, TICKPATH__REQUEST__BODY_SET_GOAL, &set, TICKPATH__ERROR_CODE__NOT_FOUND,
+                   "session");
     set.has_session = 1;
     set.session = session;
     wire_ask_error(&served.wire, TICKPATH__REQUEST__BODY_SET_GOAL, &set,
@@ -225,16 +227,14 @@ START_TEST(test_tick_refused_whole)
     TICK_REFUSED(INVALID_ARGUMENT, "session", tick_.n_session = 0);
     TICK_REFUSED(INVALID_ARGUMENT, "session", tick_.has_all = tick_.all = 1);
     TICK_REFUSED(INVALID_ARGUMENT, "k", SET_EACH(k, 0));
-    TICK_REFUSED(INVALID_ARGUMENT, "each", tick_.each = &budget);
-    TICK_REFUSED(INVALID_ARGUMENT, "each", (SET_EACH(k, 5), SET_EACH(resource_limit, 5)));
-    TICK_REFUSED(INVALID_ARGUMENT, "each", (SET_EACH(resource_limit, 5), SET_EACH(deadline_us, 5)));
+    TICK_REFUSED(INVALID_ARGUMENT, "budget", tick_.each = &budget);
+    TICK_REFUSED(INVALID_ARGUMENT, "budget", (SET_EACH(k, 5), SET_EACH(resource_limit, 5)));
+    TICK_REFUSED(INVALID_ARGUMENT, "budget", (SET_EACH(resource_limit, 5), SET_EACH(deadline_us, 5)));
     TICK_REFUSED(INVALID_ARGUMENT, "expansion_share",
                  (SET_EACH(resource_limit, 5), SET_EACH(expansion_share, NAN)));
     TICK_REFUSED(INVALID_ARGUMENT, "total_expansions", tick_.has_total_expansions = 1);
     TICK_REFUSED(INVALID_ARGUMENT, "total_us", tick_.has_total_us = 1);
-    TICK_REFUSED(
-        INVALID_ARGUMENT, "total_us",
-        (tick_.has_total_us = tick_.has_total_expansions = 1, tick_.total_us = tick_.total_expansions = 9));
+    TICK_REFUSED(INVALID_ARGUMENT, "total_us", (tick_.has_total_us = 1, tick_.total_us = 10000001));
     TICK_REFUSED(INVALID_ARGUMENT, "at_cell", tick_.n_at_session = 1);
     TICK_REFUSED(INVALID_ARGUMENT, "at_cell", (tick_.n_at_session = 1, tick_.n_at_cell = 2));
     TICK_REFUSED(INVALID_ARGUMENT, "at_cell", (tick_.n_at_session = 2, tick_.n_at_cell = 1));
@@ -260,7 +260,7 @@ START_TEST(test_tick_refused_in_part)
     struct wire other;
     wire_open_greeted(&other, served.daemon.port);
     uint64_t theirs = wire_open_session(&other, "m", 0, 9, NULL, 10);
-    uint64_t sessions[] = {12345, far, theirs, ticked_session, UINT64_MAX, 0};
+    uint64_t sessions[] = {12345, far, theirs, ticked_session, UINT64_MAX, 0, ticked_session};
     tick_init();
     tick_.session = sessions;
     tick_.n_session = sizeof sessions / sizeof sessions[0];
@@ -272,11 +272,14 @@ START_TEST(test_tick_refused_in_part)
     ck_assert_uint_eq(ticked->n_session, 1);
     ck_assert_uint_eq(ticked->session[0], ticked_session);
     ck_assert_uint_eq(ticked->cell[0], 1);
-    ck_assert_uint_eq(ticked->n_refused, 5);
-    for (size_t i = 0; i < ticked->n_refused; i++)
-        ck_assert_int_eq(ticked->refused[i]->code, ticked->refused[i]->session == far
-                                                       ? TICKPATH__ERROR_CODE__OUT_OF_RANGE
+    ck_assert_uint_eq(ticked->n_refused, 6);
+    for (size_t i = 0; i < ticked->n_refused; i++) {
+        uint64_t id = ticked->refused[i]->session;
+        ck_assert_int_eq(ticked->refused[i]->code, id == far ? TICKPATH__ERROR_CODE__OUT_OF_RANGE
+                                                   : id == ticked_session
+                                                       ? TICKPATH__ERROR_CODE__INVALID_ARGUMENT
                                                        : TICKPATH__ERROR_CODE__NOT_FOUND);
+    }
     wire_reply_free(reply);
     /* the one with the bad position neither moved nor was lost */
     reply = wire_tick(&served.wire, far);
@@ -290,6 +293,9 @@ END_TEST
 START_TEST(test_closed_session_is_gone)
 {
     ticked_session = wire_open_session(&served.wire, "m", 0, 9, NULL, 10);
+    Tickpath__CloseSession neither = TICKPATH__CLOSE_SESSION__INIT;
+    wire_ask_error(&served.wire, TICKPATH__REQUEST__BODY_CLOSE_SESSION, &neither,
+                   TICKPATH__ERROR_CODE__INVALID_ARGUMENT, "session");
     uint64_t twice[] = {ticked_session, ticked_session, 99};
     Tickpath__CloseSession close = TICKPATH__CLOSE_SESSION__INIT;
     close.n_session = 3;

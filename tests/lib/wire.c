@@ -74,6 +74,15 @@ static bool read_port_file(struct wire_daemon *daemon, const char *path)
     return daemon->port != 0;
 }
 
+void wire_daemon_lean(void)
+{
+    const char *options = getenv("ASAN_OPTIONS");
+    char lean[512];
+    snprintf(lean, sizeof lean, "%s%squarantine_size_mb=%d", options ? options : "",
+             options && *options ? ":" : "", WIRE_QUARANTINE_BYTES >> 20);
+    setenv("ASAN_OPTIONS", lean, 1);
+}
+
 void wire_daemon_start(struct wire_daemon *daemon, ...)
 {
     ck_assert_int_eq(daemon->pid, 0);
@@ -304,25 +313,42 @@ void wire_send(struct wire *wire, Tickpath__Request__BodyCase kind, void *messag
 /* Cuts one frame off the bytes read; false if none is whole yet. */
 static bool cut_frame(struct wire *wire, Tickpath__Reply **reply)
 {
+    if (wire->in_start == wire->in_end)
+        return false;
+    const uint8_t *at = wire->in + wire->in_start;
+    size_t size = wire->in_end - wire->in_start, head = 0;
     uint64_t body = 0;
-    size_t head = 0;
     for (;; head++) {
-        if (head == wire->in_size)
+        if (head == size)
             return false;
         ck_assert_msg(head < 10, "a reply's length prefix is longer than 10 bytes");
-        body |= (uint64_t)(wire->in[head] & 0x7f) << (7 * head);
-        if (!(wire->in[head] & 0x80))
+        body |= (uint64_t)(at[head] & 0x7f) << (7 * head);
+        if (!(at[head] & 0x80))
             break;
     }
     head++;
     ck_assert_msg(body <= FRAME_BYTES_MAX, "a reply of %" PRIu64 " bytes", body);
-    if (wire->in_size - head < body)
+    if (size - head < body)
         return false;
-    *reply = tickpath__reply__unpack(NULL, (size_t)body, wire->in + head);
+    *reply = tickpath__reply__unpack(NULL, (size_t)body, at + head);
     ck_assert_msg(*reply != NULL, "a frame of %" PRIu64 " bytes is no Reply", body);
-    wire->in_size -= head + (size_t)body;
-    memmove(wire->in, wire->in + head + body, wire->in_size);
+    wire->in_start += head + (size_t)body;
     return true;
+}
+
+/* Makes room for more bytes behind those that are not cut yet. */
+static void make_room(struct wire *wire)
+{
+    size_t size = wire->in_end - wire->in_start;
+    if (wire->in_start > 0)
+        memmove(wire->in, wire->in + wire->in_start, size);
+    wire->in_start = 0;
+    wire->in_end = size;
+    if (wire->in_room - size < 65536) {
+        wire->in_room = size * 2 + 65536;
+        wire->in = realloc(wire->in, wire->in_room);
+        ck_assert_ptr_nonnull(wire->in);
+    }
 }
 
 enum wire_got wire_poll(struct wire *wire, Tickpath__Reply **reply, int timeout_ms)
@@ -336,17 +362,13 @@ enum wire_got wire_poll(struct wire *wire, Tickpath__Reply **reply, int timeout_
             continue;
         if (some <= 0)
             return WIRE_GOT_NOTHING;
-        if (wire->in_room - wire->in_size < 65536) {
-            wire->in_room = wire->in_size * 2 + 65536;
-            wire->in = realloc(wire->in, wire->in_room);
-            ck_assert_ptr_nonnull(wire->in);
-        }
-        ssize_t got = recv(wire->fd, wire->in + wire->in_size, wire->in_room - wire->in_size, 0);
+        make_room(wire);
+        ssize_t got = recv(wire->fd, wire->in + wire->in_end, wire->in_room - wire->in_end, 0);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
             return WIRE_GOT_CLOSE;
-        wire->in_size += (size_t)got;
+        wire->in_end += (size_t)got;
     }
     return WIRE_GOT_FRAME;
 }

@@ -154,14 +154,7 @@ START_TEST(test_soak)
 {
     uint64_t ticks = tp_test_steps(100, 10000);
     rng = tp_test_rng("soak");
-    /* ASan keeps freed memory for a while to find late uses; kept small, so that it is not taken for growth
-     */
-    const char *options = getenv("ASAN_OPTIONS");
-    char with_quarantine[512];
-    snprintf(with_quarantine, sizeof with_quarantine, "%s%squarantine_size_mb=8", options ? options : "",
-             options && *options ? ":" : "");
-    setenv("ASAN_OPTIONS", with_quarantine, 1);
-
+    wire_daemon_lean();
     wire_daemon_init(&daemon_);
     wire_daemon_start(&daemon_, "--threads", "2", "--stats", "127.0.0.1:0", NULL);
     draw_map();
