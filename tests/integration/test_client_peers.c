@@ -1,161 +1,21 @@
-/* libtickpath-client: against a real daemon for what it should do, against scripted peers for what a daemon
- * never does (half frames, nonsense, silence, leaving in the middle). Under ASan a leak fails the test.
+/* libtickpath-client against scripted peers that do what no daemon does: half frames, nonsense, silence,
+ * answers that contradict themselves, leaving in the middle. Under ASan a leak fails the test.
  */
 #include "client/tickpath_client.h"
 #include "tests/lib/harness.h"
+#include "tests/lib/peer.h"
 #include "tests/lib/wire.h"
 
-#include <arpa/inet.h>
-#include <netinet/tcp.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 enum { CALL_MS = WIRE_TIMEOUT_MS };
 
-/* ---- scripted peers: one connection, one thread, one script ---- */
-
-struct peer {
-    int listener;
-    uint16_t port;
-    pthread_t thread;
-    void (*script)(int fd, uint64_t argument);
-    uint64_t argument;
-};
-
-static int listen_loopback(uint16_t *port)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
-    ck_assert_int_eq(listen(fd, 4), 0);
-    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-    *port = ntohs(address.sin_port);
-    return fd;
-}
-
-static void *peer_main(void *context)
-{
-    struct peer *peer = context;
-    int fd = accept4(peer->listener, NULL, NULL, SOCK_CLOEXEC);
-    if (fd >= 0) {
-        int on = 1; /* else what was said last could still be held back when the script ends */
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        peer->script(fd, peer->argument);
-        close(fd);
-    }
-    return NULL;
-}
-
-static void peer_start(struct peer *peer, void (*script)(int fd, uint64_t argument), uint64_t argument)
-{
-    *peer = (struct peer){.script = script, .argument = argument};
-    peer->listener = listen_loopback(&peer->port);
-    ck_assert_int_eq(pthread_create(&peer->thread, NULL, peer_main, peer), 0);
-}
-
-static void peer_join(struct peer *peer)
-{
-    pthread_join(peer->thread, NULL);
-    close(peer->listener);
-}
-
-static bool put(int fd, const void *bytes, size_t size)
-{
-    for (const char *from = bytes; size > 0;) {
-        ssize_t sent = send(fd, from, size, MSG_NOSIGNAL);
-        if (sent <= 0)
-            return false;
-        from += sent;
-        size -= (size_t)sent;
-    }
-    return true;
-}
-
-/* Reads one request; NULL at the connection's end. */
-static Tickpath__Request *get_request(int fd)
-{
-    size_t length = 0;
-    uint8_t byte;
-    for (int shift = 0;; shift += 7) {
-        if (recv(fd, &byte, 1, 0) != 1)
-            return NULL;
-        length |= (size_t)(byte & 0x7f) << shift;
-        if (byte < 0x80)
-            break;
-    }
-    uint8_t *bytes = malloc(length + 1);
-    size_t got = 0;
-    while (got < length) {
-        ssize_t n = recv(fd, bytes + got, length - got, 0);
-        if (n <= 0)
-            break;
-        got += (size_t)n;
-    }
-    Tickpath__Request *request = got == length ? tickpath__request__unpack(NULL, length, bytes) : NULL;
-    free(bytes);
-    return request;
-}
-
-/* The frame of a reply into `frame`; gives its size. */
-static size_t frame_of(const Tickpath__Reply *reply, uint8_t *frame)
-{
-    size_t size = tickpath__reply__get_packed_size(reply), at = 0;
-    for (size_t left = size;; left >>= 7) {
-        frame[at++] = (uint8_t)((left & 0x7f) | (left > 0x7f ? 0x80 : 0));
-        if (left <= 0x7f)
-            break;
-    }
-    return at + tickpath__reply__pack(reply, frame + at);
-}
-
-static bool put_reply(int fd, uint64_t id, Tickpath__Reply__BodyCase kind, void *body)
-{
-    uint8_t frame[4096];
-    Tickpath__Reply reply = TICKPATH__REPLY__INIT;
-    reply.has_id = id != 0;
-    reply.id = id;
-    reply.body_case = kind;
-    reply.error = body;
-    return put(fd, frame, frame_of(&reply, frame));
-}
-
-/* Reads a request and gives its id; 0 at the end. */
-static uint64_t get_id(int fd)
-{
-    Tickpath__Request *request = get_request(fd);
-    if (request == NULL)
-        return 0;
-    uint64_t id = request->id;
-    tickpath__request__free_unpacked(request, NULL);
-    return id;
-}
-
 static void put_pong(int fd, uint64_t id)
 {
     Tickpath__Pong pong = TICKPATH__PONG__INIT;
-    put_reply(fd, id, TICKPATH__REPLY__BODY_PONG, &pong);
-}
-
-static void greet(int fd)
-{
-    Tickpath__Welcome welcome = TICKPATH__WELCOME__INIT;
-    welcome.has_protocol = 1;
-    welcome.protocol = 1;
-    welcome.server_version = (char *)"scripted";
-    put_reply(fd, get_id(fd), TICKPATH__REPLY__BODY_WELCOME, &welcome);
-}
-
-/* Waits until the other side is gone. */
-static void wait_for_end(int fd)
-{
-    char bytes[4096];
-    while (recv(fd, bytes, sizeof bytes, 0) > 0)
-        ;
+    peer_reply(fd, id, TICKPATH__REPLY__BODY_PONG, &pong);
 }
 
 static struct tp_client *open_greeted(const struct peer *peer)
@@ -172,7 +32,7 @@ static struct tp_client *open_greeted(const struct peer *peer)
 START_TEST(nobody_listens)
 {
     uint16_t port;
-    close(listen_loopback(&port));
+    close(peer_listen(&port));
     struct tp_client *client = (void *)1;
     struct tp_client_error error;
     ck_assert_int_eq(tp_client_open(&client, "127.0.0.1", port, NULL, CALL_MS, &error),
@@ -191,13 +51,13 @@ END_TEST
 static void script_silent(int fd, uint64_t argument)
 {
     (void)argument;
-    wait_for_end(fd);
+    peer_wait_for_end(fd);
 }
 
 static void script_leave(int fd, uint64_t argument)
 {
     if (argument)
-        get_id(fd);
+        peer_id(fd);
 }
 
 static void script_raw(int fd, uint64_t argument)
@@ -213,9 +73,9 @@ static void script_raw(int fd, uint64_t argument)
         {"\x00", 1},                                          /* a Reply with nothing in it */
         {"\x02\x08\x07", 3},                                  /* a Reply to a request never made */
     };
-    get_id(fd);
-    put(fd, raw[argument].bytes, raw[argument].size);
-    wait_for_end(fd);
+    peer_id(fd);
+    peer_send(fd, raw[argument].bytes, raw[argument].size);
+    peer_wait_for_end(fd);
 }
 
 static void script_dribble(int fd, uint64_t argument)
@@ -225,23 +85,23 @@ static void script_dribble(int fd, uint64_t argument)
     Tickpath__Welcome welcome = TICKPATH__WELCOME__INIT;
     Tickpath__Reply reply = TICKPATH__REPLY__INIT;
     reply.has_id = 1;
-    reply.id = get_id(fd);
+    reply.id = peer_id(fd);
     reply.body_case = TICKPATH__REPLY__BODY_WELCOME;
     reply.welcome = &welcome;
     welcome.server_version = (char *)"a byte at a time";
-    size_t size = frame_of(&reply, frame);
+    size_t size = peer_frame(&reply, frame);
     for (size_t i = 0; i < size; i++) {
-        put(fd, &frame[i], 1);
+        peer_send(fd, &frame[i], 1);
         usleep(2000);
     }
-    wait_for_end(fd);
+    peer_wait_for_end(fd);
 }
 
 static void script_trickle(int fd, uint64_t argument)
 {
     (void)argument;
-    put(fd, "\xff\xff\x01", 3); /* a frame of 32767 bytes that never comes to its end */
-    for (int i = 0; i < 30000 && put(fd, "x", 1); i++)
+    peer_send(fd, "\xff\xff\x01", 3); /* a frame of 32767 bytes that never comes to its end */
+    for (int i = 0; i < 30000 && peer_send(fd, "x", 1); i++)
         usleep(5000);
 }
 
@@ -250,8 +110,8 @@ static void script_bad_welcome(int fd, uint64_t argument)
     Tickpath__Welcome welcome = TICKPATH__WELCOME__INIT;
     welcome.has_frame_bytes_max = 1;
     welcome.frame_bytes_max = argument;
-    put_reply(fd, get_id(fd), TICKPATH__REPLY__BODY_WELCOME, &welcome);
-    wait_for_end(fd);
+    peer_reply(fd, peer_id(fd), TICKPATH__REPLY__BODY_WELCOME, &welcome);
+    peer_wait_for_end(fd);
 }
 
 static void script_refuse_hello(int fd, uint64_t argument)
@@ -262,8 +122,8 @@ static void script_refuse_hello(int fd, uint64_t argument)
     error.code = TICKPATH__ERROR_CODE__PROTOCOL_VERSION;
     error.message = (char *)"this server speaks versions 7 to 9";
     error.field = (char *)"protocol_max";
-    put_reply(fd, get_id(fd), TICKPATH__REPLY__BODY_ERROR, &error);
-    wait_for_end(fd);
+    peer_reply(fd, peer_id(fd), TICKPATH__REPLY__BODY_ERROR, &error);
+    peer_wait_for_end(fd);
 }
 
 static const struct {
@@ -326,11 +186,11 @@ END_TEST
 static void script_late(int fd, uint64_t argument)
 {
     (void)argument;
-    greet(fd);
-    uint64_t late = get_id(fd);
+    peer_greet(fd);
+    uint64_t late = peer_id(fd);
     usleep(300 * 1000);
     put_pong(fd, late);
-    for (uint64_t id; (id = get_id(fd)) != 0;)
+    for (uint64_t id; (id = peer_id(fd)) != 0;)
         put_pong(fd, id);
 }
 
@@ -363,10 +223,10 @@ END_TEST
 /* Greets, answers `argument` pings, reads one request more, and goes. */
 static void script_answer_and_leave(int fd, uint64_t argument)
 {
-    greet(fd);
+    peer_greet(fd);
     for (uint64_t i = 0; i < argument; i++)
-        put_pong(fd, get_id(fd));
-    get_id(fd);
+        put_pong(fd, peer_id(fd));
+    peer_id(fd);
 }
 
 START_TEST(answers_before_the_end_can_be_collected)
@@ -400,15 +260,15 @@ END_TEST
 
 static void script_last_word(int fd, uint64_t argument)
 {
-    greet(fd);
-    get_id(fd);
+    peer_greet(fd);
+    peer_id(fd);
     Tickpath__Error error = TICKPATH__ERROR__INIT;
     error.has_code = argument != 0;
     error.code = (Tickpath__ErrorCode)argument;
     error.message = (char *)"idle for too long";
     error.has_retry_after_ms = 1;
     error.retry_after_ms = 250;
-    put_reply(fd, 0, TICKPATH__REPLY__BODY_ERROR, &error);
+    peer_reply(fd, 0, TICKPATH__REPLY__BODY_ERROR, &error);
 }
 
 START_TEST(last_word_of_the_server)
@@ -437,8 +297,8 @@ END_TEST
 /* Answers a tick in a way that contradicts itself, or with something else. */
 static void script_wrong_answer(int fd, uint64_t argument)
 {
-    greet(fd);
-    uint64_t id = get_id(fd), wide[2] = {1, 2};
+    peer_greet(fd);
+    uint64_t id = peer_id(fd), wide[2] = {1, 2};
     uint32_t narrow[2] = {1, 2};
     Tickpath__Ticked ticked = TICKPATH__TICKED__INIT;
     Tickpath__Path path = TICKPATH__PATH__INIT, *paths[1] = {&path};
@@ -459,8 +319,8 @@ static void script_wrong_answer(int fd, uint64_t argument)
     if (argument == 11)
         put_pong(fd, id);
     else
-        put_reply(fd, argument == 12 ? id + 1 : id, TICKPATH__REPLY__BODY_TICKED, &ticked);
-    wait_for_end(fd);
+        peer_reply(fd, argument == 12 ? id + 1 : id, TICKPATH__REPLY__BODY_TICKED, &ticked);
+    peer_wait_for_end(fd);
 }
 
 START_TEST(wrong_answer)
@@ -480,7 +340,7 @@ END_TEST
 /* Greets, reads nothing until told by a byte count of time, then goes. */
 static void script_deaf(int fd, uint64_t argument)
 {
-    greet(fd);
+    peer_greet(fd);
     usleep((useconds_t)argument * 1000);
 }
 
@@ -518,8 +378,8 @@ static void script_welcome_small(int fd, uint64_t argument)
     Tickpath__Welcome welcome = TICKPATH__WELCOME__INIT;
     welcome.has_frame_bytes_max = 1;
     welcome.frame_bytes_max = argument;
-    put_reply(fd, get_id(fd), TICKPATH__REPLY__BODY_WELCOME, &welcome);
-    for (uint64_t id; (id = get_id(fd)) != 0;)
+    peer_reply(fd, peer_id(fd), TICKPATH__REPLY__BODY_WELCOME, &welcome);
+    for (uint64_t id; (id = peer_id(fd)) != 0;)
         put_pong(fd, id);
 }
 
@@ -543,8 +403,8 @@ END_TEST
 static void script_swallow(int fd, uint64_t argument)
 {
     (void)argument;
-    greet(fd);
-    wait_for_end(fd);
+    peer_greet(fd);
+    peer_wait_for_end(fd);
 }
 
 START_TEST(too_many_outstanding)
@@ -566,8 +426,8 @@ END_TEST
 static void script_noise(int fd, uint64_t argument)
 {
     struct tp_test_rng rng = {.state = argument};
-    greet(fd);
-    uint64_t id = get_id(fd), wide[3] = {1, 2, 3};
+    peer_greet(fd);
+    uint64_t id = peer_id(fd), wide[3] = {1, 2, 3};
     uint32_t narrow[3] = {4, 5, 6};
     uint8_t frame[4096];
     Tickpath__Ticked ticked = TICKPATH__TICKED__INIT;
@@ -580,12 +440,12 @@ static void script_noise(int fd, uint64_t argument)
     reply.id = id;
     reply.body_case = TICKPATH__REPLY__BODY_TICKED;
     reply.ticked = &ticked;
-    size_t size = frame_of(&reply, frame);
+    size_t size = peer_frame(&reply, frame);
     for (uint32_t n = tp_test_below(&rng, 4); n > 0; n--)
         frame[tp_test_below(&rng, (uint32_t)size)] = (uint8_t)tp_test_next(&rng);
     if (tp_test_percent(&rng, 30))
         size = tp_test_below(&rng, (uint32_t)size + 1);
-    put(fd, frame, size);
+    peer_send(fd, frame, size);
 }
 
 /* Whatever comes, a call ends with an answer whose arrays can be read, or with an error that has words. */

@@ -1,0 +1,253 @@
+/* The tool's command line: what is wrong is refused with exit code 2 and words that name it; what can't be
+ * done ends with 1 and says why; help and version are there. */
+#include "base/version.h"
+#include "tests/lib/harness.h"
+#include "tests/lib/tool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static char folder[256];
+static char *good_map, *good_scen;
+
+static const char map_text[] = "type octile\nheight 3\nwidth 4\nmap\n....\n.@@.\n....\n";
+static const char scen_text[] = "version 1\n0\tm.map\t4\t3\t0\t0\t3\t2\t5\n0\tm.map\t4\t3\t0\t0\t0\t2\t2\n";
+
+static void folder_begin(void)
+{
+    strcpy(folder, tp_test_folder_make());
+    good_map = tool_write_file(folder, "m.map", map_text);
+    good_scen = tool_write_file(folder, "m.scen", scen_text);
+}
+
+static void folder_end(void)
+{
+    free(good_map);
+    free(good_scen);
+    tp_test_folder_remove(folder);
+}
+
+/* Options put behind a proper bench; the words that stderr must hold. */
+static const struct {
+    const char *options, *words;
+} refused[] = {
+    {"--bogus", "--bogus"},
+    {"--bogus=3", "--bogus"},
+    {"stray", "\"stray\""},
+    {"--", "\"--\""},
+    {"--k", "--k"},
+    {"--k 0", "--k: \"0\""},
+    {"--k -1", "--k"},
+    {"--k 1.5", "--k"},
+    {"--k 1000000000001", "--k"},
+    {"--k 99999999999999999999999", "--k"},
+    {"--R 0", "--R"},
+    {"--R many", "--R"},
+    {"--R 10 --r 1.5", "--r"},
+    {"--R 10 --r 0.1234", "--r"},
+    {"--R 10 --r 0", "--r"}, /* N_E = 0 */
+    {"--R 10 --r 1", "--r"}, /* N_T = 0 */
+    {"--R 1 --alg tba", "--r"},
+    {"--R 10 --c 0", "--c"},
+    {"--k 10 --r 0.5", "--r"},
+    {"--k 10 --c 3", "--c"},
+    {"--k 10 --R 10", "--k"},
+    {"--k 10 --deadline-us 100", "--deadline-us"},
+    {"--deadline-us 0", "--deadline-us"},
+    {"--w nan", "--w"},
+    {"--w inf", "--w"},
+    {"--w 0.999", "--w"},
+    {"--w 1.2345", "--w"},
+    {"--w 1000001", "--w"},
+    {"--w ", "--w"},
+    {"--w 1e2", "--w"},
+    {"--alg nosuch", "--alg"},
+    {"--neighbours 5", "--neighbours"},
+    {"--corners some", "--corners"},
+    {"--open bucket", "--open"},
+    {"--open list", "--open"},
+    {"--unknown=yes", "--unknown"},
+    {"--unknown", "--unknown"},
+    {"--goal-policy nearest", "--goal-policy"},
+    {"--restart lazy", "--restart"},
+    {"--stride 0", "--stride"},
+    {"--count 0", "--count"},
+    {"--first x", "--first"},
+    {"--min-optimal nan", "--min-optimal"},
+    {"--max-optimal -1", "--max-optimal"},
+    {"--via 127.0.0.1", "--via"},
+    {"--via 127.0.0.1:0", "--via"},
+    {"--via 127.0.0.1:99999", "--via"},
+    {"--via :80", "--via"},
+    {"--seed -3", "--seed"},
+    {"--alg tbwa --shortcut", "--shortcut"},
+};
+
+START_TEST(option_is_refused)
+{
+    struct tool_run run;
+    tool_run(&run, "bench --map %s --scen %s %s", good_map, good_scen, refused[_i].options);
+    ck_assert_msg(run.exit_code == 2, "%s: exit code %d\n%s%s", refused[_i].options, run.exit_code, run.out,
+                  run.err);
+    ck_assert_msg(strstr(run.err, refused[_i].words) != NULL, "%s: %s", refused[_i].options, run.err);
+    ck_assert_str_eq(run.out, "");
+    ck_assert_ptr_nonnull(strchr(run.err, '\n'));
+    ck_assert_msg(strchr(run.err, '\n')[1] == '\0', "more than a line: %s", run.err);
+    tool_run_fini(&run);
+}
+END_TEST
+
+START_TEST(known_map_is_refused)
+{
+    struct tool_run run;
+    tool_run(&run, "bench --map %s --scen %s --known %s", good_map, good_scen, good_map);
+    ck_assert_int_eq(run.exit_code, 2);
+    ck_assert_ptr_nonnull(strstr(run.err, "--known"));
+    tool_run_fini(&run);
+}
+END_TEST
+
+START_TEST(needed_options)
+{
+    static const char *const lines[][2] = {{"bench", "--map"},
+                                           {"bench --map x", "--scen"},
+                                           {"trace --scen x", "--map"},
+                                           {"run --map x", "--via"},
+                                           {"run --via 127.0.0.1:1", "--map"}};
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        struct tool_run run;
+        tool_run(&run, "%s", lines[i][0]);
+        ck_assert_int_eq(run.exit_code, 2);
+        ck_assert_msg(strstr(run.err, lines[i][1]) != NULL, "%s", run.err);
+        tool_run_fini(&run);
+    }
+}
+END_TEST
+
+START_TEST(help_and_version)
+{
+    char *out = tool_ok("--version");
+    ck_assert_str_eq(out, "tickpath " TP_VERSION "\n");
+    free(out);
+    static const char *const commands[] = {"bench", "trace", "run", "map generate", "draw", "algorithms"};
+    char *help = tool_ok("--help");
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        ck_assert_msg(strstr(help, commands[i]) != NULL, "%s", help);
+        out = tool_ok("%s --help", commands[i]);
+        ck_assert_msg(strncmp(out, "usage: tickpath ", 16) == 0 && strstr(out, commands[i]) == out + 16, "%s",
+                      out);
+        ck_assert_ptr_nonnull(strstr(out, "--help"));
+        free(out);
+    }
+    free(help);
+    struct tool_run run;
+    static const char *const wrong[] = {"", "nosuch", "map", "map nosuch", "--nosuch"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        tool_run(&run, "%s", wrong[i]);
+        ck_assert_int_eq(run.exit_code, 2);
+        ck_assert_ptr_nonnull(strstr(run.err, "usage: tickpath COMMAND"));
+        tool_run_fini(&run);
+    }
+}
+END_TEST
+
+START_TEST(algorithms_are_listed)
+{
+    char *out = tool_ok("algorithms");
+    static const char *const names[] = {"tba ", "tbwa ", "tbgbfs ", "astar "};
+    for (size_t i = 0; i < 4; i++)
+        ck_assert_msg(strstr(out, names[i]) != NULL, "%s", out);
+    free(out);
+}
+END_TEST
+
+START_TEST(equals_sign_and_last_wins)
+{
+    char *out = tool_ok("bench --json --map=%s --scen=%s --k=7 --alg=nosuch --alg=astar --k=unlimited",
+                        good_map, good_scen);
+    ck_assert_str_eq(tool_json_word(out, "alg"), "astar");
+    ck_assert_double_eq(tool_json_number(out, "solved"), 2);
+    free(out);
+}
+END_TEST
+
+/* A bad file is named with line and column, and the reason. */
+START_TEST(bad_files)
+{
+    static const struct {
+        const char *map, *scen, *words;
+    } cases[] = {
+        {"type octile\nheight 2\nwidth 2\nmap\n..\n.x\n", scen_text, "bad.map:6:2: "},
+        {"type octile\nheight 2\nwidth 2\nmap\n..\n", scen_text, "bad.map:6:1: "},
+        {"type tile\n", scen_text, "bad.map:1:"},
+        {"", scen_text, "bad.map:1:"},
+        {map_text, "version 2\n", "bad.scen:1:"},
+        {map_text, "version 1\n0\tm.map\t4\t3\t0\t0\t3\tx\t5\n", "bad.scen:2:"},
+        {map_text, "version 1\n0\tm.map\t9\t9\t0\t0\t8\t8\t5\n", "bad.scen"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *map = tool_write_file(folder, "bad.map", cases[i].map);
+        char *scen = tool_write_file(folder, "bad.scen", cases[i].scen);
+        static const char *const commands[] = {"bench", "trace", "run --via 127.0.0.1:1"};
+        for (size_t c = 0; c < 3; c++) {
+            struct tool_run run;
+            if (c == 2 && cases[i].map == map_text)
+                continue; /* needs a daemon before it reads the scenario */
+            tool_run(&run, "%s --map %s --scen %s", commands[c], map, scen);
+            ck_assert_msg(run.exit_code == 1, "case %zu: exit code %d", i, run.exit_code);
+            ck_assert_msg(strstr(run.err, cases[i].words) != NULL, "case %zu: %s", i, run.err);
+            tool_run_fini(&run);
+        }
+        free(map);
+        free(scen);
+    }
+    struct tool_run run;
+    tool_run(&run, "bench --map %s/none.map --scen %s", folder, good_scen);
+    ck_assert_int_eq(run.exit_code, 1);
+    ck_assert_ptr_nonnull(strstr(run.err, "none.map: No such file"));
+    tool_run_fini(&run);
+    tool_run(&run, "bench --map %s --scen %s", folder, good_scen);
+    ck_assert_int_eq(run.exit_code, 1);
+    tool_run_fini(&run);
+    tool_run(&run, "trace --map %s --scen %s --first 2", good_map, good_scen);
+    ck_assert_int_eq(run.exit_code, 1);
+    ck_assert_ptr_nonnull(strstr(run.err, "no row"));
+    tool_run_fini(&run);
+}
+END_TEST
+
+START_TEST(nobody_serves)
+{
+    static const char *const commands[] = {"bench", "trace", "run"};
+    for (size_t i = 0; i < 3; i++) {
+        struct tool_run run;
+        tool_run(&run, "%s --map %s --scen %s --via 127.0.0.1:1", commands[i], good_map, good_scen);
+        ck_assert_int_eq(run.exit_code, 1);
+        ck_assert_msg(strstr(run.err, "127.0.0.1") != NULL && strstr(run.err, "refused") != NULL, "%s",
+                      run.err);
+        tool_run_fini(&run);
+    }
+}
+END_TEST
+
+static Suite *tool_options_suite(void)
+{
+    Suite *suite = suite_create("tool_options");
+    TCase *cases = tcase_create("command line");
+    tcase_add_checked_fixture(cases, folder_begin, folder_end);
+    tcase_add_loop_test(cases, option_is_refused, 0, (int)(sizeof refused / sizeof refused[0]));
+    tcase_add_test(cases, known_map_is_refused);
+    tcase_add_test(cases, needed_options);
+    tcase_add_test(cases, help_and_version);
+    tcase_add_test(cases, algorithms_are_listed);
+    tcase_add_test(cases, equals_sign_and_last_wins);
+    tcase_add_test(cases, bad_files);
+    tcase_add_test(cases, nobody_serves);
+    suite_add_tcase(suite, cases);
+    return suite;
+}
+
+int main(void)
+{
+    return tp_test_main("test_tool_options", tool_options_suite);
+}

@@ -1,0 +1,257 @@
+/* `tickpath run`: agents through a real daemon while doors open and close; and a daemon that lies, for the
+ * tool has to catch every lie. */
+#include "tests/lib/harness.h"
+#include "tests/lib/peer.h"
+#include "tests/lib/tool.h"
+#include "tests/lib/wire.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char folder[256];
+static struct wire_daemon daemon_;
+
+static void folder_begin(void)
+{
+    strcpy(folder, tp_test_folder_make());
+}
+
+static void folder_end(void)
+{
+    tp_test_folder_remove(folder);
+}
+
+static void served_begin_here(void)
+{
+    folder_begin();
+    wire_daemon_init(&daemon_);
+    wire_daemon_start(&daemon_, "--threads", "2", NULL);
+}
+
+static void served_end_here(void)
+{
+    wire_daemon_stop(&daemon_);
+    wire_daemon_fini(&daemon_);
+    folder_end();
+}
+
+static char *generate(const char *kind, const char *size)
+{
+    char *path;
+    ck_assert_int_ge(asprintf(&path, "%s/%s.map", folder, kind), 0);
+    free(tool_ok("map generate --kind %s --size %s --seed 5 --out %s", kind, size, path));
+    return path;
+}
+
+static void check_has(const char *text, const char *words)
+{
+    ck_assert_msg(strstr(text, words) != NULL, "\"%s\" is not in:\n%s", words, text);
+}
+
+/* The table without what depends on time. */
+static char *timeless(const char *table)
+{
+    char *copy = strdup(table);
+    const char *const lines[] = {"\nticks ", "\ntick latency "};
+    for (size_t i = 0; i < 2; i++) {
+        char *from = strstr(copy, lines[i]);
+        ck_assert_msg(from != NULL, "%s", table);
+        char *to = strchr(from + 1, '\n');
+        memmove(from, to, strlen(to) + 1);
+    }
+    return copy;
+}
+
+START_TEST(agents_walk_while_doors_close)
+{
+    static const struct {
+        const char *kind, *size, *options;
+    } cases[] = {
+        {"rooms", "96x96", "--agents 60 --doors 30 --door-ticks 5 --k 20"},
+        {"maze", "63x63", "--agents 40 --doors 30 --door-ticks 7 --door-rounds 12 --k 50 --neighbours 4"},
+        {"caves", "96x64", "--agents 50 --alg tbgbfs --k 8 --neighbours 16 --corners always --doors 12"},
+        {"city", "96x96", "--agents 50 --alg tba --R 50 --doors 20 --door-ticks 3 --restart eager"},
+        {"random", "64x64", "--agents 50 --alg astar --k unlimited --doors 5 --door-ticks 4"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *map = generate(cases[i].kind, cases[i].size);
+        char *first =
+            tool_ok("run --via 127.0.0.1:%u --map %s --seed 7 %s", daemon_.port, map, cases[i].options);
+        char *second =
+            tool_ok("run --via 127.0.0.1:%u --map %s --seed 7 %s", daemon_.port, map, cases[i].options);
+        check_has(first, " arrived, 0 unreachable, 0 under way");
+        check_has(first, "every move checked");
+        check_has(first, "doors that closed and opened");
+        char *a = timeless(first), *b = timeless(second);
+        ck_assert_str_eq(a, b); /* the same seed, the same run */
+        free(a);
+        free(b);
+        free(first);
+        free(second);
+        free(map);
+    }
+}
+END_TEST
+
+/* Doors shut the only way for a while: agents are told UNREACHABLE, wait, and go on when it opens. */
+START_TEST(picture_and_single_way)
+{
+    char *map = tool_write_file(folder, "way.map",
+                                "type octile\nheight 3\nwidth 9\nmap\n...@@@...\n.........\n...@@@...\n");
+    char *scen =
+        tool_write_file(folder, "way.scen",
+                        "version 1\n0\tway.map\t9\t3\t0\t0\t8\t2\t10\n0\tway.map\t9\t3\t8\t0\t0\t1\t10\n");
+    char *out =
+        tool_ok("run --via 127.0.0.1:%u --map %s --scen %s --doors 1 --door-ticks 1 --door-rounds 40 --k 1 "
+                "--png %s/way.png",
+                daemon_.port, map, scen, folder);
+    check_has(out, "2: 2 arrived, 0 unreachable, 0 under way");
+    check_has(out, "made by 1 doors");
+    free(out);
+    size_t size;
+    char *png = tp_test_read_file(tp_test_path(folder, "way", ".png"), &size);
+    ck_assert(size > 100 && memcmp(png, "\x89PNG\r\n\x1a\n", 8) == 0);
+    free(png);
+    free(map);
+    free(scen);
+}
+END_TEST
+
+START_TEST(truly_unreachable_is_no_failure)
+{
+    char *map = tool_write_file(folder, "wall.map", "type octile\nheight 2\nwidth 5\nmap\n..@..\n..@..\n");
+    char *scen = tool_write_file(folder, "wall.scen",
+                                 "version "
+                                 "1\n0\twall.map\t5\t2\t0\t0\t4\t0\t9\n0\twall.map\t5\t2\t0\t0\t1\t1\t1."
+                                 "4\n0\twall.map\t5\t2\t2\t0\t1\t1\t1\n");
+    char *out = tool_ok("run --via 127.0.0.1:%u --map %s --scen %s", daemon_.port, map, scen);
+    check_has(out,
+              "2: 1 arrived, 1 unreachable, 0 under way"); /* the third row's start is blocked: left out */
+    free(out);
+    free(map);
+    free(scen);
+}
+END_TEST
+
+START_TEST(gives_up)
+{
+    char *map = generate("maze", "63x63");
+    struct tool_run run;
+    tool_run(&run, "run --via 127.0.0.1:%u --map %s --agents 20 --k 1 --ticks-max 10", daemon_.port, map);
+    ck_assert_int_eq(run.exit_code, 1);
+    check_has(run.err, "--ticks-max");
+    check_has(run.out, "under way");
+    tool_run_fini(&run);
+    tool_run(&run, "run --via 127.0.0.1:%u --map %s --agents 2 --png %s/none/x.png", daemon_.port, map,
+             folder);
+    ck_assert_int_eq(run.exit_code, 1);
+    check_has(run.err, "x.png");
+    tool_run_fini(&run);
+    tool_run(&run, "run --via 127.0.0.1:%u --map %s --agents 2 --unknown", daemon_.port, map);
+    ck_assert_int_eq(run.exit_code, 2);
+    check_has(run.err, "--unknown");
+    tool_run_fini(&run);
+    free(map);
+}
+END_TEST
+
+/* ---- a daemon that lies: one agent on the map below, from (0, 0) to (3, 0) ---- */
+
+static const char liar_map[] = "type octile\nheight 2\nwidth 4\nmap\n.@..\n....\n";
+static const char liar_scen[] = "version 1\n0\tliar.map\t4\t2\t0\t0\t3\t0\t3.8\n";
+
+enum { STEP = 3194, DIAGONAL = 4517, SESSION = 77, VERSION = 1 };
+
+static const struct lie {
+    uint32_t cell, status; /* of the first tick's answer */
+    uint64_t cost, version, session;
+    const char *words;
+} lies[] = {
+    {5, TICKPATH__STATUS__MOVING, DIAGONAL, VERSION, SESSION, "not legal"}, /* cuts the corner of (1, 0) */
+    {1, TICKPATH__STATUS__MOVING, STEP, VERSION, SESSION, "not legal"},     /* into the wall */
+    {6, TICKPATH__STATUS__MOVING, STEP, VERSION, SESSION, "no single step"},
+    {800, TICKPATH__STATUS__MOVING, STEP, VERSION, SESSION, "outside the map"},
+    {4, TICKPATH__STATUS__MOVING, DIAGONAL, VERSION, SESSION, "cost"},
+    {0, TICKPATH__STATUS__SEARCHING, 1, VERSION, SESSION, "cost"},
+    {0, TICKPATH__STATUS__MOVING, 0, VERSION, SESSION, "MOVING"},
+    {4, TICKPATH__STATUS__SEARCHING, STEP, VERSION, SESSION, "moved"},
+    {4, TICKPATH__STATUS__BLOCKED, STEP, VERSION, SESSION, "moved"},
+    {4, TICKPATH__STATUS__UNREACHABLE, STEP, VERSION, SESSION, "moved"},
+    {0, TICKPATH__STATUS__UNREACHABLE, 0, VERSION, SESSION, "there is a way"},
+    {4, TICKPATH__STATUS__ARRIVED, STEP, VERSION, SESSION, "not at its goal"},
+    {0, 6, 0, VERSION, SESSION, "none of the protocol"},
+    {4, TICKPATH__STATUS__MOVING, STEP, VERSION + 1, SESSION, "version"},
+    {4, TICKPATH__STATUS__MOVING, STEP, VERSION, SESSION + 1, "order"},
+};
+
+static void answer_tick(int fd, uint64_t id, const struct lie *lie)
+{
+    uint64_t session = lie->session, version = lie->version, cost = lie->cost, work = 1;
+    uint32_t cell = lie->cell, status = lie->status, flags = 0;
+    Tickpath__Ticked ticked = TICKPATH__TICKED__INIT;
+    ticked.n_session = ticked.n_version = ticked.n_cost = ticked.n_cell = ticked.n_status = ticked.n_flags =
+        ticked.n_expansions = 1;
+    ticked.session = &session;
+    ticked.version = &version;
+    ticked.cost = &cost;
+    ticked.cell = &cell;
+    ticked.status = &status;
+    ticked.flags = &flags;
+    ticked.expansions = &work;
+    peer_reply(fd, id, TICKPATH__REPLY__BODY_TICKED, &ticked);
+}
+
+static void script_liar(int fd, uint64_t argument)
+{
+    peer_greet(fd);
+    Tickpath__MapInfo info = TICKPATH__MAP_INFO__INIT;
+    info.has_version = 1;
+    info.version = VERSION;
+    peer_reply(fd, peer_id(fd), TICKPATH__REPLY__BODY_MAP_INFO, &info);
+    Tickpath__SessionOpened opened = TICKPATH__SESSION_OPENED__INIT;
+    opened.has_session = 1;
+    opened.session = SESSION;
+    peer_reply(fd, peer_id(fd), TICKPATH__REPLY__BODY_SESSION_OPENED, &opened);
+    answer_tick(fd, peer_id(fd), &lies[argument]);
+    peer_wait_for_end(fd);
+}
+
+START_TEST(a_lie_is_caught)
+{
+    struct peer peer;
+    struct tool_run run;
+    char *map = tool_write_file(folder, "liar.map", liar_map),
+         *scen = tool_write_file(folder, "liar.scen", liar_scen);
+    peer_start(&peer, script_liar, (uint64_t)_i);
+    tool_run(&run, "run --via 127.0.0.1:%u --map %s --scen %s --doors 0", peer.port, map, scen);
+    peer_join(&peer);
+    ck_assert_msg(run.exit_code == 1, "lie %d: exit code %d\n%s%s", _i, run.exit_code, run.out, run.err);
+    check_has(run.err, lies[_i].words);
+    check_has(run.err, "agent 0");
+    tool_run_fini(&run);
+    free(map);
+    free(scen);
+}
+END_TEST
+
+static Suite *tool_run_suite(void)
+{
+    Suite *suite = suite_create("tool_run");
+    TCase *served = tcase_create("a daemon"), *liar = tcase_create("a daemon that lies");
+    tcase_add_checked_fixture(served, served_begin_here, served_end_here);
+    tcase_add_test(served, agents_walk_while_doors_close);
+    tcase_add_test(served, picture_and_single_way);
+    tcase_add_test(served, truly_unreachable_is_no_failure);
+    tcase_add_test(served, gives_up);
+    suite_add_tcase(suite, served);
+    tcase_add_checked_fixture(liar, folder_begin, folder_end);
+    tcase_add_loop_test(liar, a_lie_is_caught, 0, (int)(sizeof lies / sizeof lies[0]));
+    suite_add_tcase(suite, liar);
+    return suite;
+}
+
+int main(void)
+{
+    return tp_test_main("test_tool_run", tool_run_suite);
+}
