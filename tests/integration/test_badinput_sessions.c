@@ -103,7 +103,8 @@ START_TEST(test_open_budgets)
 }
 END_TEST
 
-/* N_E = floor(R r), N_T = (R - N_E) c: neither may be 0 for tba; other rows spend R as one purse. */
+/* N_E = floor(R r), N_T = (R - N_E) c: neither may be 0 where both search and tracing must go on; astar
+ * traces nothing. */
 START_TEST(test_open_tba_split)
 {
     const struct {
@@ -115,7 +116,7 @@ START_TEST(test_open_tba_split)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         for (int other = 0; other < 2; other++) {
             open_init();
-            open_.algorithm = other ? "tbwa" : "tba";
+            open_.algorithm = other ? "astar" : "tba";
             SET_BUDGET(resource_limit, cases[i].limit);
             SET_BUDGET(expansion_share, cases[i].share);
             if (other || cases[i].good)
