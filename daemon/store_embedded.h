@@ -22,7 +22,7 @@
 /* Opens the folder, making it if need be; starts the store's thread. `metrics` is borrowed until close.
  * TP_ERR_IO with words in reason[] (not a folder, no permission, in use by another daemon), TP_ERR_NO_MEMORY.
  */
-int tp_store_embedded_open(struct tp_store **out, const char *folder, uint64_t fold_batches,
+int tp_store_embedded_open(struct tp_store **out, const char *path, uint64_t fold_batches,
                            struct tp_metrics *metrics, char reason[256]) TP_MUST_CHECK;
 
 #endif

@@ -1,0 +1,598 @@
+/* The happy path of a batch: tp_folder_append() puts its record behind the log's last and syncs. The failure
+ * modes stand in folder.h. */
+#include "daemon/folder.h"
+
+#include "daemon/log.h"
+#include "daemon/maplog.h"
+#include "daemon/snapshot.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    FILE_NAME_BYTES = 256,
+    FOLD_BYTES = 64 * 1024 * 1024, /* a log of so many bytes is folded, however few its batches */
+};
+
+/* What is on the disk of one map. */
+struct kept {
+    struct kept *next;
+    char name[TP_MAP_NAME_MAX + 1];
+    struct tp_map *durable;          /* newest version acknowledged, or loaded */
+    uint64_t log_epoch, log_version; /* the snapshot the log belongs to */
+    int log_fd;                      /* -1: the log has no file yet */
+    uint64_t log_bytes, fold_bytes;  /* written and synced; how many make the log long */
+    uint64_t log_batches, fold_at;   /* likewise of batches */
+    bool is_broken;
+};
+
+/* ---- Status ---- */
+
+void tp_folder_status(struct tp_folder *folder, struct tp_store_status *out)
+{
+    pthread_mutex_lock(&folder->status_lock);
+    *out = folder->status;
+    pthread_mutex_unlock(&folder->status_lock);
+}
+
+/* Says what failed, with errno's words. Returns TP_ERR_UNAVAILABLE. */
+static int fail(struct tp_folder *folder, const char *what, const char *name)
+{
+    const char *words = strerror(errno);
+    char quoted[TP_MAP_NAME_MAX + 8];
+    tp_metric_add(&folder->metrics->store_errors, 1);
+    tp_log(TP_LOG_ERROR, "the store failed", "what=\"%s\" map=%s error=\"%s\"", what,
+           tp_log_quote(quoted, sizeof quoted, name), words);
+    pthread_mutex_lock(&folder->status_lock);
+    folder->status.state = TP_STORE_DEGRADED;
+    snprintf(folder->status.reason, sizeof folder->status.reason, "data folder: %s: %s", what, words);
+    pthread_mutex_unlock(&folder->status_lock);
+    return TP_ERR_UNAVAILABLE;
+}
+
+bool tp_folder_is_degraded(struct tp_folder *folder)
+{
+    struct tp_store_status status;
+    tp_folder_status(folder, &status);
+    return status.state != TP_STORE_OK;
+}
+
+/* Something worked: all is well again, unless another map is still broken. */
+static void recover(struct tp_folder *folder)
+{
+    if (!tp_folder_is_degraded(folder))
+        return;
+    for (const struct kept *kept = folder->kept; kept != NULL; kept = kept->next)
+        if (kept->is_broken)
+            return;
+    pthread_mutex_lock(&folder->status_lock);
+    folder->status = (struct tp_store_status){.state = TP_STORE_OK};
+    pthread_mutex_unlock(&folder->status_lock);
+    tp_log_words(TP_LOG_INFO, "the store works again");
+}
+
+/* ---- Files ---- */
+
+static void file_name(char out[FILE_NAME_BYTES], const char *name, const char *suffix)
+{
+    size_t n = 0;
+    for (; name[n] != '\0'; n++)
+        out[n] = name[n] == '/' ? '+' : name[n];
+    snprintf(out + n, FILE_NAME_BYTES - n, "%s", suffix);
+}
+
+static void log_file_name(char out[FILE_NAME_BYTES], const char *name, uint64_t epoch, uint64_t version)
+{
+    char suffix[64];
+    snprintf(suffix, sizeof suffix, "~%016" PRIx64 "-%016" PRIx64 ".log", epoch, version);
+    file_name(out, name, suffix);
+}
+
+static uint64_t now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* Writes all of it at `offset`; false with errno. */
+static bool write_all(int fd, const uint8_t *bytes, size_t size, uint64_t offset)
+{
+    while (size > 0) {
+        ssize_t n = pwrite(fd, bytes, size, (off_t)offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        bytes += n;
+        size -= (size_t)n;
+        offset += (uint64_t)n;
+    }
+    return true;
+}
+
+static bool sync_file(struct tp_folder *folder, int fd)
+{
+    uint64_t began_us = now_us();
+    bool is_synced = fdatasync(fd) == 0;
+    tp_metric_add(&folder->metrics->store_syncs, 1);
+    tp_metric_observe(&folder->metrics->store_sync_us, now_us() - began_us);
+    return is_synced;
+}
+
+/* Reads a whole file of the folder (malloc'd). TP_ERR_NOT_FOUND, TP_ERR_UNAVAILABLE with errno,
+ * TP_ERR_NO_MEMORY. */
+static int read_file(struct tp_folder *folder, const char *name, uint8_t **bytes, size_t *size)
+{
+    *bytes = NULL;
+    *size = 0;
+    int fd = openat(folder->fd, name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? TP_ERR_NOT_FOUND : TP_ERR_UNAVAILABLE;
+    struct stat facts;
+    int error = fstat(fd, &facts) == 0 ? 0 : TP_ERR_UNAVAILABLE;
+    uint8_t *out = error == 0 ? malloc((size_t)facts.st_size + 1) : NULL;
+    if (error == 0 && out == NULL)
+        error = TP_ERR_NO_MEMORY;
+    size_t have = 0;
+    while (error == 0 && have < (size_t)facts.st_size) {
+        ssize_t n = pread(fd, out + have, (size_t)facts.st_size - have, (off_t)have);
+        if (n == 0)
+            break;
+        if (n > 0)
+            have += (size_t)n;
+        else if (errno != EINTR)
+            error = TP_ERR_UNAVAILABLE;
+    }
+    int saved = errno;
+    close(fd);
+    errno = saved;
+    if (error != 0) {
+        free(out);
+        return error;
+    }
+    *bytes = out;
+    *size = have;
+    return 0;
+}
+
+/* ---- Maps kept ---- */
+
+static struct kept *find_kept(struct tp_folder *folder, const char *name)
+{
+    struct kept *kept = folder->kept;
+    while (kept != NULL && strcmp(kept->name, name) != 0)
+        kept = kept->next;
+    return kept;
+}
+
+static struct kept *add_kept(struct tp_folder *folder, const char *name)
+{
+    struct kept *kept = calloc(1, sizeof *kept);
+    if (kept == NULL)
+        return NULL;
+    strcpy(kept->name, name);
+    kept->log_fd = -1;
+    kept->next = folder->kept;
+    folder->kept = kept;
+    return kept;
+}
+
+static void set_durable(struct kept *kept, const struct tp_map *map)
+{
+    tp_map_ref(map);
+    tp_map_unref(kept->durable);
+    kept->durable = (struct tp_map *)map;
+}
+
+static void break_kept(struct kept *kept)
+{
+    if (kept->log_fd >= 0)
+        close(kept->log_fd);
+    kept->log_fd = -1;
+    kept->is_broken = true;
+}
+
+/* ---- Snapshots ---- */
+
+/* Writes the draft of a snapshot and syncs it; false with errno. */
+static bool write_draft(struct tp_folder *folder, const char *draft, const uint8_t *bytes, size_t size)
+{
+    int fd = openat(folder->fd, draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return false;
+    bool is_done = write_all(fd, bytes, size, 0) && sync_file(folder, fd);
+    int saved = errno;
+    if (close(fd) != 0 && is_done) {
+        saved = errno;
+        is_done = false;
+    }
+    if (!is_done)
+        unlinkat(folder->fd, draft, 0);
+    errno = saved;
+    return is_done;
+}
+
+/* Makes `map` what is kept under kept->name, with an empty log. */
+static int write_snapshot(struct tp_folder *folder, struct kept *kept, const struct tp_map *map)
+{
+    char draft[FILE_NAME_BYTES], final[FILE_NAME_BYTES], old_log[FILE_NAME_BYTES];
+    file_name(draft, kept->name, ".snap~");
+    file_name(final, kept->name, ".snap");
+    log_file_name(old_log, kept->name, kept->log_epoch, kept->log_version);
+    uint8_t *bytes;
+    size_t size;
+    int error = tp_snapshot_encode(map, &bytes, &size);
+    if (error != 0)
+        return error;
+    bool is_written = write_draft(folder, draft, bytes, size);
+    free(bytes);
+    if (!is_written)
+        return fail(folder, "cannot write a snapshot", kept->name);
+    if (renameat(folder->fd, draft, folder->fd, final) != 0 || fsync(folder->fd) != 0) {
+        error = fail(folder, "cannot put a snapshot into place", kept->name);
+        break_kept(kept);
+        return error;
+    }
+    if (kept->log_fd >= 0)
+        close(kept->log_fd);
+    if (kept->durable != NULL) /* else there was no log of ours */
+        unlinkat(folder->fd, old_log, 0);
+    kept->log_fd = -1;
+    kept->log_bytes = kept->log_batches = 0;
+    kept->fold_at = folder->fold_batches;
+    kept->fold_bytes = FOLD_BYTES;
+    kept->log_epoch = map->epoch;
+    kept->log_version = map->version;
+    kept->is_broken = false;
+    set_durable(kept, map);
+    tp_metric_add(&folder->metrics->store_writes, 1);
+    tp_metric_add(&folder->metrics->store_snapshots, 1);
+    tp_metric_add(&folder->metrics->store_written_bytes, size);
+    recover(folder);
+    return 0;
+}
+
+/* ---- The log ---- */
+
+/* Makes the log's file; false with errno. */
+static bool create_log(struct tp_folder *folder, struct kept *kept)
+{
+    char name[FILE_NAME_BYTES];
+    uint8_t header[TP_MAPLOG_HEADER_BYTES];
+    log_file_name(name, kept->name, kept->log_epoch, kept->log_version);
+    tp_maplog_header(header, kept->log_epoch, kept->log_version);
+    kept->log_fd = openat(folder->fd, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (kept->log_fd < 0)
+        return false;
+    if (!write_all(kept->log_fd, header, sizeof header, 0) || fsync(folder->fd) != 0)
+        return false;
+    kept->log_bytes = sizeof header;
+    return true;
+}
+
+/* Writes one record and syncs it; false with errno, the file cut back as far as that can be done. */
+static bool write_record(struct tp_folder *folder, struct kept *kept, const uint8_t *record, size_t size)
+{
+    if (kept->log_fd < 0 && !create_log(folder, kept))
+        return false;
+    if (write_all(kept->log_fd, record, size, kept->log_bytes) && sync_file(folder, kept->log_fd)) {
+        kept->log_bytes += size;
+        return true;
+    }
+    int saved = errno;
+    if (ftruncate(kept->log_fd, (off_t)kept->log_bytes) != 0 || fdatasync(kept->log_fd) != 0)
+        tp_log(TP_LOG_ERROR, "a log could not be cut back", "error=\"%s\"", strerror(errno));
+    errno = saved;
+    return false;
+}
+
+/* Writes the batches of batches[0..count), which all belong to `kept` and follow what it holds. */
+static int append_record(struct tp_folder *folder, struct kept *kept, struct tp_folder_batch **batches,
+                         uint32_t count)
+{
+    const struct tp_map *after = batches[count - 1]->after;
+    if (kept->is_broken)
+        return write_snapshot(folder, kept, after);
+    struct tp_maplog_batch *parts = malloc(count * sizeof *parts);
+    if (parts == NULL)
+        return TP_ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < count; i++)
+        parts[i] = (struct tp_maplog_batch){batches[i]->bytes, batches[i]->size};
+    uint8_t *record = NULL;
+    size_t size = 0;
+    int error = tp_maplog_record(&record, &size, parts, count, batches[0]->after->version);
+    free(parts);
+    if (error != 0)
+        return error;
+    bool is_written = write_record(folder, kept, record, size);
+    free(record);
+    if (!is_written) {
+        error = fail(folder, "cannot write the log", kept->name);
+        break_kept(kept);
+        return error;
+    }
+    kept->log_batches += count;
+    set_durable(kept, after);
+    tp_metric_add(&folder->metrics->store_writes, count);
+    tp_metric_add(&folder->metrics->store_written_bytes, size);
+    return 0;
+}
+
+void tp_folder_append(struct tp_folder *folder, struct tp_folder_batch **batches, uint32_t count)
+{
+    struct kept *kept = find_kept(folder, batches[0]->name);
+    for (uint32_t i = 0; i < count; i++)
+        batches[i]->error = TP_ERR_UNAVAILABLE;
+    if (kept == NULL || kept->durable == NULL)
+        return; /* its put failed */
+    uint64_t epoch = kept->durable->epoch, version = kept->durable->version;
+    uint32_t fitting = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct tp_folder_batch *batch = batches[i];
+        if (batch->after->epoch == epoch && batch->after->version == version + fitting + 1)
+            batches[fitting++] = batch; /* what it overwrites does not fit, and has failed already */
+    }
+    int error = fitting > 0 ? append_record(folder, kept, batches, fitting) : 0;
+    for (uint32_t i = 0; i < fitting; i++)
+        batches[i]->error = error;
+}
+
+int tp_folder_put(struct tp_folder *folder, const char *name, const struct tp_map *map)
+{
+    struct kept *kept = find_kept(folder, name);
+    if (kept == NULL)
+        kept = add_kept(folder, name);
+    return kept == NULL ? TP_ERR_NO_MEMORY : write_snapshot(folder, kept, map);
+}
+
+/* Writes the log of every map that has grown long as a snapshot. */
+void tp_folder_fold(struct tp_folder *folder)
+{
+    for (struct kept *kept = folder->kept; kept != NULL; kept = kept->next) {
+        if (kept->is_broken || (kept->log_batches < kept->fold_at && kept->log_bytes < kept->fold_bytes))
+            continue;
+        kept->fold_at = kept->log_batches + folder->fold_batches; /* not at every append, should it fail */
+        kept->fold_bytes = kept->log_bytes + FOLD_BYTES;
+        if (write_snapshot(folder, kept, kept->durable) != 0)
+            tp_log_words(TP_LOG_WARN, "a log could not be folded into a snapshot; it goes on growing");
+    }
+}
+
+/* Makes the disk hold again what a broken map has: its last acknowledged version, or nothing. False: not yet.
+ */
+static bool mend(struct tp_folder *folder, struct kept *kept)
+{
+    if (kept->durable != NULL)
+        return write_snapshot(folder, kept, kept->durable) == 0;
+    char final[FILE_NAME_BYTES];
+    file_name(final, kept->name, ".snap");
+    if ((unlinkat(folder->fd, final, 0) != 0 && errno != ENOENT) || fsync(folder->fd) != 0)
+        return false;
+    kept->is_broken = false;
+    return true;
+}
+
+void tp_folder_retry(struct tp_folder *folder)
+{
+    for (struct kept *kept = folder->kept; kept != NULL; kept = kept->next)
+        if (kept->is_broken && !mend(folder, kept))
+            return;
+    static const uint8_t probe[4096];
+    if (tp_folder_is_degraded(folder) && write_draft(folder, "probe~", probe, sizeof probe) &&
+        unlinkat(folder->fd, "probe~", 0) == 0)
+        recover(folder);
+}
+
+/* ---- Loading ---- */
+
+/* Removes logs of other snapshots of this map: left behind when the daemon was killed between the two steps.
+ */
+static void remove_old_logs(struct tp_folder *folder, const struct kept *kept)
+{
+    char valid[FILE_NAME_BYTES], prefix[FILE_NAME_BYTES];
+    log_file_name(valid, kept->name, kept->log_epoch, kept->log_version);
+    file_name(prefix, kept->name, "~");
+    for (size_t i = 0; i < folder->old_logs.count; i++)
+        if (strncmp(folder->old_logs.name[i], prefix, strlen(prefix)) == 0 &&
+            strcmp(folder->old_logs.name[i], valid) != 0)
+            unlinkat(folder->fd, folder->old_logs.name[i], 0);
+}
+
+/* Applies the log to the snapshot just read; opens it for what comes. */
+static int replay(struct tp_folder *folder, struct kept *kept, const char **reason)
+{
+    char name[FILE_NAME_BYTES];
+    log_file_name(name, kept->name, kept->log_epoch, kept->log_version);
+    uint8_t *bytes;
+    size_t size;
+    int error = read_file(folder, name, &bytes, &size);
+    if (error == TP_ERR_NOT_FOUND)
+        return 0; /* no batch since the snapshot */
+    if (error != 0)
+        return error == TP_ERR_NO_MEMORY ? error : fail(folder, "cannot read a log", kept->name);
+    struct tp_maplog_replay result;
+    error = tp_maplog_apply(&kept->durable, bytes, size, &result, reason);
+    free(bytes);
+    if (error != 0 || result.good_bytes == 0)
+        return error; /* a header that is not whole: create_log makes it anew */
+    kept->log_fd = openat(folder->fd, name, O_RDWR | O_CLOEXEC);
+    if (kept->log_fd < 0)
+        return fail(folder, "cannot open a log", kept->name);
+    if (result.good_bytes < size) {
+        char quoted[TP_MAP_NAME_MAX + 8];
+        tp_log(TP_LOG_WARN, "the torn end of a log is dropped", "map=%s bytes=%zu version=%" PRIu64,
+               tp_log_quote(quoted, sizeof quoted, kept->name), size - result.good_bytes,
+               kept->durable->version);
+        if (ftruncate(kept->log_fd, (off_t)result.good_bytes) != 0 || fdatasync(kept->log_fd) != 0)
+            return fail(folder, "cannot cut a log", kept->name);
+    }
+    kept->log_bytes = result.good_bytes;
+    kept->log_batches = result.batches;
+    return 0;
+}
+
+static int load_new(struct tp_folder *folder, const char *name, struct kept **out, const char **reason)
+{
+    char file[FILE_NAME_BYTES];
+    file_name(file, name, ".snap");
+    uint8_t *bytes;
+    size_t size;
+    int error = read_file(folder, file, &bytes, &size);
+    if (error != 0)
+        return error == TP_ERR_UNAVAILABLE ? fail(folder, "cannot read a snapshot", name) : error;
+    struct tp_map *map;
+    error = tp_snapshot_decode(&map, bytes, size, reason);
+    free(bytes);
+    if (error != 0)
+        return error;
+    struct kept *kept = add_kept(folder, name);
+    if (kept == NULL) {
+        tp_map_unref(map);
+        return TP_ERR_NO_MEMORY;
+    }
+    kept->durable = map;
+    kept->log_epoch = map->epoch;
+    kept->log_version = map->version;
+    kept->fold_at = folder->fold_batches;
+    kept->fold_bytes = FOLD_BYTES;
+    error = replay(folder, kept, reason);
+    if (error != 0) {
+        folder->kept = kept->next; /* it was added first */
+        if (kept->log_fd >= 0)
+            close(kept->log_fd);
+        tp_map_unref(kept->durable);
+        free(kept);
+        return error;
+    }
+    remove_old_logs(folder, kept);
+    *out = kept;
+    return 0;
+}
+
+int tp_folder_load(struct tp_folder *folder, const char *name, struct tp_map **map, const char **reason)
+{
+    struct kept *kept = find_kept(folder, name);
+    *map = NULL;
+    *reason = NULL;
+    if (kept == NULL) {
+        int error = load_new(folder, name, &kept, reason);
+        if (error != 0)
+            return error;
+    }
+    if (kept->durable == NULL)
+        return TP_ERR_NOT_FOUND;
+    tp_map_ref(kept->durable);
+    *map = kept->durable;
+    return 0;
+}
+
+/* ---- The folder ---- */
+
+static bool add_name(struct tp_names *names, const char *name)
+{
+    if (names->count == names->capacity) {
+        size_t capacity = names->capacity == 0 ? 16 : names->capacity * 2;
+        char **larger = realloc(names->name, capacity * sizeof *larger);
+        if (larger == NULL)
+            return false;
+        names->name = larger;
+        names->capacity = capacity;
+    }
+    names->name[names->count] = strdup(name);
+    return names->name[names->count] != NULL && ++names->count > 0;
+}
+
+void tp_names_fini(struct tp_names *names)
+{
+    for (size_t i = 0; i < names->count; i++)
+        free(names->name[i]);
+    free(names->name);
+    *names = (struct tp_names){0};
+}
+
+/* Gathers the folder's files that end with `suffix`. */
+static int scan(struct tp_folder *folder, const char *suffix, struct tp_names *names)
+{
+    int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (dir == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return TP_ERR_UNAVAILABLE;
+    }
+    int error = 0;
+    for (struct dirent *file = readdir(dir); file != NULL && error == 0; file = readdir(dir)) {
+        size_t length = strlen(file->d_name), end = strlen(suffix);
+        if (length > end && strcmp(file->d_name + length - end, suffix) == 0 &&
+            !add_name(names, file->d_name))
+            error = TP_ERR_NO_MEMORY;
+    }
+    closedir(dir);
+    return error;
+}
+
+int tp_folder_list(struct tp_folder *folder, struct tp_names *names)
+{
+    *names = (struct tp_names){0};
+    int error = scan(folder, ".snap", names);
+    for (size_t i = 0; i < names->count; i++) {
+        names->name[i][strlen(names->name[i]) - strlen(".snap")] = '\0';
+        for (char *c = names->name[i]; *c != '\0'; c++)
+            if (*c == '+')
+                *c = '/';
+    }
+    if (error != 0)
+        tp_names_fini(names);
+    return error;
+}
+
+static int open_files(struct tp_folder *folder, const char *path)
+{
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        return TP_ERR_IO;
+    folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder->fd < 0)
+        return TP_ERR_IO;
+    folder->lock_fd = openat(folder->fd, "lock~", O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    return folder->lock_fd < 0 || flock(folder->lock_fd, LOCK_EX | LOCK_NB) != 0 ? TP_ERR_IO : 0;
+}
+
+int tp_folder_open(struct tp_folder *folder, const char *path, uint64_t fold_batches,
+                   struct tp_metrics *metrics, char reason[256])
+{
+    *folder = (struct tp_folder){.metrics = metrics, .fold_batches = fold_batches, .fd = -1, .lock_fd = -1};
+    pthread_mutex_init(&folder->status_lock, NULL);
+    if (open_files(folder, path) == 0 && scan(folder, ".log", &folder->old_logs) == 0)
+        return 0;
+    snprintf(reason, 256, "data folder %.100s: %s", path,
+             errno == EWOULDBLOCK ? "another daemon uses it" : strerror(errno));
+    return TP_ERR_IO;
+}
+
+void tp_folder_close(struct tp_folder *folder)
+{
+    while (folder->kept != NULL) {
+        struct kept *kept = folder->kept;
+        folder->kept = kept->next;
+        if (kept->log_fd >= 0)
+            close(kept->log_fd);
+        tp_map_unref(kept->durable);
+        free(kept);
+    }
+    tp_names_fini(&folder->old_logs);
+    if (folder->lock_fd >= 0)
+        close(folder->lock_fd);
+    if (folder->fd >= 0)
+        close(folder->fd);
+    pthread_mutex_destroy(&folder->status_lock);
+}

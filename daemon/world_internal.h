@@ -1,0 +1,89 @@
+/* What the files of the world share: world.c (names, life cycle), world_request.c (put, open, change),
+ * world_store.c (calls of the store, publishing). */
+#ifndef TP_DAEMON_WORLD_INTERNAL_H
+#define TP_DAEMON_WORLD_INTERNAL_H
+
+#include "daemon/world.h"
+
+struct tp__world_entry {
+    struct tp_world_map shared;     /* first: the shards' pointer is this one */
+    const struct tp_map *published; /* under the lock; NULL until the first publication */
+    struct tp__world_entry *next;   /* of the bucket; under the lock */
+    const struct tp_map *tip;       /* newest version made, perhaps not stored yet; NULL: none */
+    uint64_t epoch_last;            /* highest epoch given */
+    uint64_t seq;                   /* of the op submitted last */
+    uint64_t seq_doomed;            /* ops up to here were built on a refused one */
+    uint64_t seq_put;               /* of the put in flight; 0: none */
+    uint32_t ops;                   /* in flight */
+    bool loading;
+    int load_error; /* TP_ERR_CORRUPT: the store holds it, but cannot read it */
+    const char *load_reason;
+    struct tp_world_request *parked_first, **parked_end;
+};
+
+/* A call of the store on its way. */
+struct tp__world_op {
+    struct tp_mail mail; /* STORED or LOADED */
+    struct tp_world *world;
+    struct tp__world_entry *entry;
+    struct tp_world_request *request; /* NULL for a load */
+    const struct tp_map *map;         /* what was made, or loaded */
+    uint64_t seq;
+    bool is_put;
+    bool is_initial; /* a load of tp_world_load_all */
+    int error;
+    const char *reason;
+    struct tp_world_publication *publication[]; /* one per shard, allocated beforehand */
+};
+
+struct tp_world {
+    struct tp_world_config config;
+    pthread_mutex_t lock; /* over buckets, slots and entry.published */
+    struct tp__world_entry **buckets;
+    uint32_t bucket_mask;
+    struct tp__world_entry **slots;
+    uint32_t entries;
+    size_t busy;
+    size_t initial_loads; /* still to come back; world thread */
+    _Atomic bool ready;
+};
+
+/* Any thread with the lock held; or the world thread, which alone changes the buckets. */
+struct tp__world_entry *tp__world_find(const struct tp_world *world, const char *name);
+
+/* Gives a new entry; NULL with *error (TP_ERR_RESOURCE_EXHAUSTED: maps_max; TP_ERR_NO_MEMORY). */
+struct tp__world_entry *tp__world_add(struct tp_world *world, const char *name, int *error);
+
+/* Forgets an entry that no shard ever saw and nothing in flight needs; else does nothing. */
+void tp__world_drop_unseen(struct tp_world *world, struct tp__world_entry *entry);
+
+/* Answers a request: granted on `map`, or refused. */
+void tp__world_grant(struct tp_world *world, struct tp_world_request *request, struct tp__world_entry *entry,
+                     const struct tp_map *map);
+__attribute__((format(printf, 5, 6))) void tp__world_refuse(struct tp_world *world,
+                                                            struct tp_world_request *request, int error,
+                                                            const char *field, const char *format, ...);
+
+/* world_request.c: does what a request asks, or parks it. */
+void tp__world_handle_request(struct tp_world *world, struct tp_world_request *request);
+
+/* world_store.c: an op with everything that publishing its result will need; NULL when out of memory. */
+struct tp__world_op *tp__world_op_new(struct tp_world *world, struct tp__world_entry *entry,
+                                      struct tp_world_request *request);
+void tp__world_op_free(struct tp__world_op *op);
+
+/* Makes op->map the entry's tip and gives it to the store: as a put (op->is_put) or as a batch (copied). */
+void tp__world_submit(struct tp__world_op *op, const uint8_t *batch, size_t batch_bytes);
+
+/* Waits with a request until the entry is loaded. */
+void tp__world_park(struct tp__world_entry *entry, struct tp_world_request *request);
+
+/* The name is unknown here: asks the store, if that can know it, and parks the request. False: it cannot. */
+bool tp__world_look_up(struct tp_world *world, struct tp_world_request *request);
+
+/* What came back from the store; takes the mail. */
+void tp__world_stored(struct tp_world *world, struct tp_mail *mail);
+void tp__world_loaded(struct tp_world *world, struct tp_mail *mail);
+void tp__world_listed(struct tp_world *world, struct tp_mail *mail);
+
+#endif

@@ -1,0 +1,177 @@
+/* put, open and change: checked, applied to the map's tip, given to the store. What may go wrong is refused
+ * here at once, the tip untouched; what the store says later is world_store.c's. */
+#include "base/limits.h"
+#include "daemon/snapshot.h"
+#include "daemon/world_internal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static void put(struct tp_world *world, struct tp_world_request *request, struct tp__world_entry *entry)
+{
+    if (entry != NULL && !request->replace) {
+        tp__world_refuse(world, request, TP_ERR_ALREADY_EXISTS, "map",
+                         "a map of that name exists; replace makes it anew");
+        return;
+    }
+    bool is_new = entry == NULL;
+    int error = 0;
+    if (is_new) {
+        entry = tp__world_add(world, request->name, &error);
+        if (entry == NULL) {
+            tp__world_refuse(world, request, error, "map", "%s",
+                             error == TP_ERR_NO_MEMORY ? "out of memory"
+                                                       : "the server holds as many maps as it may");
+            return;
+        }
+    }
+    int64_t sessions = 0;
+    if (!atomic_compare_exchange_strong(&entry->shared.sessions, &sessions, TP_WORLD_MAP_REPLACING)) {
+        if (sessions < 0) {
+            request->refusal.retry_after_ms = 100;
+            tp__world_refuse(world, request, TP_ERR_UNAVAILABLE, "map",
+                             "another put of this map is under way");
+        } else {
+            tp__world_refuse(world, request, TP_ERR_FAILED_PRECONDITION, "replace",
+                             "%" PRId64 " sessions stand on this map", sessions);
+        }
+        return;
+    }
+    uint64_t epoch = world->config.unix_now_us(world->config.context);
+    if (epoch <= entry->epoch_last)
+        epoch = entry->epoch_last + 1;
+    entry->epoch_last = epoch;
+    struct tp_map *map = NULL;
+    error = tp_map_build(&map, request->width, request->height, request->cells, &request->profile, epoch);
+    struct tp__world_op *op = error == 0 ? tp__world_op_new(world, entry, request) : NULL;
+    if (op == NULL) {
+        tp_map_unref(map);
+        atomic_store(&entry->shared.sessions, 0);
+        tp__world_drop_unseen(world, entry);
+        if (error == TP_ERR_INVALID_ARGUMENT)
+            tp__world_refuse(world, request, error, "width", "a side is 0 or the map has more than %u cells",
+                             TP_MAP_CELLS_MAX);
+        else
+            tp__world_refuse(world, request, TP_ERR_NO_MEMORY, NULL, "out of memory");
+        return;
+    }
+    free(request->cells);
+    request->cells = NULL;
+    op->map = map;
+    op->is_put = true;
+    tp__world_submit(op, NULL, 0);
+}
+
+static void open_map(struct tp_world *world, struct tp_world_request *request, struct tp__world_entry *entry)
+{
+    if (entry->published == NULL) {
+        request->refusal.retry_after_ms = 10;
+        tp__world_refuse(world, request, TP_ERR_MAP_NOT_READY, "map", "the map is being put");
+        return;
+    }
+    if (entry->published->version < request->min_version) {
+        request->refusal.retry_after_ms = 10;
+        tp__world_refuse(world, request, TP_ERR_MAP_NOT_READY, "min_version",
+                         "the map is at version %" PRIu64, entry->published->version);
+        return;
+    }
+    tp__world_grant(world, request, entry, entry->published);
+}
+
+/* Says which change was refused and why. */
+static void refuse_batch(struct tp_world *world, struct tp_world_request *request, int error, size_t bad,
+                         uint32_t x, uint32_t y, const struct tp_map *base)
+{
+    static const char *const fields[] = {"cell", "rectangle", "bitmap"};
+    const struct tp_change *change = bad < request->change_count ? &request->changes[bad] : NULL;
+    if (change == NULL || error == TP_ERR_NO_MEMORY || error == TP_ERR_RESOURCE_EXHAUSTED) {
+        tp__world_refuse(world, request, error, NULL, "%s",
+                         error == TP_ERR_NO_MEMORY ? "out of memory" : "too many changes in one batch");
+        return;
+    }
+    request->refusal.has_bad_change = true;
+    request->refusal.change_index = (uint32_t)bad;
+    request->refusal.bad_x = x;
+    request->refusal.bad_y = y;
+    if (error == TP_ERR_OUT_OF_RANGE)
+        tp__world_refuse(world, request, error, fields[change->kind],
+                         "change %zu: cell (%u, %u) lies outside the map of %u x %u; nothing was applied",
+                         bad, x, y, base->width, base->height);
+    else
+        tp__world_refuse(
+            world, request, error, fields[change->kind], "change %zu: %s; nothing was applied", bad,
+            change->width == 0 || change->height == 0 ? "a side is 0" : "the bits are too few for its size");
+}
+
+/* Cells of a ChangeCosts come as numbers; only here the width is known that turns them into places. */
+static void place_cells(struct tp_world_request *request, uint32_t width)
+{
+    for (size_t i = 0; i < request->change_count; i++) {
+        struct tp_change *change = &request->changes[i];
+        if (change->kind == TP_CHANGE_CELL) {
+            uint32_t cell = change->x;
+            change->x = cell % width;
+            change->y = cell / width;
+        }
+    }
+}
+
+static void change(struct tp_world *world, struct tp_world_request *request, struct tp__world_entry *entry)
+{
+    const struct tp_map *base = entry->tip;
+    if (base == NULL) {
+        tp__world_refuse(world, request, TP_ERR_MAP_NOT_READY, "map", "the map is not ready");
+        return;
+    }
+    if (request->has_base_version && request->base_version != base->version) {
+        tp__world_refuse(world, request, TP_ERR_VERSION_MISMATCH, "base_version",
+                         "the map is at version %" PRIu64, base->version);
+        return;
+    }
+    place_cells(request, base->width);
+    struct tp_map *after = NULL;
+    size_t bad = request->change_count;
+    uint32_t x = 0, y = 0;
+    int error = tp_map_apply(&after, base, request->changes, request->change_count, &bad, &x, &y);
+    if (error != 0) {
+        refuse_batch(world, request, error, bad, x, y, base);
+        return;
+    }
+    uint8_t *batch = NULL;
+    size_t batch_bytes = 0;
+    struct tp__world_op *op = tp__world_op_new(world, entry, request);
+    if (op != NULL && !world->config.store->is_volatile)
+        error = tp_batch_encode(request->changes, request->change_count, &batch, &batch_bytes);
+    if (op == NULL || error != 0) {
+        tp_map_unref(after);
+        if (op != NULL)
+            tp__world_op_free(op);
+        tp__world_refuse(world, request, TP_ERR_NO_MEMORY, NULL, "out of memory");
+        return;
+    }
+    op->map = after;
+    tp__world_submit(op, batch, batch_bytes);
+    free(batch);
+}
+
+void tp__world_handle_request(struct tp_world *world, struct tp_world_request *request)
+{
+    struct tp__world_entry *entry = tp__world_find(world, request->name);
+    if (entry != NULL && entry->loading) {
+        tp__world_park(entry, request);
+        return;
+    }
+    if (entry == NULL && tp__world_look_up(world, request))
+        return;
+    if (request->op == TP_WORLD_PUT) {
+        put(world, request, entry);
+    } else if (entry == NULL) {
+        tp__world_refuse(world, request, TP_ERR_NOT_FOUND, "map", "there is no map of that name");
+    } else if (entry->load_error != 0 && entry->tip == NULL) {
+        tp__world_refuse(world, request, entry->load_error, "map", "%s", entry->load_reason);
+    } else if (request->op == TP_WORLD_OPEN) {
+        open_map(world, request, entry);
+    } else {
+        change(world, request, entry);
+    }
+}

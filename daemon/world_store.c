@@ -1,0 +1,324 @@
+/* The happy path of a change: tp__world_submit() gives an op to the store; stored_cb (store thread) posts it
+ * back; tp__world_stored() publishes and answers. What may go wrong on the way:
+ *
+ *     the name is unknown   tp__world_look_up() parks the request and asks the store; tp__world_loaded()
+ * handles it again the store fails       fall_back(): the tip returns to what is published, later ops are
+ * doomed out of memory         what an op needs later is allocated before it is submitted
+ */
+#include "base/check.h"
+#include "daemon/log.h"
+#include "daemon/world_internal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct listed {
+    struct tp_mail mail;
+    int error;
+    size_t count;
+    char names[][TP_MAP_NAME_MAX + 1];
+};
+
+/* ---- Publishing ---- */
+
+struct tp__world_op *tp__world_op_new(struct tp_world *world, struct tp__world_entry *entry,
+                                      struct tp_world_request *request)
+{
+    unsigned shards = world->config.shards;
+    struct tp__world_op *op = calloc(1, sizeof *op + shards * sizeof op->publication[0]);
+    if (op == NULL)
+        return NULL;
+    for (unsigned i = 0; i < shards; i++) {
+        op->publication[i] = calloc(1, sizeof *op->publication[i]);
+        if (op->publication[i] == NULL) {
+            while (i > 0)
+                free(op->publication[--i]);
+            free(op);
+            return NULL;
+        }
+    }
+    op->world = world;
+    op->entry = entry;
+    op->request = request;
+    return op;
+}
+
+void tp__world_op_free(struct tp__world_op *op)
+{
+    for (unsigned i = 0; i < op->world->config.shards; i++)
+        free(op->publication[i]);
+    tp_map_unref(op->map);
+    free(op);
+}
+
+/* Makes op->map the published version and tells every shard. */
+static void publish(struct tp__world_op *op)
+{
+    struct tp_world *world = op->world;
+    struct tp__world_entry *entry = op->entry;
+    struct tp_metrics *metrics = world->config.metrics;
+    pthread_mutex_lock(&world->lock);
+    const struct tp_map *before = entry->published;
+    entry->published = tp_map_ref(op->map);
+    pthread_mutex_unlock(&world->lock);
+    tp_metric_gauge_add(&metrics->maps, before == NULL);
+    if (before != NULL)
+        tp_metric_gauge_add(&metrics->map_cells, -(int64_t)before->width * before->height);
+    tp_metric_gauge_add(&metrics->map_cells, (int64_t)op->map->width * op->map->height);
+    tp_map_unref(before);
+    for (unsigned i = 0; i < world->config.shards; i++) {
+        struct tp_world_publication *publication = op->publication[i];
+        op->publication[i] = NULL;
+        publication->mail.kind = TP_SHARD_MAIL_MAP;
+        publication->of = &entry->shared;
+        publication->map = tp_map_ref(op->map);
+        world->config.post_shard(world->config.context, i, &publication->mail);
+    }
+}
+
+static void set_tip(struct tp__world_entry *entry, const struct tp_map *map)
+{
+    const struct tp_map *before = entry->tip;
+    entry->tip = map == NULL ? NULL : tp_map_ref(map);
+    tp_map_unref(before);
+}
+
+/* ---- The store ---- */
+
+/* Store thread. */
+static void stored_cb(int error, void *context)
+{
+    struct tp__world_op *op = context;
+    op->error = error;
+    op->world->config.post_self(op->world->config.context, &op->mail);
+}
+
+void tp__world_submit(struct tp__world_op *op, const uint8_t *batch, size_t batch_bytes)
+{
+    struct tp_world *world = op->world;
+    struct tp__world_entry *entry = op->entry;
+    struct tp_store *store = world->config.store;
+    op->mail.kind = TP_WORLD_MAIL_STORED;
+    op->seq = ++entry->seq;
+    if (op->is_put)
+        entry->seq_put = op->seq;
+    entry->ops++;
+    world->busy++;
+    set_tip(entry, op->map);
+    if (op->is_put)
+        store->ops->put(store, entry->shared.name, op->map, stored_cb, op);
+    else
+        store->ops->append(store, entry->shared.name, op->map, batch, batch_bytes, stored_cb, op);
+}
+
+/* The op failed: what was built on it is doomed, the tip falls back to what is published (unless a put in
+ * flight begins anew behind it). */
+static void fall_back(struct tp__world_op *op)
+{
+    struct tp__world_entry *entry = op->entry;
+    if (!op->is_put && entry->seq_put > op->seq) {
+        entry->seq_doomed = entry->seq_put - 1;
+        return;
+    }
+    entry->seq_doomed = entry->seq;
+    set_tip(entry, entry->published);
+}
+
+void tp__world_stored(struct tp_world *world, struct tp_mail *mail)
+{
+    struct tp__world_op *op = (struct tp__world_op *)mail;
+    struct tp__world_entry *entry = op->entry;
+    struct tp_world_request *request = op->request;
+    world->busy--;
+    entry->ops--;
+    bool is_doomed = op->seq <= entry->seq_doomed;
+    bool is_kept = !is_doomed && (op->error == 0 || world->config.store->serves_degraded);
+    if (op->is_put)
+        entry->seq_put = 0;
+    if (is_kept) {
+        publish(op);
+        if (op->is_put)
+            entry->load_error = 0;
+    } else if (!is_doomed) {
+        fall_back(op);
+        char quoted[TP_MAP_NAME_MAX + 8];
+        tp_log(TP_LOG_WARN, "the store refused a write", "map=%s version=%" PRIu64 " error=%s",
+               tp_log_quote(quoted, sizeof quoted, entry->shared.name), op->map->version,
+               tp_error_name(op->error));
+    }
+    if (op->is_put) /* after the publication: whoever enters now finds the new epoch */
+        atomic_store(&entry->shared.sessions, 0);
+    if (is_kept) {
+        if (op->is_put)
+            tp_metric_add(&world->config.metrics->maps_put, 1);
+        tp__world_grant(world, request, entry, op->map);
+    } else {
+        request->refusal.retry_after_ms = 1000;
+        int error = op->error == TP_ERR_NO_MEMORY ? TP_ERR_NO_MEMORY : TP_ERR_UNAVAILABLE;
+        tp__world_refuse(world, request, error, NULL, "the store cannot take it now; nothing was applied");
+    }
+    tp__world_op_free(op);
+    tp__world_drop_unseen(world, entry);
+}
+
+/* Store thread. */
+static void loaded_cb(int error, struct tp_map *map, const char *reason, void *context)
+{
+    struct tp__world_op *op = context;
+    op->error = error;
+    op->map = map;
+    op->reason = reason;
+    op->world->config.post_self(op->world->config.context, &op->mail);
+}
+
+/* Asks the store for an entry; 0 when the answer is on its way. */
+static int load(struct tp_world *world, struct tp__world_entry *entry, bool is_initial)
+{
+    struct tp__world_op *op = tp__world_op_new(world, entry, NULL);
+    if (op == NULL)
+        return TP_ERR_NO_MEMORY;
+    op->mail.kind = TP_WORLD_MAIL_LOADED;
+    op->is_initial = is_initial;
+    entry->loading = true;
+    world->busy++;
+    world->config.store->ops->load(world->config.store, entry->shared.name, loaded_cb, op);
+    return 0;
+}
+
+void tp__world_park(struct tp__world_entry *entry, struct tp_world_request *request)
+{
+    request->parked_next = NULL;
+    *entry->parked_end = request;
+    entry->parked_end = &request->parked_next;
+}
+
+bool tp__world_look_up(struct tp_world *world, struct tp_world_request *request)
+{
+    if (world->config.store->is_volatile || request->looked_up)
+        return false;
+    int error = 0;
+    struct tp__world_entry *entry = tp__world_add(world, request->name, &error);
+    if (entry != NULL) {
+        error = load(world, entry, false);
+        if (error != 0)
+            tp__world_drop_unseen(world, entry);
+    }
+    if (error != 0)
+        tp__world_refuse(world, request, error, "map", "%s",
+                         error == TP_ERR_NO_MEMORY ? "out of memory"
+                                                   : "the server holds as many maps as it may");
+    else
+        tp__world_park(entry, request);
+    return true;
+}
+
+/* One of the calls that tp_world_load_all waits for came back. */
+static void initial_load_done(struct tp_world *world)
+{
+    if (--world->initial_loads == 0)
+        atomic_store(&world->ready, true);
+}
+
+void tp__world_loaded(struct tp_world *world, struct tp_mail *mail)
+{
+    struct tp__world_op *op = (struct tp__world_op *)mail;
+    struct tp__world_entry *entry = op->entry;
+    char quoted[TP_MAP_NAME_MAX + 8];
+    tp_log_quote(quoted, sizeof quoted, entry->shared.name);
+    world->busy--;
+    entry->loading = false;
+    if (op->error == 0) {
+        set_tip(entry, op->map);
+        entry->epoch_last = op->map->epoch;
+        publish(op);
+        tp_metric_add(&world->config.metrics->maps_loaded, 1);
+        tp_log(TP_LOG_INFO, "map loaded", "map=%s width=%u height=%u version=%" PRIu64, quoted,
+               op->map->width, op->map->height, op->map->version);
+    } else if (op->error == TP_ERR_CORRUPT) {
+        entry->load_error = TP_ERR_CORRUPT;
+        entry->load_reason = op->reason != NULL ? op->reason : "what the store holds fails its checks";
+        tp_log(TP_LOG_ERROR, "a stored map is corrupt", "map=%s reason=\"%s\"", quoted, entry->load_reason);
+    } else if (op->error != TP_ERR_NOT_FOUND) {
+        tp_log(TP_LOG_WARN, "the store could not be asked for a map", "map=%s error=%s", quoted,
+               tp_error_name(op->error));
+    }
+    int error = op->error;
+    if (op->is_initial)
+        initial_load_done(world);
+    tp__world_op_free(op);
+    struct tp_world_request *parked = entry->parked_first;
+    entry->parked_first = NULL;
+    entry->parked_end = &entry->parked_first;
+    tp__world_drop_unseen(world, entry);
+    while (parked != NULL) {
+        struct tp_world_request *request = parked;
+        parked = parked->parked_next;
+        request->looked_up = true;
+        bool goes_on = error == 0 || error == TP_ERR_NOT_FOUND || error == TP_ERR_CORRUPT ||
+                       (request->op == TP_WORLD_PUT && world->config.store->serves_degraded);
+        if (goes_on) {
+            tp__world_handle_request(world, request);
+        } else {
+            request->refusal.retry_after_ms = 1000;
+            tp__world_refuse(world, request,
+                             error == TP_ERR_NO_MEMORY ? TP_ERR_NO_MEMORY : TP_ERR_UNAVAILABLE, "map",
+                             "the store cannot be asked for this map now");
+        }
+    }
+}
+
+/* Store thread. */
+static void listed_cb(int error, const char *const *names, size_t count, void *context)
+{
+    struct tp_world *world = context;
+    struct listed *listed = calloc(1, sizeof *listed + count * sizeof listed->names[0]);
+    if (listed == NULL) {
+        tp_log_words(TP_LOG_ERROR, "out of memory while listing the stored maps");
+        listed = calloc(1, sizeof *listed);
+        TP_CHECK(listed != NULL);
+        count = 0;
+        error = TP_ERR_NO_MEMORY;
+    }
+    listed->mail.kind = TP_WORLD_MAIL_LISTED;
+    listed->error = error;
+    for (size_t i = 0; i < count; i++)
+        if (tp_map_name_allowed(names[i]))
+            strcpy(listed->names[listed->count++], names[i]);
+    world->config.post_self(world->config.context, &listed->mail);
+}
+
+void tp_world_load_all(struct tp_world *world)
+{
+    world->busy++;
+    world->initial_loads = 1;
+    world->config.store->ops->list(world->config.store, listed_cb, world);
+}
+
+void tp__world_listed(struct tp_world *world, struct tp_mail *mail)
+{
+    struct listed *listed = (struct listed *)mail;
+    world->busy--;
+    if (listed->error != 0)
+        tp_log(TP_LOG_WARN, "the stored maps cannot be listed; they are loaded when asked for", "error=%s",
+               tp_error_name(listed->error));
+    size_t left_out = 0;
+    for (size_t i = 0; i < listed->count; i++) {
+        if (tp__world_find(world, listed->names[i]) != NULL)
+            continue; /* asked for already */
+        int error = 0;
+        struct tp__world_entry *entry = tp__world_add(world, listed->names[i], &error);
+        if (entry == NULL) {
+            left_out++;
+        } else if (load(world, entry, true) != 0) {
+            tp__world_drop_unseen(world, entry);
+            left_out++;
+        } else {
+            world->initial_loads++;
+        }
+    }
+    if (left_out > 0)
+        tp_log(TP_LOG_WARN, "stored maps left out: maps-max is reached", "left_out=%zu", left_out);
+    free(listed);
+    initial_load_done(world);
+}
