@@ -159,10 +159,8 @@ bool wire_daemon_alive(struct wire_daemon *daemon)
     return false;
 }
 
-void wire_daemon_stop(struct wire_daemon *daemon)
+void wire_daemon_await_end(struct wire_daemon *daemon)
 {
-    ck_assert_msg(wire_daemon_alive(daemon), "the daemon was gone before it was stopped");
-    kill(daemon->pid, SIGTERM);
     if (!wait_end(daemon, WIRE_TIMEOUT_MS)) {
         print_log_tail(daemon);
         ck_abort_msg("the daemon did not end %d ms after SIGTERM", WIRE_TIMEOUT_MS);
@@ -171,6 +169,13 @@ void wire_daemon_stop(struct wire_daemon *daemon)
         print_log_tail(daemon);
         ck_abort_msg("the daemon ended with status 0x%x after SIGTERM", (unsigned)daemon->exit_status);
     }
+}
+
+void wire_daemon_stop(struct wire_daemon *daemon)
+{
+    ck_assert_msg(wire_daemon_alive(daemon), "the daemon was gone before it was stopped");
+    kill(daemon->pid, SIGTERM);
+    wire_daemon_await_end(daemon);
 }
 
 void wire_daemon_kill(struct wire_daemon *daemon)

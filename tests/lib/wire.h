@@ -45,6 +45,9 @@ void wire_daemon_lean(void);
  */
 void wire_daemon_stop(struct wire_daemon *daemon);
 
+/* The second half of that, for a daemon that was told to end already. */
+void wire_daemon_await_end(struct wire_daemon *daemon);
+
 /* SIGKILL, then waits. */
 void wire_daemon_kill(struct wire_daemon *daemon);
 
