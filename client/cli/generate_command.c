@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct settings {
     int kind;
@@ -71,7 +72,9 @@ static int write_out(const struct settings *settings, const uint8_t *cells)
         error = errno;
     }
     if (!written) {
-        remove(settings->out);
+        struct stat status;
+        if (lstat(settings->out, &status) == 0 && S_ISREG(status.st_mode))
+            remove(settings->out); /* half a map helps nobody; a device stays */
         return tp_cli_fail(&usage, "%s: %s", settings->out, strerror(error));
     }
     return TP_CLI_OK;

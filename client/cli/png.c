@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char complaint[200];
@@ -59,26 +60,36 @@ static int fail(const char **reason, const char *what)
     return TP_ERR_IO;
 }
 
+/* Whether something stands at the path that must be written to as it is: a device, a pipe, a link. */
+static bool is_special(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0 && !S_ISREG(status.st_mode);
+}
+
 int tp_png_write(const char *path, const struct tp_image *image, const char **reason)
 {
     *reason = NULL;
+    bool special = is_special(path);
     size_t length = strlen(path);
     char *beside = malloc(length + sizeof ".part");
     if (!beside)
         return fail(reason, "out of memory");
-    memcpy(beside, path, length);
-    memcpy(beside + length, ".part", sizeof ".part");
+    memcpy(beside, path, length + 1);
+    if (!special)
+        memcpy(beside + length, ".part", sizeof ".part");
     FILE *file = fopen(beside, "wb");
     if (!file) {
+        int error = errno;
         free(beside);
-        return fail(reason, strerror(errno));
+        return fail(reason, strerror(error));
     }
     int rc = write_file(file, image) ? TP_OK : fail(reason, NULL);
     if (fclose(file) != 0 && !rc)
         rc = fail(reason, strerror(errno));
-    if (!rc && rename(beside, path) != 0)
+    if (!special && !rc && rename(beside, path) != 0)
         rc = fail(reason, strerror(errno));
-    if (rc)
+    if (!special && rc)
         unlink(beside);
     free(beside);
     return rc;
