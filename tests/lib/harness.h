@@ -5,8 +5,8 @@
  *       return tp_test_main("test_map", map_suite);
  *   }
  *
- * A ck_assert costs microseconds even when it holds, since it reports its place to the parent process: inner loops
- * ask with `if` and fail with ck_abort_msg.
+ * A ck_assert costs microseconds even when it holds, since it reports its place to the parent process: inner
+ * loops ask with `if` and fail with ck_abort_msg.
  *
  * Environment:
  *   TICKPATH_SEED      the seed of the randomised tests; without it a fresh one, printed with the command to
