@@ -85,7 +85,6 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/gen/proto/tickpath.pb-c.h
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
 
 include $(sort $(wildcard client/*.mk tests/*.mk tests/*/*.mk))
-include tests/check.mk
 
 .PHONY: clean
 clean: ## remove everything made

@@ -105,8 +105,8 @@ void tp__trace_follow(struct tp_session *session);
 
 void tp__trace_forget(struct tp_session *session);
 
-/* The direction of the next step along the path followed; TP_DIRECTION_NONE when the agent is not on it, or at its
- * end. */
+/* The direction of the next step along the path followed, or along the shortcut to it; TP_DIRECTION_NONE when the
+ * agent is on neither, or at the path's end. */
 uint8_t tp__trace_next(const struct tp_session *session);
 
 /* The direction from the agent's state to its parent in the search tree; TP_DIRECTION_NONE at a root, or when the
@@ -119,9 +119,12 @@ bool tp__session_step_legal(const struct tp_session *session, uint8_t direction)
 /* Takes the step: books the move and sets status and flags. The step must be legal. */
 void tp__session_move(struct tp_tick *tick, uint8_t direction, bool back);
 
-/* 2009, section 3.4, first enhancement; see shortcut.c. Spends what the tick has left. True when a shortcut was found:
- * the agent is then on the path followed. */
+/* 2009, section 3.4, first enhancement; see shortcut.c. Spends what the tick has left. True when a shortcut was
+ * found and is followed from here on. */
 bool tp__shortcut_try(struct tp_tick *tick);
+
+/* The direction of the next step along the shortcut followed; TP_DIRECTION_NONE when the agent is on none. */
+uint8_t tp__shortcut_next(const struct tp_session *session);
 
 /* Forgets the shortcut search (the path it led to is no longer followed). Cost: O(1). */
 void tp__shortcut_forget(struct tp_session *session);

@@ -397,6 +397,8 @@ int tp_session_at(struct tp_session *session, uint32_t cell)
     session->at_before = TP_STATE_NONE;
     if (!tp_search_knows(&session->search, state))
         session->restart_wanted = true;
+    if (tp__trace_next(session) == TP_DIRECTION_NONE)
+        session->path_complete = false; /* it was traced to where the agent stood, which need not be an ancestor */
     return TP_OK;
 }
 

@@ -6,23 +6,24 @@
  * search at every back-move; here one search goes on from move to move, its target following the agent (the
  * distances stay true), which expands less and finds no worse. Entering a state costs one traceback step, and takes
  * as many ticks as the budget asks.
- * When the target is reached, the way from the agent to the path is marked and followed. Failure: no memory, or a
- * space left without reaching the agent: no shortcut, and the agent goes on moving back.
+ * When the target is reached, the agent walks down the search's tree to the path: nothing is traced or marked.
+ * Failure: no memory, or a space left without reaching the agent: no shortcut, and the agent goes on moving back.
  */
 #include "search/internal.h"
 
 #include <stdlib.h>
 
 enum shortcut_phase {
-    SHORTCUT_NONE,    /* nothing begun for the present path */
-    SHORTCUT_SEEDING, /* the path's states are being entered */
-    SHORTCUT_RUNNING, /* all entered; searching */
-    SHORTCUT_FAILED,  /* not for this path */
+    SHORTCUT_NONE,      /* nothing begun for the present path */
+    SHORTCUT_SEEDING,   /* the path's states are being entered */
+    SHORTCUT_RUNNING,   /* all entered; searching */
+    SHORTCUT_FOLLOWING, /* found: the search's tree leads to the path */
+    SHORTCUT_FAILED,    /* not for this path */
 };
 
-/*  NONE -> SEEDING -> RUNNING -> NONE (found)
+/*  NONE -> SEEDING -> RUNNING -> FOLLOWING
  *             |          |
- *             +----------+-> FAILED; forget: any -> NONE */
+ *             +----------+-----> FAILED       forget: any -> NONE */
 struct tp_shortcut {
     enum shortcut_phase phase;
     tp_state cursor; /* SEEDING: the next state to enter */
@@ -76,19 +77,12 @@ static void seed(struct tp_tick *tick, struct tp_shortcut *shortcut)
     }
 }
 
-/* Marks the way from the agent to the first of the path's states; false when memory for marks ran out. */
-static bool follow_shortcut(struct tp_tick *tick, const struct tp_search *search)
+uint8_t tp__shortcut_next(const struct tp_session *session)
 {
-    struct tp_session *session = tick->session;
-    uint8_t direction;
-    for (tp_state state = session->at; (direction = tp_search_parent(search, state)) != TP_DIRECTION_NONE;
-         state = tp_state_step(search, state, direction)) {
-        tick->reply->work.traced++;
-        if (!tp_marks_set(&session->trace.follow, tp_state_x(search, state), tp_state_y(search, state),
-                          TP_MARK_NEXT + direction))
-            return false;
-    }
-    return true;
+    const struct tp_shortcut *shortcut = session->shortcut;
+    if (!shortcut || shortcut->phase != SHORTCUT_FOLLOWING || !tp_search_knows(&shortcut->search, session->at))
+        return TP_DIRECTION_NONE;
+    return tp_search_parent(&shortcut->search, session->at);
 }
 
 bool tp__shortcut_try(struct tp_tick *tick)
@@ -97,7 +91,7 @@ bool tp__shortcut_try(struct tp_tick *tick)
     struct tp_shortcut *shortcut = session->shortcut;
     if (!shortcut)
         shortcut = session->shortcut = shortcut_open(session);
-    if (!shortcut || shortcut->phase == SHORTCUT_FAILED)
+    if (!shortcut || shortcut->phase == SHORTCUT_FAILED || shortcut->phase == SHORTCUT_FOLLOWING)
         return false;
     if (shortcut->phase == SHORTCUT_NONE) {
         tp_search_begin_seeds(&shortcut->search, session->map, session->at);
@@ -123,8 +117,8 @@ bool tp__shortcut_try(struct tp_tick *tick)
         return false;
     if (budget->kind == TP_BUDGET_R)
         tick->steps_left -= (tick->reply->work.expansions - spent) * budget->c;
-    shortcut->phase = follow_shortcut(tick, &shortcut->search) ? SHORTCUT_NONE : SHORTCUT_FAILED;
-    return shortcut->phase == SHORTCUT_NONE;
+    shortcut->phase = SHORTCUT_FOLLOWING;
+    return true;
 }
 
 void tp__shortcut_forget(struct tp_session *session)

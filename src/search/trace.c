@@ -52,6 +52,7 @@ void tp__trace_follow(struct tp_session *session)
     trace->fresh = old;
     trace->follow_end = trace->fresh_end;
     trace->fresh_end = TP_STATE_NONE;
+    tp__shortcut_forget(session);
 }
 
 void tp__trace_forget(struct tp_session *session)
@@ -67,6 +68,9 @@ uint8_t tp__trace_next(const struct tp_session *session)
     const struct tp_search *search = &session->search;
     if (session->trace.follow_end == TP_STATE_NONE)
         return TP_DIRECTION_NONE;
+    uint8_t shortcut = tp__shortcut_next(session);
+    if (shortcut != TP_DIRECTION_NONE)
+        return shortcut;
     uint8_t mark = tp_marks_at(&session->trace.follow, tp_state_x(search, session->at),
                                tp_state_y(search, session->at));
     return mark >= TP_MARK_NEXT ? mark - TP_MARK_NEXT : TP_DIRECTION_NONE;
