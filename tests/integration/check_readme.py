@@ -1,0 +1,152 @@
+#!/usr/bin/python3
+"""What README.md shows is what happens: the tour's commands run one after the other against a real daemon, the C example
+compiles and walks its agent, and the table of knobs holds the daemon's options, all of them and no others.
+Prints totals in Check's form."""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BIN = os.path.join(ROOT, os.environ.get("TICKPATH_BIN") or "build")
+PORTS = {"7878": None, "7879": None}  # the ports written in README.md, and free ones in their place
+
+checks = 0
+failures = []
+
+
+def check(condition, words):
+    global checks
+    checks += 1
+    if not condition:
+        failures.append(words)
+
+
+def free_ports(count):
+    holders = [socket.socket() for _ in range(count)]
+    for holder in holders:
+        holder.bind(("127.0.0.1", 0))
+    ports = [str(holder.getsockname()[1]) for holder in holders]
+    for holder in holders:
+        holder.close()
+    return ports
+
+
+def blocks(readme, language):
+    return re.findall(r"^```%s\n(.*?)^```" % language, readme, re.MULTILINE | re.DOTALL)
+
+
+def with_free_ports(text):
+    for written, port in PORTS.items():
+        text = text.replace(written, port)
+    return text
+
+
+def run(command, folder, **options):
+    return subprocess.run(
+        command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options
+    )
+
+
+def check_tour(readme, folder):
+    os.symlink(BIN, os.path.join(folder, "build"))
+    script = "set -e\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n" + "".join(blocks(readme, "sh")) + "wait $!\n"
+    # the first sleep is for a reader; a slow machine may need longer until the daemon serves
+    wait = 'for _ in $(seq 100); do (exec 3<>/dev/tcp/127.0.0.1/7878) 2>/dev/null && break; sleep 0.1; done\n'
+    script = script.replace("sleep 1\n", wait)
+    done = run(["bash", "-c", with_free_ports(script)], folder, timeout=120)
+    check(done.returncode == 0, "the tour ended with %d:\n%s" % (done.returncode, done.stdout))
+    for name in ("walks.png", "way.png"):
+        path = os.path.join(folder, name)
+        head = open(path, "rb").read(8) if os.path.exists(path) else b""
+        check(head == b"\x89PNG\r\n\x1a\n", "the tour made no picture %s" % name)
+    check(re.search(r"^tickpath_moves_total [1-9]", done.stdout, re.MULTILINE), "the tour's metrics show no moves")
+    solved = re.findall(r"^cost +([0-9.]+) \(optimal", done.stdout, re.MULTILINE)
+    check(len(solved) == 3 and solved[0] == solved[1], "bench in-process and through the daemon differ: %s" % solved)
+    check(len(solved) == 3 and float(solved[2]) < float(solved[0]), "w = 2.6 shrinks no detours: %s" % solved)
+    check(os.path.isdir(os.path.join(folder, "tour-maps")), "the daemon of the tour kept no maps")
+
+
+def check_example(readme, folder):
+    sources = blocks(readme, "c")
+    check(len(sources) == 1, "%d C examples" % len(sources))
+    with open(os.path.join(folder, "example.c"), "w", encoding="utf-8") as file:
+        file.write(sources[0])
+    library = os.path.join(BIN, "libtickpath-client.a")
+    with open(library, "rb") as file:
+        sanitizers = ["-fsanitize=address,undefined"] if b"__asan_init" in file.read() else []
+    protobuf = subprocess.run(["pkg-config", "--libs", "libprotobuf-c"], stdout=subprocess.PIPE, text=True, check=True)
+    compiler = ["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-I" + os.path.join(ROOT, "client")]
+    done = run(
+        compiler + sanitizers + ["example.c", library] + protobuf.stdout.split() + ["-o", "example"], folder
+    )
+    check(done.returncode == 0, "the C example does not compile:\n" + done.stdout)
+    if done.returncode != 0:
+        return
+    daemon = subprocess.Popen(
+        [os.path.join(BIN, "tickpathd"), "--listen", "127.0.0.1:0", "--port-file", "port", "--log-level", "error"],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+    )
+    try:
+        port_file = os.path.join(folder, "port")
+        end = time.monotonic() + 15
+        while not os.path.exists(port_file) and daemon.poll() is None and time.monotonic() < end:
+            time.sleep(0.01)
+        with open(port_file, encoding="utf-8") as file:
+            port = file.readline().strip()
+        for _ in range(2):  # a second time too: it replaces its map
+            done = run(["./example", port], folder, timeout=60)
+            check(done.returncode == 0, "the C example ended with %d:\n%s" % (done.returncode, done.stdout))
+            lines = done.stdout.splitlines()
+            check(
+                lines and "cell (29, 5), status 4, map version 2" in lines[-1],
+                "the C example's last line: %s" % (lines[-1:] or done.stdout),
+            )
+            check(any("cell (20, 9)" in line for line in lines), "the example's agent did not take the gap")
+    finally:
+        daemon.terminate()
+        check(daemon.wait(30) == 0, "the example's daemon ended with %s" % daemon.returncode)
+
+
+def check_knobs(readme):
+    told = subprocess.run([os.path.join(BIN, "tickpathd"), "--help"], stdout=subprocess.PIPE, text=True, check=True)
+    options = [o for o in re.findall(r"^  --([a-z-]+)", told.stdout, re.MULTILINE) if o not in ("help", "version")]
+    rows = re.findall(r"^\| `--([a-z-]+)[ `]", readme, re.MULTILINE)
+    check(len(options) > 10, "tickpathd --help lists %d options" % len(options))
+    check(rows == options, "README.md's knobs are %s; the daemon's %s" % (rows, options))
+
+
+def check_links(readme):
+    for path in re.findall(r"`((?:src|proto|daemon|client|tests|deploy)/[A-Za-z0-9_./-]+)`", readme):
+        check(os.path.exists(os.path.join(ROOT, path)), "README.md names %s, which is not there" % path)
+
+
+def main():
+    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+        readme = file.read()
+    PORTS.update(zip(PORTS, free_ports(len(PORTS))))
+    folder = tempfile.mkdtemp(prefix="tickpath-readme-")
+    try:
+        check_tour(readme, folder)
+        check_example(readme, folder)
+    finally:
+        shutil.rmtree(folder)
+    check_knobs(readme)
+    check_links(readme)
+    for words in failures:
+        print("check_readme: " + words)
+    print(
+        "%d%%: Checks: %d, Failures: %d, Errors: 0"
+        % (100 * (checks - len(failures)) // checks, checks, len(failures))
+    )
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
