@@ -3,48 +3,35 @@
  * that it covers. Loads and lists come after the writes queued before them.
  *
  *     P map:NAME   the snapshot of NAME (tp_snapshot_encode)       P is the prefix, "tickpath:" unless the
- * URL says P maps       the set of all NAMEs                            ?prefix=...
+ * URL P maps       the set of all NAMEs                            says ?prefix=...
  *
  * Failure modes:
- * - Redis away, refusing or silent for COMMAND_MS: the link is dropped, the calls under way complete with
- *   TP_ERR_UNAVAILABLE, the status says degraded with the cause. The thread tries again after a pause that
- * doubles up to PAUSE_MAX_MS, jittered so that a fleet does not come back in step. Dirty maps stay and are
- * written then; only when all are, the status is well again. A load meanwhile is answered from the dirty map
- * if there is one.
- * - An idle link is probed each PING_MS, so that the status does not claim more than it knows.
- * - A map that Redis refuses again and again goes to the end of the line and does not hold up the others.
+ * - Redis away, refusing or silent: the link is lost, the calls under way complete with TP_ERR_UNAVAILABLE,
+ * the status says degraded with the cause. The thread tries again after growing pauses (redis_link.h). Dirty
+ * maps stay and are written then; only when all are, the status is well again. A load meanwhile is answered
+ * from the dirty map if there is one.
+ * - An idle link is probed, so that the status does not claim more than it knows.
+ * - A map that Redis refuses goes to the end of the line and does not hold up the others for good.
  * - Closing writes what is dirty if the link stands or comes back at once; what is left is lost, and said so.
  * - A host name whose look-up hangs holds this thread, and so the acknowledgements, as long as the resolver
  * does.
- *
- *     link:  AWAY --connect, AUTH, SELECT, PING--> UP        UP --any error--> AWAY (pause)
- *     status: OK only while UP and nothing dirty was refused; DEGRADED else
  */
 #include "daemon/store_redis.h"
 
 #include "daemon/log.h"
-#include "daemon/redis_url.h"
+#include "daemon/redis_link.h"
 #include "daemon/snapshot.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <hiredis/hiredis.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
-enum {
-    CONNECT_MS = 1000,
-    COMMAND_MS = 1000,
-    PING_MS = 1000,
-    PAUSE_MIN_MS = 100,
-    PAUSE_MAX_MS = 5000,
-    KEY_MAX = TP_REDIS_PREFIX_MAX + TP_MAP_NAME_MAX + 8,
-};
+enum { FIRST_TRY_MS = 300 }; /* how long opening waits to know how Redis stands */
+enum { KEY_MAX = TP_REDIS_PREFIX_MAX + TP_MAP_NAME_MAX + 8 };
 
 /* ---- The store ---- */
 
@@ -72,34 +59,23 @@ struct dirty {
 
 struct store {
     struct tp_store head;
-    struct tp_redis_url url;
     struct tp_metrics *metrics;
     pthread_t thread;
 
     pthread_mutex_t lock; /* guards what follows up to the blank line */
-    pthread_cond_t wake;  /* on the monotonic clock */
+    pthread_cond_t wake;  /* this and the next on the monotonic clock */
+    pthread_cond_t tried_once;
     struct call *first, **last;
-    bool closing;
+    bool closing, tried;
     struct tp_store_status status;
 
     /* the thread's own */
-    redisContext *link; /* NULL: AWAY */
+    struct tp_redis_link link;
+    uint64_t failures_counted; /* of the link's, in the metrics */
+    char told[128];            /* the cause last logged */
     struct dirty *dirty, **dirty_last;
     size_t dirty_count;
-    char cause[128];      /* why the link was lost or a write refused; empty: all is well */
-    char told[128];       /* the cause last logged */
-    uint64_t retry_at_ms; /* AWAY: when to try again */
-    uint64_t ping_at_ms;  /* UP: when to probe */
-    uint64_t pause_ms;
-    uint64_t random;
 };
-
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 static uint64_t now_us(void)
 {
@@ -133,25 +109,27 @@ static void calls_done(struct call **calls, int error)
     }
 }
 
-/* ---- The link ---- */
+/* ---- The status ---- */
 
 /* Makes the status what the link and the dirty maps say, and logs each new cause once. */
 static void status_renew(struct store *store)
 {
     struct tp_store_status status = {.state = TP_STORE_OK};
-    if (store->cause[0]) {
+    if (store->link.cause[0]) {
         status.state = TP_STORE_DEGRADED;
-        int n = snprintf(status.reason, sizeof status.reason, "redis: %.100s", store->cause);
+        int n = snprintf(status.reason, sizeof status.reason, "redis: %.100s", store->link.cause);
         if (store->dirty_count && n > 0 && (size_t)n < sizeof status.reason)
             snprintf(status.reason + n, sizeof status.reason - (size_t)n, "; %zu map%s not written yet",
                      store->dirty_count, store->dirty_count == 1 ? "" : "s");
     }
+    tp_metric_add(&store->metrics->store_errors, store->link.failures - store->failures_counted);
+    store->failures_counted = store->link.failures;
     pthread_mutex_lock(&store->lock);
     store->status = status;
     pthread_mutex_unlock(&store->lock);
-    if (strcmp(store->told, store->cause) == 0)
+    if (strcmp(store->told, store->link.cause) == 0)
         return;
-    strcpy(store->told, store->cause);
+    strcpy(store->told, store->link.cause);
     if (status.state == TP_STORE_DEGRADED) {
         char quoted[200];
         tp_log(TP_LOG_WARN, "store degraded", "reason=%s",
@@ -159,122 +137,15 @@ static void status_renew(struct store *store)
     } else {
         char quoted[300];
         tp_log(TP_LOG_INFO, "store well", "redis_host=%s redis_port=%d",
-               tp_log_quote(quoted, sizeof quoted, store->url.host), store->url.port);
+               tp_log_quote(quoted, sizeof quoted, store->link.url.host), store->link.url.port);
     }
-}
-
-/* Loses the link for the cause given; the next try comes after a pause. */
-static void link_lost(struct store *store, const char *what, const char *words)
-{
-    int length = (int)strcspn(words, "\r\n");
-    snprintf(store->cause, sizeof store->cause, "%.60s: %.*s", what, length, words);
-    if (store->link)
-        redisFree(store->link);
-    store->link = NULL;
-    store->pause_ms = store->pause_ms == 0 ? PAUSE_MIN_MS : store->pause_ms * 2;
-    if (store->pause_ms > PAUSE_MAX_MS)
-        store->pause_ms = PAUSE_MAX_MS;
-    store->random = store->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    store->retry_at_ms = now_ms() + store->pause_ms / 2 + (store->random >> 33) % (store->pause_ms / 2 + 1);
-    tp_metric_add(&store->metrics->store_errors, 1);
-    status_renew(store);
-}
-
-static const char *link_error(const struct store *store)
-{
-    if (store->link->err == REDIS_ERR_IO && (errno == EAGAIN || errno == EWOULDBLOCK))
-        return "no answer in time";
-    return store->link->errstr[0] ? store->link->errstr : strerror(errno);
-}
-
-/* The next reply of the link; NULL, and the link lost, if none came or it is an error (which may be any
- * inside an array). An error whose words begin with `tolerated` is handed on. */
-static redisReply *link_reply(struct store *store, const char *what, const char *tolerated)
-{
-    void *got = NULL;
-    errno = 0;
-    if (redisGetReply(store->link, &got) != REDIS_OK) {
-        link_lost(store, what, link_error(store));
-        return NULL;
-    }
-    redisReply *reply = got;
-    char *refused = reply->type == REDIS_REPLY_ERROR ? reply->str : NULL;
-    for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i < reply->elements && !refused; i++)
-        if (reply->element[i]->type == REDIS_REPLY_ERROR)
-            refused = reply->element[i]->str;
-    if (refused && strcmp(what, "AUTH") == 0) /* its words may repeat the password: only their code is told */
-        refused[strcspn(refused, " ")] = 0;
-    if (refused && !(tolerated && strncmp(refused, tolerated, strlen(tolerated)) == 0)) {
-        link_lost(store, what, refused);
-        freeReplyObject(reply);
-        return NULL;
-    }
-    return reply;
-}
-
-/* Sends one command of strings and waits for its reply, as link_reply. */
-static redisReply *link_ask(struct store *store, const char *tolerated, int argc, const char **argv)
-{
-    if (redisAppendCommandArgv(store->link, argc, argv, NULL) != REDIS_OK) {
-        link_lost(store, argv[0], link_error(store));
-        return NULL;
-    }
-    return link_reply(store, argv[0], tolerated);
-}
-
-/* Likewise, for commands whose reply says no more than yes. */
-static bool link_do(struct store *store, int argc, const char **argv)
-{
-    redisReply *reply = link_ask(store, NULL, argc, argv);
-    if (reply)
-        freeReplyObject(reply);
-    return reply != NULL;
-}
-
-static struct timeval timeval_ms(long ms)
-{
-    return (struct timeval){.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
-}
-
-/* One try: connects, says who we are, chooses the database. The link stands after it, or link_lost was
- * called. */
-static void link_open(struct store *store)
-{
-    char what[300];
-    snprintf(what, sizeof what, "%.60s:%d", store->url.host, store->url.port);
-    errno = 0;
-    store->link = redisConnectWithTimeout(store->url.host, store->url.port, timeval_ms(CONNECT_MS));
-    if (!store->link || store->link->err) {
-        link_lost(store, what, store->link ? link_error(store) : "out of memory");
-        return;
-    }
-    fcntl(store->link->fd, F_SETFD, FD_CLOEXEC);
-    redisSetTimeout(store->link, timeval_ms(COMMAND_MS));
-    if (store->url.has_password) {
-        const char *words[3] = {"AUTH"};
-        int n = 1;
-        if (store->url.user[0])
-            words[n++] = store->url.user;
-        words[n++] = store->url.password;
-        if (!link_do(store, n, words))
-            return;
-    }
-    if (store->url.db != 0) {
-        char db[16];
-        snprintf(db, sizeof db, "%d", store->url.db);
-        if (!link_do(store, 2, (const char *[]){"SELECT", db}))
-            return;
-    }
-    if (!link_do(store, 1, (const char *[]){"PING"}))
-        return;
-    store->ping_at_ms = now_ms() + PING_MS;
 }
 
 /* ---- Writing ---- */
 
 static void key_of(const struct store *store, const char *name, char key[KEY_MAX])
 {
-    snprintf(key, KEY_MAX, "%s%s%s", store->url.prefix, name ? "map:" : "maps", name ? name : "");
+    snprintf(key, KEY_MAX, "%s%s%s", store->link.url.prefix, name ? "map:" : "maps", name ? name : "");
 }
 
 /* Makes the call's version the newest to write of its map, and the call one that waits for it. */
@@ -316,18 +187,16 @@ static int write_map(struct store *store, const struct dirty *entry)
     uint64_t from_us = now_us();
     const char *set[] = {"SET", key, (const char *)bytes};
     const size_t set_sizes[] = {3, strlen(key), size};
-    bool sent = redisAppendCommandArgv(store->link, 1, (const char *[]){"MULTI"}, NULL) == REDIS_OK &&
-                redisAppendCommandArgv(store->link, 3, set, set_sizes) == REDIS_OK &&
-                redisAppendCommandArgv(store->link, 3, (const char *[]){"SADD", index, entry->name}, NULL) ==
-                    REDIS_OK &&
-                redisAppendCommandArgv(store->link, 1, (const char *[]){"EXEC"}, NULL) == REDIS_OK;
+    struct tp_redis_link *link = &store->link;
+    bool sent = tp__redis_link_queue(link, 1, (const char *[]){"MULTI"}, NULL) &&
+                tp__redis_link_queue(link, 3, set, set_sizes) &&
+                tp__redis_link_queue(link, 3, (const char *[]){"SADD", index, entry->name}, NULL) &&
+                tp__redis_link_queue(link, 1, (const char *[]){"EXEC"}, NULL);
     free(bytes);
-    if (!sent) {
-        link_lost(store, "SET", link_error(store));
+    if (!sent)
         return TP_ERR_UNAVAILABLE;
-    }
     for (int i = 0; i < 4; i++) {
-        redisReply *reply = link_reply(store, "SET", NULL);
+        redisReply *reply = tp__redis_link_read(link, "SET", NULL);
         if (!reply)
             return TP_ERR_UNAVAILABLE;
         freeReplyObject(reply);
@@ -337,7 +206,6 @@ static int write_map(struct store *store, const struct dirty *entry)
     tp_metric_add(&store->metrics->store_syncs, 1);
     tp_metric_add(&store->metrics->store_written_bytes, size);
     tp_metric_observe(&store->metrics->store_sync_us, now_us() - from_us);
-    store->ping_at_ms = now_ms() + PING_MS;
     return TP_OK;
 }
 
@@ -346,7 +214,7 @@ static void write_dirty(struct store *store)
 {
     for (size_t left = store->dirty_count; left > 0; left--) {
         struct dirty *entry = store->dirty;
-        int error = store->link ? write_map(store, entry) : TP_ERR_UNAVAILABLE;
+        int error = store->link.context ? write_map(store, entry) : TP_ERR_UNAVAILABLE;
         store->dirty = entry->next;
         if (!store->dirty)
             store->dirty_last = &store->dirty;
@@ -354,10 +222,11 @@ static void write_dirty(struct store *store)
             entry->next = NULL;
             *store->dirty_last = entry;
             store->dirty_last = &entry->next;
+            if (error != TP_ERR_UNAVAILABLE && store->link.context)
+                tp__redis_link_lose(&store->link, entry->name, "out of memory for its snapshot");
+            status_renew(store); /* whoever hears of the failure finds the status told */
             calls_done(&entry->waiting, error);
             entry->waiting_last = &entry->waiting;
-            if (error == TP_ERR_NO_MEMORY && store->link)
-                link_lost(store, entry->name, "out of memory for its snapshot");
             continue;
         }
         store->dirty_count--;
@@ -365,10 +234,8 @@ static void write_dirty(struct store *store)
         tp_map_unref(entry->map);
         free(entry);
     }
-    if (store->link) {
-        store->cause[0] = 0;
-        store->pause_ms = 0;
-    }
+    if (store->link.context)
+        tp__redis_link_well(&store->link);
     status_renew(store);
 }
 
@@ -384,8 +251,11 @@ static void load(struct store *store, struct call *call)
         }
     char key[KEY_MAX];
     key_of(store, call->name, key);
-    redisReply *reply = store->link ? link_ask(store, "WRONGTYPE", 2, (const char *[]){"GET", key}) : NULL;
+    redisReply *reply = store->link.context
+                            ? tp__redis_link_ask(&store->link, "WRONGTYPE", 2, (const char *[]){"GET", key})
+                            : NULL;
     if (!reply) {
+        status_renew(store);
         call_done(call, TP_ERR_UNAVAILABLE);
         return;
     }
@@ -405,10 +275,13 @@ static void list(struct store *store, struct call *call)
 {
     char key[KEY_MAX];
     key_of(store, NULL, key);
-    redisReply *reply = store->link ? link_ask(store, NULL, 2, (const char *[]){"SMEMBERS", key}) : NULL;
+    redisReply *reply = store->link.context
+                            ? tp__redis_link_ask(&store->link, NULL, 2, (const char *[]){"SMEMBERS", key})
+                            : NULL;
     if (!reply || reply->type != REDIS_REPLY_ARRAY) {
         if (reply)
             freeReplyObject(reply);
+        status_renew(store);
         call_done(call, TP_ERR_UNAVAILABLE);
         return;
     }
@@ -450,22 +323,31 @@ static void serve(struct store *store, struct call *calls)
 /* Keeps the link: tries again, or probes it, when it is time. */
 static void tend(struct store *store)
 {
-    uint64_t now = now_ms();
-    if (!store->link && now >= store->retry_at_ms) {
-        link_open(store);
-        if (store->link)
+    uint64_t now = tp__redis_link_now_ms();
+    if (!store->link.context && now >= store->link.retry_at_ms) {
+        tp__redis_link_open(&store->link);
+        if (store->link.context)
             write_dirty(store);
-    } else if (store->link && now >= store->ping_at_ms) {
-        store->ping_at_ms = now + PING_MS;
-        link_do(store, 1, (const char *[]){"PING"});
+    } else if (store->link.context && now >= store->link.ping_at_ms) {
+        tp__redis_link_ping(&store->link);
     }
+    status_renew(store);
+    pthread_mutex_lock(&store->lock);
+    store->tried = true;
+    pthread_cond_signal(&store->tried_once);
+    pthread_mutex_unlock(&store->lock);
+}
+
+static struct timespec timespec_ms(uint64_t ms)
+{
+    return (struct timespec){.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
 }
 
 /* Waits for calls, for closing, or for the time to tend the link; gives the calls. */
 static struct call *wait_for_calls(struct store *store, bool *closing)
 {
-    uint64_t at_ms = store->link ? store->ping_at_ms : store->retry_at_ms;
-    struct timespec until = {.tv_sec = (time_t)(at_ms / 1000), .tv_nsec = (long)(at_ms % 1000) * 1000000};
+    struct timespec until =
+        timespec_ms(store->link.context ? store->link.ping_at_ms : store->link.retry_at_ms);
     pthread_mutex_lock(&store->lock);
     while (!store->first && !store->closing)
         if (pthread_cond_timedwait(&store->wake, &store->lock, &until) == ETIMEDOUT)
@@ -481,9 +363,9 @@ static struct call *wait_for_calls(struct store *store, bool *closing)
 /* What closing leaves: one more try for what is dirty. */
 static void finish(struct store *store)
 {
-    if (store->dirty && !store->link)
-        link_open(store);
-    if (store->dirty && store->link)
+    if (store->dirty && !store->link.context)
+        tp__redis_link_open(&store->link);
+    if (store->dirty && store->link.context)
         write_dirty(store);
     for (struct dirty *entry; (entry = store->dirty) != NULL;) {
         store->dirty = entry->next;
@@ -493,9 +375,7 @@ static void finish(struct store *store)
         tp_map_unref(entry->map);
         free(entry);
     }
-    if (store->link)
-        redisFree(store->link);
-    store->link = NULL;
+    tp__redis_link_fini(&store->link);
 }
 
 static void *thread_main(void *context)
@@ -588,6 +468,7 @@ static void redis_status(struct tp_store *head, struct tp_store_status *out)
 static void store_free(struct store *store)
 {
     pthread_cond_destroy(&store->wake);
+    pthread_cond_destroy(&store->tried_once);
     pthread_mutex_destroy(&store->lock);
     free(store);
 }
@@ -620,7 +501,8 @@ int tp_store_redis_open(struct tp_store **out, const char *url, struct tp_metric
     struct store *store = calloc(1, sizeof *store);
     if (!store)
         return TP_ERR_NO_MEMORY;
-    const char *wrong = tp__redis_url_read(&store->url, url);
+    struct tp_redis_url parts;
+    const char *wrong = tp__redis_url_read(&parts, url);
     if (wrong) {
         snprintf(reason, 160, "%s", wrong);
         free(store);
@@ -631,16 +513,15 @@ int tp_store_redis_open(struct tp_store **out, const char *url, struct tp_metric
     store->last = &store->first;
     store->dirty_last = &store->dirty;
     store->status.state = TP_STORE_DEGRADED;
-    strcpy(store->cause, "not reached yet");
-    strcpy(store->told, store->cause);
-    strcpy(store->status.reason, "redis: not reached yet");
-    if (getrandom(&store->random, sizeof store->random, GRND_NONBLOCK) < 0)
-        store->random = now_us();
+    tp__redis_link_init(&store->link, &parts);
+    strcpy(store->told, store->link.cause);
+    snprintf(store->status.reason, sizeof store->status.reason, "redis: %.100s", store->link.cause);
 
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&store->wake, &monotonic);
+    pthread_cond_init(&store->tried_once, &monotonic);
     pthread_condattr_destroy(&monotonic);
     pthread_mutex_init(&store->lock, NULL);
 
@@ -655,6 +536,12 @@ int tp_store_redis_open(struct tp_store **out, const char *url, struct tp_metric
         store_free(store);
         return TP_ERR_IO;
     }
+    struct timespec until = timespec_ms(tp__redis_link_now_ms() + FIRST_TRY_MS);
+    pthread_mutex_lock(&store->lock);
+    while (!store->tried)
+        if (pthread_cond_timedwait(&store->tried_once, &store->lock, &until) == ETIMEDOUT)
+            break;
+    pthread_mutex_unlock(&store->lock);
     *out = &store->head;
     return TP_OK;
 }

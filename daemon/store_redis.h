@@ -12,7 +12,8 @@
 #include "daemon/store.h"
 
 /* Opens a store on redis://[user[:password]@]HOST[:PORT][/DB][?prefix=P] (daemon/redis_url.h); starts its
- * thread, waits for nothing. `metrics` is borrowed until close: the store's thread bumps the store_* numbers.
+ * thread and waits for at most 300 ms to know how Redis stands, so that a status asked for after it is no
+ * guess. `metrics` is borrowed until close: the store's thread bumps the store_* numbers.
  * TP_ERR_INVALID_ARGUMENT with words in reason[]; TP_ERR_NO_MEMORY; TP_ERR_IO (no thread). Redis being away
  * is no error: the status says degraded. A put or append that cannot be written now completes with
  * TP_ERR_UNAVAILABLE, at once while Redis is known to be away, after about a second otherwise (and is still
