@@ -1,0 +1,428 @@
+/* The daemon's life: options, addresses, inherited sockets, timeouts, draining. A real process each time. */
+#include "tests/lib/harness.h"
+#include "tests/lib/wire.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct wire_daemon daemon_;
+
+static void begin(void)
+{
+    wire_daemon_init(&daemon_);
+}
+
+static void end(void)
+{
+    wire_daemon_fini(&daemon_);
+}
+
+static void sleep_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+/* Runs tickpathd with these arguments and (if not NULL) one variable to its end; gives its exit code and what
+ * it said, both streams. */
+static int run(const char *variable, char *said, size_t said_bytes, char *const *argv)
+{
+    int out[2];
+    ck_assert_int_eq(pipe(out), 0);
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        dup2(out[1], 1);
+        dup2(out[1], 2);
+        close(out[0]);
+        if (variable != NULL)
+            putenv(strdup(variable));
+        execv(tp_test_program("tickpathd"), argv);
+        _exit(127);
+    }
+    close(out[1]);
+    size_t have = 0;
+    ssize_t n;
+    while ((n = read(out[0], said + have, said_bytes - 1 - have)) > 0)
+        have += (size_t)n;
+    said[have] = '\0';
+    close(out[0]);
+    int status;
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_msg(WIFEXITED(status), "tickpathd died of signal %d: %s", WTERMSIG(status), said);
+    return WEXITSTATUS(status);
+}
+
+#define RUN(variable, said, ...)                                                                             \
+    run(variable, said, sizeof said, (char *const[]){"tickpathd", __VA_ARGS__, NULL})
+
+START_TEST(test_bad_options_are_refused_with_words)
+{
+    const struct {
+        const char *option, *value, *words;
+    } bad[] = {
+        {"--listen", "nowhere", "HOST:PORT"},
+        {"--listen", "127.0.0.1:65536", "port"},
+        {"--listen", "127.0.0.1:", "port"},
+        {"--listen", "example.org:1", "numeric"},
+        {"--listen", "[127.0.0.1]:1", "IPv6"},
+        {"--listen", "::1:1", "bracket"},
+        {"--listen", "", "listen"},
+        {"--threads", "many", "whole number"},
+        {"--threads", "257", "0..256"},
+        {"--threads", "-1", "whole number"},
+        {"--frame-bytes-max", "1", "4096.."},
+        {"--frame-bytes-max", "99999999999999999999999", "4096.."},
+        {"--log-level", "loud", "debug"},
+        {"--no-such", "1", "no option"},
+        {"stray", "1", "not an option"},
+    };
+    char said[4096];
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        int code = RUN(NULL, said, (char *)bad[i].option, (char *)bad[i].value);
+        ck_assert_msg(code == 2, "%s %s: exit code %d, said: %s", bad[i].option, bad[i].value, code, said);
+        ck_assert_msg(strstr(said, bad[i].words) != NULL, "%s %s: no '%s' in: %s", bad[i].option,
+                      bad[i].value, bad[i].words, said);
+    }
+    ck_assert_int_eq(RUN(NULL, said, "--threads"), 2);
+    ck_assert(strstr(said, "wants a value") != NULL);
+    ck_assert_int_eq(RUN("TICKPATHD_DRAIN_MS=soon", said, "--listen=127.0.0.1:0"), 2);
+    ck_assert(strstr(said, "drain-ms") != NULL);
+    ck_assert_int_eq(RUN(NULL, said, "--data", "x", "--redis", "redis://127.0.0.1"), 2);
+}
+END_TEST
+
+START_TEST(test_help_and_version)
+{
+    char said[16384];
+    ck_assert_int_eq(RUN(NULL, said, "--help"), 0);
+    ck_assert(strstr(said, "--output-bytes-max") != NULL);
+    ck_assert(strstr(said, "TICKPATHD_LISTEN") != NULL);
+    ck_assert_int_eq(RUN(NULL, said, "--version"), 0);
+    ck_assert_msg(strncmp(said, "tickpathd ", 10) == 0, "%s", said);
+}
+END_TEST
+
+/* The command line wins over the variable; a variable that a cluster might set is no error. */
+START_TEST(test_variables)
+{
+    setenv("TICKPATHD_SESSIONS_MAX", "1", 1);
+    setenv("TICKPATHD_PORT", "tcp://10.0.0.1:7878", 1);
+    wire_daemon_start(&daemon_, NULL);
+    struct wire wire;
+    wire_open_greeted(&wire, daemon_.port);
+    wire_put_free_map(&wire, "m", 4, 4);
+    wire_open_session(&wire, "m", 0, 5, NULL, 1);
+    Tickpath__OpenSession open = TICKPATH__OPEN_SESSION__INIT;
+    open.map = "m";
+    open.has_start = open.has_goal = 1;
+    wire_ask_error(&wire, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open,
+                   TICKPATH__ERROR_CODE__RESOURCE_EXHAUSTED, NULL);
+    wire_close(&wire);
+    wire_daemon_stop(&daemon_);
+
+    wire_daemon_start(&daemon_, "--sessions-max", "2", NULL);
+    wire_open_greeted(&wire, daemon_.port);
+    wire_put_free_map(&wire, "m", 4, 4);
+    wire_open_session(&wire, "m", 0, 5, NULL, 1);
+    wire_open_session(&wire, "m", 0, 5, NULL, 1);
+    wire_close(&wire);
+    wire_daemon_stop(&daemon_);
+}
+END_TEST
+
+START_TEST(test_taken_port)
+{
+    wire_daemon_start(&daemon_, NULL);
+    char address[32], said[4096];
+    snprintf(address, sizeof address, "127.0.0.1:%u", daemon_.port);
+    ck_assert_int_eq(RUN(NULL, said, "--listen", address), 1);
+    ck_assert_msg(strstr(said, "cannot listen") != NULL && strstr(said, "in use") != NULL, "%s", said);
+    ck_assert_int_eq(RUN(NULL, said, "--listen", "127.0.0.1:0", "--stats", address), 1);
+    ck_assert_msg(strstr(said, "cannot start") != NULL, "%s", said);
+    wire_daemon_stop(&daemon_);
+}
+END_TEST
+
+static int connect_to(const struct sockaddr *address, socklen_t size)
+{
+    int fd = socket(address->sa_family, SOCK_STREAM, 0);
+    ck_assert_int_ge(fd, 0);
+    if (connect(fd, address, size) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+START_TEST(test_ipv6)
+{
+    int probe = socket(AF_INET6, SOCK_STREAM, 0);
+    struct sockaddr_in6 address = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    bool has_ipv6 = probe >= 0 && bind(probe, (struct sockaddr *)&address, sizeof address) == 0;
+    if (probe >= 0)
+        close(probe);
+    if (!has_ipv6) {
+        printf("no IPv6 loopback here: skipped\n");
+        return;
+    }
+    wire_daemon_start(&daemon_, "--listen", "[::1]:0", "--stats", "[::1]:0", NULL);
+    address.sin6_port = htons(daemon_.port);
+    int fd = connect_to((struct sockaddr *)&address, sizeof address);
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+    wire_daemon_stop(&daemon_);
+}
+END_TEST
+
+/* A supervisor's socket: the daemon serves on it, whatever --listen says. */
+START_TEST(test_inherited_socket)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, size), 0);
+    ck_assert_int_eq(listen(fd, 8), 0);
+    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    const char *program =
+        tp_test_program("tickpathd"); /* it asserts: not where descriptor 3 is no longer Check's */
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        char own[32];
+        snprintf(own, sizeof own, "%ld", (long)getpid());
+        setenv("LISTEN_PID", own, 1);
+        setenv("LISTEN_FDS", "1", 1);
+        if (fd != 3)
+            dup2(fd, 3);
+        execv(program, (char *const[]){"tickpathd", "--listen", "127.0.0.1:1", NULL});
+        _exit(127);
+    }
+    close(fd);
+    struct wire wire; /* the socket listens already: the connection waits until the daemon takes it */
+    wire_open_greeted(&wire, ntohs(address.sin_port));
+    wire_expect_alive(&wire);
+    wire_close(&wire);
+    ck_assert_int_eq(kill(pid, SIGTERM), 0);
+    int status;
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+END_TEST
+
+START_TEST(test_hello_timeout)
+{
+    wire_daemon_start(&daemon_, "--hello-timeout-ms", "150", NULL);
+    struct wire wire;
+    wire_open(&wire, daemon_.port);
+    uint64_t began_ms = wire_now_ms();
+    wire_expect_last_error(&wire, TICKPATH__ERROR_CODE__TIMEOUT);
+    ck_assert_uint_ge(wire_now_ms() - began_ms, 100);
+    wire_close(&wire);
+    /* bytes alone do not help: a hello must come */
+    wire_open(&wire, daemon_.port);
+    ck_assert(wire_send_bytes(&wire, "\x05", 1));
+    wire_expect_last_error(&wire, TICKPATH__ERROR_CODE__TIMEOUT);
+    wire_close(&wire);
+    wire_daemon_stop(&daemon_);
+}
+END_TEST
+
+START_TEST(test_idle_timeout)
+{
+    wire_daemon_start(&daemon_, "--idle-timeout-ms", "300", NULL);
+    struct wire silent, busy;
+    wire_open_greeted(&silent, daemon_.port);
+    wire_open_greeted(&busy, daemon_.port);
+    for (int i = 0; i < 10; i++) {
+        wire_expect_alive(&busy);
+        sleep_ms(60);
+    }
+    wire_expect_last_error(&silent, TICKPATH__ERROR_CODE__TIMEOUT);
+    wire_expect_alive(&busy);
+    wire_close(&silent);
+    wire_close(&busy);
+    wire_daemon_stop(&daemon_);
+}
+END_TEST
+
+START_TEST(test_connections_max)
+{
+    wire_daemon_start(&daemon_, "--connections-max", "2", NULL);
+    struct wire first, second, third;
+    wire_open_greeted(&first, daemon_.port);
+    wire_open_greeted(&second, daemon_.port);
+    wire_open(&third, daemon_.port);
+    wire_expect_last_error(&third, TICKPATH__ERROR_CODE__RESOURCE_EXHAUSTED);
+    wire_close(&third);
+    wire_close(&second);
+    wire_expect_alive(&first);
+    for (int i = 0;; i++) { /* the place is free again once the daemon has seen the close */
+        wire_open(&third, daemon_.port);
+        Tickpath__Hello hello = TICKPATH__HELLO__INIT;
+        wire_send(&third, TICKPATH__REQUEST__BODY_HELLO, &hello);
+        Tickpath__Reply *reply = wire_recv(&third);
+        bool is_in = reply->body_case == TICKPATH__REPLY__BODY_WELCOME;
+        wire_reply_free(reply);
+        wire_close(&third);
+        if (is_in)
+            break;
+        ck_assert_int_lt(i, 200);
+        sleep_ms(10);
+    }
+    wire_close(&first);
+    wire_daemon_stop(&daemon_);
+}
+END_TEST
+
+/* Waits for the end of a daemon that was told to end; it must say 0. */
+static void expect_end(void)
+{
+    int status;
+    ck_assert_int_eq(waitpid(daemon_.pid, &status, 0), daemon_.pid);
+    daemon_.pid = 0;
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the daemon ended with status %#x",
+                  (unsigned)status);
+}
+
+/* What was sent before the signal is answered, in order; while the connection stays busy ticks are served and
+ * opens refused; a quiet connection is told; then the daemon ends with 0. */
+START_TEST(test_drain)
+{
+    wire_daemon_start(&daemon_, "--drain-ms", "10000", "--threads", "2", NULL);
+    struct wire busy, quiet;
+    wire_open_greeted(&busy, daemon_.port);
+    wire_open_greeted(&quiet, daemon_.port);
+    wire_put_free_map(&busy, "m", 64, 64);
+    uint64_t session = wire_open_session(&busy, "m", 0, 64 * 64 - 1, "tbwa", 10);
+    Tickpath__Tick tick = TICKPATH__TICK__INIT;
+    tick.session = &session;
+    tick.n_session = 1;
+    enum { PIPELINED = 50 };
+    for (int i = 0; i < PIPELINED; i++)
+        wire_send(&busy, TICKPATH__REQUEST__BODY_TICK, &tick);
+    uint64_t last_id = busy.sent_id;
+    ck_assert_int_eq(kill(daemon_.pid, SIGTERM), 0);
+    for (int i = 0; i < PIPELINED; i++) {
+        Tickpath__Reply *reply = wire_recv(&busy);
+        ck_assert_uint_eq(reply->id, last_id - PIPELINED + 1 + (uint64_t)i);
+        ck_assert_int_eq(reply->body_case, TICKPATH__REPLY__BODY_TICKED);
+        wire_reply_free(reply);
+    }
+    Tickpath__OpenSession open = TICKPATH__OPEN_SESSION__INIT;
+    open.map = "m";
+    open.has_start = open.has_goal = 1;
+    for (int i = 0;; i++) { /* the signal travels on its own way */
+        wire_send(&busy, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open);
+        Tickpath__Reply *reply = wire_recv(&busy);
+        bool is_draining = reply->body_case == TICKPATH__REPLY__BODY_ERROR;
+        if (is_draining)
+            ck_assert_int_eq(reply->error->code, TICKPATH__ERROR_CODE__SHUTTING_DOWN);
+        wire_reply_free(reply);
+        if (is_draining)
+            break;
+        ck_assert_int_lt(i, 1000);
+        sleep_ms(5);
+    }
+    for (int i = 0; i < 20; i++) { /* it goes on serving who keeps talking, well beyond the quiet time */
+        wire_reply_free(wire_tick(&busy, session));
+        sleep_ms(20);
+    }
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(daemon_.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    ck_assert_int_eq(connect_to((struct sockaddr *)&address, sizeof address), -1);
+    ck_assert_int_eq(errno, ECONNREFUSED);
+    wire_expect_last_error(&quiet, TICKPATH__ERROR_CODE__SHUTTING_DOWN);
+    wire_expect_last_error(&busy, TICKPATH__ERROR_CODE__SHUTTING_DOWN);
+    wire_close(&quiet);
+    wire_close(&busy);
+    expect_end();
+}
+END_TEST
+
+/* Ticks without a pause until the daemon hangs up; gives the milliseconds that took. */
+static uint64_t tick_until_closed(struct wire *wire)
+{
+    uint64_t began_ms = wire_now_ms();
+    for (;;) {
+        Tickpath__Request request = TICKPATH__REQUEST__INIT;
+        Tickpath__Ping ping = TICKPATH__PING__INIT;
+        request.body_case = TICKPATH__REQUEST__BODY_PING;
+        request.ping = &ping;
+        size_t size;
+        uint8_t *frame = wire_frame(&request, &size);
+        bool is_sent = wire_send_bytes(wire, frame, size);
+        free(frame);
+        Tickpath__Reply *reply = NULL;
+        if (!is_sent || wire_poll(wire, &reply, WIRE_TIMEOUT_MS) != WIRE_GOT_FRAME)
+            return wire_now_ms() - began_ms;
+        wire_reply_free(reply);
+    }
+}
+
+START_TEST(test_drain_deadline)
+{
+    wire_daemon_start(&daemon_, "--drain-ms", "400", NULL);
+    struct wire busy;
+    wire_open_greeted(&busy, daemon_.port);
+    ck_assert_int_eq(kill(daemon_.pid, SIGTERM), 0);
+    uint64_t took_ms = tick_until_closed(&busy);
+    ck_assert_msg(took_ms >= 300 && took_ms < 5000, "the drain took %llu ms", (unsigned long long)took_ms);
+    wire_close(&busy);
+    expect_end();
+}
+END_TEST
+
+START_TEST(test_second_signal)
+{
+    wire_daemon_start(&daemon_, "--drain-ms", "60000", NULL);
+    struct wire busy;
+    wire_open_greeted(&busy, daemon_.port);
+    ck_assert_int_eq(kill(daemon_.pid, SIGINT), 0);
+    for (int i = 0; i < 20; i++) {
+        wire_expect_alive(&busy);
+        sleep_ms(20);
+    }
+    ck_assert_int_eq(kill(daemon_.pid, SIGTERM), 0);
+    uint64_t took_ms = tick_until_closed(&busy);
+    ck_assert_msg(took_ms < 5000, "the second signal took %llu ms", (unsigned long long)took_ms);
+    wire_close(&busy);
+    expect_end();
+}
+END_TEST
+
+static Suite *life_suite(void)
+{
+    Suite *suite = suite_create("daemon_life");
+    TCase *cases = tcase_create("life");
+    tcase_add_checked_fixture(cases, begin, end);
+    tcase_add_test(cases, test_bad_options_are_refused_with_words);
+    tcase_add_test(cases, test_help_and_version);
+    tcase_add_test(cases, test_variables);
+    tcase_add_test(cases, test_taken_port);
+    tcase_add_test(cases, test_ipv6);
+    tcase_add_test(cases, test_inherited_socket);
+    tcase_add_test(cases, test_hello_timeout);
+    tcase_add_test(cases, test_idle_timeout);
+    tcase_add_test(cases, test_connections_max);
+    tcase_add_test(cases, test_drain);
+    tcase_add_test(cases, test_drain_deadline);
+    tcase_add_test(cases, test_second_signal);
+    suite_add_tcase(suite, cases);
+    return suite;
+}
+
+int main(void)
+{
+    return tp_test_main("test_daemon_life", life_suite);
+}
