@@ -2,6 +2,7 @@
  * and session.h; the sections of the messages against the .proto's messages. No missing, no extra, equal
  * numbers. Runs from the project's root. */
 #include "base/error.h"
+#include "base/limits.h"
 #include "proto/tickpath.pb-c.h"
 #include "search/algorithm.h"
 #include "search/session.h"
@@ -286,6 +287,40 @@ START_TEST(test_messages_are_all)
 }
 END_TEST
 
+/* The table of limits holds the library's numbers, written with commas. */
+START_TEST(test_limits)
+{
+    static const struct {
+        const char *limit; /* how the row begins */
+        unsigned long long value;
+    } limits[] = {
+        {"cells of one map", TP_MAP_CELLS_MAX},       {"changes in one batch", TP_BATCH_CHANGES_MAX},
+        {"weight of a terrain class", TP_WEIGHT_MAX}, {"w", TP_W_MILLI_MAX / 1000},
+        {"k`, `resource_limit", TP_BUDGET_MAX},       {"trace_steps` (c)", TP_C_MAX},
+    };
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        char want[40] = "", digits[32];
+        int length = snprintf(digits, sizeof digits, "%llu", limits[i].value);
+        for (int d = 0, out = 0; d < length; d++) {
+            if (d > 0 && (length - d) % 3 == 0)
+                want[out++] = ',';
+            want[out++] = digits[d];
+        }
+        FILE *file = open_text("proto/PROTOCOL.md");
+        char line[LINE_BYTES], *cell[CELLS_MAX];
+        bool found = false;
+        while (!found && fgets(line, sizeof line, file)) {
+            if (cut_row(line, cell) != 4 || strncmp(cell[0], limits[i].limit, strlen(limits[i].limit)) != 0)
+                continue;
+            found = true;
+            ck_assert_msg(strstr(cell[1], want) != NULL, "%s: '%s' does not hold %s", cell[0], cell[1], want);
+        }
+        fclose(file);
+        ck_assert_msg(found, "no row of limits begins with '%s'", limits[i].limit);
+    }
+}
+END_TEST
+
 START_TEST(test_capability_bits)
 {
     /* the numbers written in AlgorithmInfo's row */
@@ -307,6 +342,7 @@ static Suite *proto_doc_suite(void)
     tcase_add_test(cases, test_table_equals_session);
     tcase_add_test(cases, test_sections_equal_messages);
     tcase_add_test(cases, test_messages_are_all);
+    tcase_add_test(cases, test_limits);
     tcase_add_test(cases, test_capability_bits);
     suite_add_tcase(suite, cases);
     return suite;
