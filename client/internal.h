@@ -46,7 +46,8 @@ struct tp_client {
     struct tp__bytes out, in;
     size_t frame_out_max, frame_in_max; /* bytes of one message */
 
-    /* Tickets first_id .. first_id + ring_count - 1 in a ring, oldest at ring_start. Replies come in that
+    /* Tickets first_id .. first_id + ring_count - 1 in a ring of ring_room places (a power of 2), oldest at
+     * ring_start. Replies come in that
      * order: `answered` of them have theirs. */
     struct tp__ticket *ring;
     size_t ring_start, ring_count, ring_room, answered;

@@ -45,9 +45,9 @@ static bool areas_init(struct areas *areas, const struct tp_client_changes *chan
     size_t r = changes->rectangle_count, b = changes->bitmap_count;
     memset(areas, 0, sizeof *areas);
     areas->rectangle = calloc(r + 1, sizeof *areas->rectangle);
-    areas->rectangles = calloc(r + 1, sizeof *areas->rectangles);
+    areas->rectangles = calloc(r + 1, sizeof(void *));
     areas->bitmap = calloc(b + 1, sizeof *areas->bitmap);
-    areas->bitmaps = calloc(b + 1, sizeof *areas->bitmaps);
+    areas->bitmaps = calloc(b + 1, sizeof(void *));
     if (areas->rectangle == NULL || areas->rectangles == NULL || areas->bitmap == NULL ||
         areas->bitmaps == NULL)
         return false;

@@ -16,7 +16,7 @@
 
 static struct tp__ticket *ring_at(struct tp_client *client, size_t index)
 {
-    return &client->ring[(client->ring_start + index) % client->ring_room];
+    return &client->ring[(client->ring_start + index) & (client->ring_room - 1)];
 }
 
 static struct tp__ticket *find(struct tp_client *client, uint64_t ticket)
@@ -40,7 +40,7 @@ static void release_held(struct tp_client *client)
 static void forget_done(struct tp_client *client)
 {
     while (client->ring_count > 0 && ring_at(client, 0)->state == TICKET_DONE) {
-        client->ring_start = (client->ring_start + 1) % client->ring_room;
+        client->ring_start = (client->ring_start + 1) & (client->ring_room - 1);
         client->ring_count--;
         client->answered--;
         client->first_id++;
@@ -251,7 +251,7 @@ static int say_hello(struct tp_client *client, const char *name, int64_t deadlin
     hello.has_protocol_min = hello.has_protocol_max = 1;
     hello.protocol_min = hello.protocol_max = 1;
     hello.client = copy;
-    uint64_t ticket;
+    uint64_t ticket = 0;
     int result = tp__tickets_send(client, TICKPATH__REQUEST__BODY_HELLO, &hello, &ticket, deadline_ms);
     if (result == 0)
         result = tp__tickets_wait(client, ticket, deadline_ms);

@@ -43,12 +43,12 @@ void tp_cli_doors_spare(struct tp_cli_doors *doors, uint32_t cell)
 
 /* The passable cells in a straight line through (x, y): how many, and how many of them before it. More than a
  * door may have: TP_CLI_DOOR_CELLS_MAX + 1. */
-static uint32_t line_length(const struct tp_map *map, uint32_t x, uint32_t y, int dx, int dy,
+static uint32_t line_length(const struct tp_map *map, uint32_t x, uint32_t y, int64_t dx, int64_t dy,
                             uint32_t *before)
 {
     uint32_t length = 1;
     *before = 0;
-    for (int sign = -1; sign <= 1; sign += 2) {
+    for (int64_t sign = -1; sign <= 1; sign += 2) {
         int64_t at_x = (int64_t)x + sign * dx, at_y = (int64_t)y + sign * dy;
         for (; length <= TP_CLI_DOOR_CELLS_MAX && tp_map_passable(map, at_x, at_y);
              at_x += sign * dx, at_y += sign * dy) {

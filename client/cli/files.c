@@ -50,8 +50,8 @@ static int fail_parse(const struct tp_cli_usage *usage, const char *path, int er
 int tp_cli_map_load(const struct tp_cli_usage *usage, const char *path, struct tp_cli_map *map)
 {
     memset(map, 0, sizeof *map);
-    char *text;
-    size_t size;
+    char *text = NULL;
+    size_t size = 0;
     int result = read_file(usage, path, &text, &size);
     if (result != TP_CLI_OK)
         return result;
@@ -81,8 +81,8 @@ void tp_cli_map_fini(struct tp_cli_map *map)
 int tp_cli_scen_load(const struct tp_cli_usage *usage, const char *path, uint32_t width, uint32_t height,
                      struct tp_movingai_scen *scen)
 {
-    char *text;
-    size_t size;
+    char *text = NULL;
+    size_t size = 0;
     int result = read_file(usage, path, &text, &size);
     if (result != TP_CLI_OK)
         return result;

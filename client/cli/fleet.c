@@ -211,11 +211,11 @@ int tp_cli_fleet_collect(struct tp_cli_fleet *fleet, uint64_t ticket, double sen
         return tp_cli_client_failed(fleet->usage, "cannot tick", tp_client_error(fleet->client));
     int result = note_latency(fleet, tp_cli_now() - sent_at);
     const struct tp_client_ticked *ticked = &reply.ticked;
-    if (result == TP_CLI_OK && (ticked->count != fleet->count || ticked->refused_count > 0))
-        result = tp_cli_fail(fleet->usage, "a tick of %zu sessions answered %zu and refused %zu",
-                             fleet->count, ticked->count, ticked->refused_count);
-    if (result == TP_CLI_OK && ticked->count > 0 && ticked->expansions == NULL)
-        result = tp_cli_fail(fleet->usage, "a tick that asked for the work done did not get it");
+    if (ticked->count != fleet->count || ticked->refused_count > 0)
+        return tp_cli_fail(fleet->usage, "a tick of %zu sessions answered %zu and refused %zu", fleet->count,
+                           ticked->count, ticked->refused_count);
+    if (ticked->expansions == NULL)
+        return tp_cli_fail(fleet->usage, "a tick that asked for the work done did not get it");
     fleet->arrived = fleet->unreachable = 0;
     uint64_t expansions = 0;
     for (size_t i = 0; result == TP_CLI_OK && i < ticked->count; i++) {

@@ -40,8 +40,8 @@ int tp_cli_mirror_apply(struct tp_cli_mirror *mirror, const struct tp_change *ch
     if (error != 0)
         return error;
     tp_map_unref(mirror->versions[TP_CLI_MIRROR_VERSIONS - 1]);
-    memmove(&mirror->versions[1], &mirror->versions[0],
-            (TP_CLI_MIRROR_VERSIONS - 1) * sizeof mirror->versions[0]);
+    for (int i = TP_CLI_MIRROR_VERSIONS - 1; i > 0; i--)
+        mirror->versions[i] = mirror->versions[i - 1];
     mirror->versions[0] = next;
     mirror->newest = version;
     return 0;

@@ -61,6 +61,7 @@ static void play_one(struct tp_cli_play *play, struct tp_session *session, struc
             watch(play, ticks, &reply);
     }
     play->seconds += tp_cli_now() - begin;
+    budget->context = NULL;
     struct tp_session_stats stats;
     tp_session_stats(session, &stats);
     problem->outcome = reply.status == TP_STATUS_ARRIVED       ? TP_CLI_ARRIVED

@@ -173,7 +173,7 @@ static int place_doors(struct run *run)
     tp_pool_init(&pool, NULL);
     struct tp_cli_random random = {.state = ~run->search.seed};
     size_t ways = run->fleet.count < WAYS_FOR_DOORS ? run->fleet.count : WAYS_FOR_DOORS;
-    size_t per_way = (run->options.doors + ways - 1) / ways;
+    size_t per_way = ways > 0 ? (run->options.doors + ways - 1) / ways : 0;
     for (int pass = 0; pass < 2; pass++) { /* the second makes up for ways without a narrow place */
         for (size_t i = 0; i < ways && run->doors.count < run->options.doors; i++) {
             uint32_t cells = find_way(run, &run->fleet.agents[i], &pool, way, all);
@@ -303,8 +303,8 @@ static int compare_floats(const void *a, const void *b)
 
 static double octile(uint32_t a, uint32_t b, uint32_t width)
 {
-    double dx = fabs((double)(a % width) - (double)(b % width)),
-           dy = fabs((double)(a / width) - (double)(b / width));
+    int64_t step_x = (int64_t)(a % width) - b % width, step_y = (int64_t)(a / width) - b / width;
+    double dx = fabs((double)step_x), dy = fabs((double)step_y);
     return fmax(dx, dy) + (sqrt(2) - 1) * fmin(dx, dy);
 }
 
