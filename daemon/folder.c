@@ -359,7 +359,8 @@ int tp_folder_put(struct tp_folder *folder, const char *name, const struct tp_ma
 void tp_folder_fold(struct tp_folder *folder)
 {
     for (struct kept *kept = folder->kept; kept != NULL; kept = kept->next) {
-        if (kept->is_broken || (kept->log_batches < kept->fold_at && kept->log_bytes < kept->fold_bytes))
+        if (kept->is_broken || kept->durable == NULL ||
+            (kept->log_batches < kept->fold_at && kept->log_bytes < kept->fold_bytes))
             continue;
         kept->fold_at = kept->log_batches + folder->fold_batches; /* not at every append, should it fail */
         kept->fold_bytes = kept->log_bytes + FOLD_BYTES;

@@ -51,7 +51,9 @@ static bool is_record_header(const uint8_t *p, size_t left)
            tp_get_u64(p + 24) == XXH3_64bits(p, 24);
 }
 
-/* Whether some later record begins behind `p`: then what stands at `p` is not the end of the file. */
+/* Whether some later record begins behind `p`: then what stands at `p` is not the torn end of the file. (What
+ * follows a torn record may be more than nothing: a file system may have grown the file before it wrote all
+ * of it.) */
 static bool is_followed(const uint8_t *p, size_t left)
 {
     for (size_t i = 1; i + TP_MAPLOG_RECORD_BYTES <= left; i++)
@@ -129,7 +131,7 @@ int tp_maplog_apply(struct tp_map **map, const uint8_t *bytes, size_t size, stru
         size_t whole = around + payload;
         if (tp_get_u64(p + whole - TP_MAPLOG_CHECKSUM_BYTES) !=
             XXH3_64bits(p + TP_MAPLOG_RECORD_BYTES, payload))
-            return whole < left ? corrupt(reason, "a record in the log fails its checksum") : 0;
+            return is_followed(p, left) ? corrupt(reason, "a record in the log fails its checksum") : 0;
         uint32_t count = tp_get_u32(p + 4);
         int error = apply_record(map, p, reason);
         if (error != 0)
