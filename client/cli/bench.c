@@ -153,7 +153,7 @@ static int bench_rows(const struct tp_cli_search *search, const struct bench_opt
                       const struct tp_cli_rows *rows, const struct tp_cli_map *map,
                       const struct tp_movingai_scen *scen, const size_t *chosen, size_t count)
 {
-    /* Rows with both ends free are played; `which` leads from a problem to its place among the rows. */
+    /* Rows with both ends free are played; the others only count. */
     struct tp_cli_problem *problems = calloc(2 * count + 1, sizeof *problems), *optimal = problems + count;
     double *lengths = calloc(count + 1, sizeof *lengths);
     if (problems == NULL || lengths == NULL) {
