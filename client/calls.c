@@ -6,6 +6,19 @@
 
 enum { MAP_CHUNK_BYTES = 1024 * 1024, MAP_CHUNKS_AHEAD = 4 };
 
+/* A call under way. */
+struct call {
+    int timeout_ms;
+    int64_t deadline_ms;
+    uint64_t ticket;
+    struct tp_client_reply reply;
+};
+
+static struct call begin(int timeout_ms)
+{
+    return (struct call){.timeout_ms = timeout_ms, .deadline_ms = tp__deadline(timeout_ms)};
+}
+
 /* The milliseconds of the call's time that are left; the timeout itself when it is endless. */
 static int left_of(int timeout_ms, int64_t deadline_ms)
 {
@@ -15,25 +28,22 @@ static int left_of(int timeout_ms, int64_t deadline_ms)
     return left > 0 ? (int)left : 0;
 }
 
-/* The second half of a call: `sent` is what sending gave. */
-static int finish(struct tp_client *client, int sent, uint64_t ticket, struct tp_client_reply *reply,
-                  int timeout_ms, int64_t deadline_ms)
+/* The second half of a call; `sent` is what the first half, sending under call->ticket, gave. */
+static int finish(struct tp_client *client, struct call *call, int sent)
 {
     if (sent != 0)
         return sent;
-    int result = tp_client_collect(client, ticket, reply, left_of(timeout_ms, deadline_ms));
+    int result =
+        tp_client_collect(client, call->ticket, &call->reply, left_of(call->timeout_ms, call->deadline_ms));
     if (result == TP_CLIENT_TIMEOUT && !client->error.from_server)
-        tp_client_drop(client, ticket);
+        tp_client_drop(client, call->ticket);
     return result;
 }
 
 int tp_client_ping(struct tp_client *client, const void *payload, size_t size, int timeout_ms)
 {
-    int64_t deadline_ms = tp__deadline(timeout_ms);
-    struct tp_client_reply reply;
-    uint64_t ticket = 0;
-    int result = tp_client_send_ping(client, payload, size, &ticket, timeout_ms);
-    result = finish(client, result, ticket, &reply, timeout_ms, deadline_ms);
+    struct call call = begin(timeout_ms);
+    int result = finish(client, &call, tp_client_send_ping(client, payload, size, &call.ticket, timeout_ms));
     if (result != 0)
         return result;
     const ProtobufCBinaryData *back = &client->held->pong->payload;
@@ -46,86 +56,67 @@ int tp_client_ping(struct tp_client *client, const void *payload, size_t size, i
 int tp_client_open_map(struct tp_client *client, const char *name, uint64_t min_version,
                        struct tp_client_map *out, int timeout_ms)
 {
-    int64_t deadline_ms = tp__deadline(timeout_ms);
-    struct tp_client_reply reply;
-    uint64_t ticket = 0;
-    int result = tp_client_send_open_map(client, name, min_version, &ticket, timeout_ms);
-    result = finish(client, result, ticket, &reply, timeout_ms, deadline_ms);
+    struct call call = begin(timeout_ms);
+    int sent = tp_client_send_open_map(client, name, min_version, &call.ticket, timeout_ms);
+    int result = finish(client, &call, sent);
     if (result == 0 && out != NULL)
-        *out = reply.map;
+        *out = call.reply.map;
     return result;
 }
 
 int tp_client_change(struct tp_client *client, const struct tp_client_changes *changes,
                      struct tp_client_changed *out, int timeout_ms)
 {
-    int64_t deadline_ms = tp__deadline(timeout_ms);
-    struct tp_client_reply reply;
-    uint64_t ticket = 0;
-    int result = tp_client_send_change(client, changes, &ticket, timeout_ms);
-    result = finish(client, result, ticket, &reply, timeout_ms, deadline_ms);
+    struct call call = begin(timeout_ms);
+    int result = finish(client, &call, tp_client_send_change(client, changes, &call.ticket, timeout_ms));
     if (result == 0 && out != NULL)
-        *out = reply.changed;
+        *out = call.reply.changed;
     return result;
 }
 
 int tp_client_open_session(struct tp_client *client, const struct tp_client_session_params *params,
                            struct tp_client_session *out, int timeout_ms)
 {
-    int64_t deadline_ms = tp__deadline(timeout_ms);
-    struct tp_client_reply reply;
-    uint64_t ticket = 0;
-    int result = tp_client_send_open_session(client, params, &ticket, timeout_ms);
-    result = finish(client, result, ticket, &reply, timeout_ms, deadline_ms);
+    struct call call = begin(timeout_ms);
+    int result = finish(client, &call, tp_client_send_open_session(client, params, &call.ticket, timeout_ms));
     if (result == 0 && out != NULL)
-        *out = reply.session;
+        *out = call.reply.session;
     return result;
 }
 
 int tp_client_set_goal(struct tp_client *client, uint64_t session, uint32_t goal, int timeout_ms)
 {
-    int64_t deadline_ms = tp__deadline(timeout_ms);
-    struct tp_client_reply reply;
-    uint64_t ticket = 0;
-    int result = tp_client_send_set_goal(client, session, goal, &ticket, timeout_ms);
-    return finish(client, result, ticket, &reply, timeout_ms, deadline_ms);
+    struct call call = begin(timeout_ms);
+    return finish(client, &call, tp_client_send_set_goal(client, session, goal, &call.ticket, timeout_ms));
 }
 
 int tp_client_tick(struct tp_client *client, const struct tp_client_tick *tick, struct tp_client_ticked *out,
                    int timeout_ms)
 {
-    int64_t deadline_ms = tp__deadline(timeout_ms);
-    struct tp_client_reply reply;
-    uint64_t ticket = 0;
-    int result = tp_client_send_tick(client, tick, &ticket, timeout_ms);
-    result = finish(client, result, ticket, &reply, timeout_ms, deadline_ms);
+    struct call call = begin(timeout_ms);
+    int result = finish(client, &call, tp_client_send_tick(client, tick, &call.ticket, timeout_ms));
     if (result == 0 && out != NULL)
-        *out = reply.ticked;
+        *out = call.reply.ticked;
     return result;
 }
 
 int tp_client_close_sessions(struct tp_client *client, const uint64_t *sessions, size_t count,
                              uint32_t *closed, int timeout_ms)
 {
-    int64_t deadline_ms = tp__deadline(timeout_ms);
-    struct tp_client_reply reply;
-    uint64_t ticket = 0;
-    int result = tp_client_send_close_sessions(client, sessions, count, &ticket, timeout_ms);
-    result = finish(client, result, ticket, &reply, timeout_ms, deadline_ms);
+    struct call call = begin(timeout_ms);
+    int sent = tp_client_send_close_sessions(client, sessions, count, &call.ticket, timeout_ms);
+    int result = finish(client, &call, sent);
     if (result == 0 && closed != NULL)
-        *closed = reply.closed;
+        *closed = call.reply.closed;
     return result;
 }
 
 int tp_client_list(struct tp_client *client, uint32_t what, struct tp_client_listing *out, int timeout_ms)
 {
-    int64_t deadline_ms = tp__deadline(timeout_ms);
-    struct tp_client_reply reply;
-    uint64_t ticket = 0;
-    int result = tp_client_send_list(client, what, &ticket, timeout_ms);
-    result = finish(client, result, ticket, &reply, timeout_ms, deadline_ms);
+    struct call call = begin(timeout_ms);
+    int result = finish(client, &call, tp_client_send_list(client, what, &call.ticket, timeout_ms));
     if (result == 0 && out != NULL)
-        *out = reply.listing;
+        *out = call.reply.listing;
     return result;
 }
 
