@@ -154,6 +154,8 @@ static struct tp_session_params random_params(struct tp_test_rng *rng, const str
         params.shortcut = tp_test_percent(rng, 25);
         params.path_switch = tp_test_percent(rng, 25);
     }
+    if (tp_test_percent(rng, 20))
+        params.restart = TP_RESTART_EAGER;
     if (tp_test_percent(rng, 50))
         params.budget = tp_budget_k(tp_test_between(rng, 1, 30));
     return params;
@@ -249,6 +251,7 @@ static uint64_t life(uint64_t number, const struct tp_algorithm *row, struct var
     settle(&rng, &play);
     uint64_t hash = play.hash ^ play.stats.move_hash;
     play_close(&play);
+    ck_assert_uint_eq(pool.used_bytes, 0);
     tp_pool_fini(&pool);
     tp_map_unref(map);
     return hash;
@@ -258,7 +261,7 @@ START_TEST(every_life_keeps_the_contract)
 {
     const struct tp_algorithm *row = tp_algorithm_at((size_t)_i);
     struct tp_test_rng rng = tp_test_rng(row->name);
-    uint64_t lives = tp_test_steps(100, 10000);
+    uint64_t lives = tp_test_steps(100, 2000);
     for (uint64_t i = 0; i < lives; i++)
         life(tp_test_next(&rng), row, (struct variant){0});
 }
@@ -276,7 +279,7 @@ START_TEST(the_same_inputs_give_the_same_moves)
 {
     const struct tp_algorithm *row = tp_algorithm_at((size_t)_i);
     struct tp_test_rng rng = tp_test_rng("twice");
-    uint64_t lives = tp_test_steps(25, 2000);
+    uint64_t lives = tp_test_steps(25, 500);
     for (uint64_t i = 0; i < lives; i++) {
         uint64_t number = tp_test_next(&rng);
         uint64_t hash = life(number, row, (struct variant){0});
@@ -296,7 +299,7 @@ START_TEST(a_small_search_stamp_wraps_without_harm)
 {
     const struct tp_algorithm *row = tp_algorithm_at((size_t)_i);
     struct tp_test_rng rng = tp_test_rng("stamps");
-    uint64_t cases = tp_test_steps(6, 200);
+    uint64_t cases = tp_test_steps(6, 100);
     for (uint64_t i = 0; i < cases; i++) {
         struct tp_map *map = tp_test_map_random(&rng, 64, 64, 15);
         struct tp_session_params params = random_params(&rng, row, map);
@@ -376,7 +379,7 @@ START_TEST(a_split_budget_gives_the_same_search)
 {
     const struct tp_algorithm *row = tp_algorithm_at((size_t)_i);
     struct tp_test_rng rng = tp_test_rng("split");
-    uint64_t cases = tp_test_steps(60, 5000);
+    uint64_t cases = tp_test_steps(60, 1500);
     for (uint64_t i = 0; i < cases; i++) {
         struct tp_session_params params;
         struct tp_map *map = joined_map(&rng, row, &params);
@@ -416,7 +419,7 @@ START_TEST(optimal_rows_are_optimal)
     if (!can(row, TP_CAN_BE_OPTIMAL))
         return;
     struct tp_test_rng rng = tp_test_rng("optimal");
-    uint64_t cases = tp_test_steps(100, 10000);
+    uint64_t cases = tp_test_steps(100, 2000);
     for (uint64_t i = 0; i < cases; i++) {
         struct tp_session_params params;
         struct tp_map *map = joined_map(&rng, row, &params);
@@ -464,7 +467,7 @@ START_TEST(theorem_2_bounds_the_cost)
     if (!can(row, TP_CAN_BOUND_COST))
         return;
     struct tp_test_rng rng = tp_test_rng("theorem 2");
-    uint64_t cases = tp_test_steps(100, 10000);
+    uint64_t cases = tp_test_steps(100, 2000);
     for (uint64_t i = 0; i < cases; i++) {
         struct tp_session_params params;
         struct tp_map *map = joined_map(&rng, row, &params);
@@ -504,7 +507,7 @@ START_TEST(a_session_out_of_memory_still_answers)
     const struct tp_algorithm *row = tp_algorithm_at((size_t)_i);
     struct tp_test_rng rng = tp_test_rng("memory");
     static const uint64_t caps[] = {1, 500, 5000, 20000, 60000, 150000};
-    uint64_t cases = tp_test_steps(18, 600);
+    uint64_t cases = tp_test_steps(18, 180);
     for (uint64_t i = 0; i < cases; i++) {
         struct tp_map *map = tp_test_map_random(&rng, 300, 300, 25);
         struct tp_session_params params = random_params(&rng, row, map);
@@ -539,6 +542,7 @@ START_TEST(a_session_out_of_memory_still_answers)
                           play.stats.bytes_peak < cap,
                       "%s: NODE_CAP was not said", play.label);
         play_close(&play);
+        ck_assert_uint_eq(pool.used_bytes, 0);
         tp_pool_fini(&pool);
         ck_assert_uint_eq(atomic_load(&pool_cap.bytes), 0);
         tp_map_unref(map);

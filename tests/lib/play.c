@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATH_LOOK = 48 }; /* cells of the path looked at after each tick */
+enum { PATH_LOOK = 400 }; /* cells of the path looked at after each tick */
 
 static bool clock_expired(void *context)
 {
@@ -83,7 +83,6 @@ void play_open_in(struct play *play, const struct tp_session_params *params, con
     if (!pool)
         tp_pool_init(&play->own_pool, NULL);
     play->pool = pool ? pool : &play->own_pool;
-    play->used_bytes = play->pool->used_bytes;
     struct tp_refusal refusal = {NULL, NULL};
     int error = tp_session_open(&play->session, params, map, play->pool, &refusal);
     ck_assert_msg(error == 0, "%s: %s: %s: %s", play->label, tp_error_name(error),
@@ -91,6 +90,7 @@ void play_open_in(struct play *play, const struct tp_session_params *params, con
     ck_assert_uint_eq(tp_session_cell(play->session), params->start);
     ck_assert_uint_eq(tp_session_goal(play->session), params->goal);
     ck_assert_ptr_eq(tp_session_algorithm(play->session), params->algorithm);
+    tp_session_stats(play->session, &play->stats);
 }
 
 void play_open(struct play *play, const struct tp_session_params *params, const struct tp_map *map)
@@ -156,6 +156,9 @@ static void check_status(struct play *play, const struct tp_tick_reply *r)
         SAY(false, "status %d", (int)r->status);
     }
     SAY(r->to != play->goal || r->status == TP_STATUS_ARRIVED, "on the goal with status %d", (int)r->status);
+    SAY(!(r->flags & TP_FLAG_CONTINUED) || !(r->flags & TP_FLAG_RESTARTED), "CONTINUED and RESTARTED");
+    SAY(!(r->flags & TP_FLAG_CONTINUED) || r->version != play->version_before,
+        "CONTINUED on the same version");
     if (!blocked_here)
         SAY(!(r->flags & TP_FLAG_START_BLOCKED), "START_BLOCKED on a passable cell");
     else if (r->to == r->from)
@@ -192,9 +195,9 @@ static void check_work(struct play *play, const struct tp_tick_reply *r, const s
         play->expansions_max = work->expansions;
 }
 
-static void check_stats(struct play *play)
+static void check_stats(struct play *play, const struct tp_tick_reply *r)
 {
-    struct tp_session_stats *s = &play->stats;
+    struct tp_session_stats *s = &play->stats, before = *s;
     tp_session_stats(play->session, s);
     SAY(s->ticks == play->ticks, "stats: %llu ticks", (unsigned long long)s->ticks);
     SAY(s->moves == play->moves, "stats: %llu moves of %llu", (unsigned long long)s->moves,
@@ -206,6 +209,13 @@ static void check_stats(struct play *play)
         (unsigned long long)s->expansions, (unsigned long long)play->expansions);
     SAY(s->expansions_max == play->expansions_max, "stats: expansions_max %llu, seen %llu",
         (unsigned long long)s->expansions_max, (unsigned long long)play->expansions_max);
+    const struct tp_tick_work *w = &r->work;
+    SAY(s->generated == before.generated + w->generated && s->traced == before.traced + w->traced &&
+            s->learned == before.learned + w->learned && s->rekeyed == before.rekeyed + w->rekeyed,
+        "stats: the work does not add up");
+    SAY((s->restarts > before.restarts) == ((r->flags & TP_FLAG_RESTARTED) != 0),
+        "RESTARTED, but %llu restarts", (unsigned long long)s->restarts);
+    SAY((s->move_hash != before.move_hash) == (r->to != r->from), "stats: move_hash");
     SAY(s->bytes <= s->bytes_peak, "stats: more bytes than the peak");
     if (play->params.node_bytes_max)
         SAY(s->bytes_peak <= play->params.node_bytes_max, "%llu bytes at the peak, the cap is %llu",
@@ -217,13 +227,17 @@ static void check_stats(struct play *play)
 
 /* The path begins on the agent's cell and goes on in single moves; whether they are free still is another
  * matter. */
-static void check_path(struct play *play)
+static void check_path(struct play *play, const struct tp_tick_reply *r)
 {
     uint32_t cells[PATH_LOOK];
     uint32_t count = tp_session_path(play->session, cells, PATH_LOOK);
     SAY(count <= PATH_LOOK, "a path of %u cells in room for %d", count, PATH_LOOK);
     if (count)
         SAY(cells[0] == play->cell, "the path begins on %u, the agent stands on %u", cells[0], play->cell);
+    bool on_it = r->status == TP_STATUS_MOVING && !(r->flags & TP_FLAG_BACK_MOVE);
+    if (on_it && (r->flags & TP_FLAG_PATH_COMPLETE) && count < PATH_LOOK)
+        SAY(count > 1 && cells[count - 1] == play->goal, "PATH_COMPLETE, but the path of %u cells ends on %u",
+            count, count ? cells[count - 1] : 0);
     uint32_t width = play->map->width;
     for (uint32_t i = 1; i < count; i++) {
         int64_t dx = (int64_t)(cells[i] % width) - cells[i - 1] % width;
@@ -267,9 +281,10 @@ struct tp_tick_reply play_tick(struct play *play, const struct tp_budget *budget
     check_status(play, &reply);
     check_work(play, &reply, in_force, looks);
     play->cell = reply.to;
-    check_stats(play);
-    check_path(play);
+    check_stats(play, &reply);
+    check_path(play, &reply);
     trace(play, in_force, &reply);
+    play->version_before = reply.version;
     play->hash = (play->hash ^ ((uint64_t)reply.to << 3 | reply.status)) * UINT64_C(0x100000001b3);
     return reply;
 }
@@ -334,11 +349,11 @@ bool play_reachable(const struct play *play)
 void play_close(struct play *play)
 {
     tp_session_close(play->session);
-    SAY(play->pool->used_bytes == play->used_bytes,
-        "%llu bytes of the pool are out after close, %llu before open",
-        (unsigned long long)play->pool->used_bytes, (unsigned long long)play->used_bytes);
-    if (play->pool == &play->own_pool)
+    if (play->pool == &play->own_pool) {
+        SAY(play->own_pool.used_bytes == 0, "%llu bytes of the pool are out after close",
+            (unsigned long long)play->own_pool.used_bytes);
         tp_pool_fini(&play->own_pool);
+    }
     free((void *)play->plain.weight);
     tp_map_unref(play->map);
 }

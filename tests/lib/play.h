@@ -19,13 +19,13 @@ struct play {
     struct tp_session_params params;
     struct tp_pool own_pool;
     struct tp_pool *pool; /* own_pool, or a pool of the caller's */
-    uint64_t used_bytes;  /* of the pool before the session was opened */
     struct tp_session *session;
     struct tp_map *map;       /* the version in force; a reference of ours */
     struct ref_problem plain; /* the same, for the reference; its weights are ours */
     uint32_t cell, goal;      /* where the agent stands and should go */
     uint64_t cost, ticks, moves, back_moves, expansions, expansions_max;
     uint64_t hash;                 /* over every reply's cell and status */
+    uint64_t version_before;       /* of the last tick */
     struct tp_session_stats stats; /* after the last tick */
 };
 
@@ -64,7 +64,7 @@ void play_retarget(struct play *play, uint32_t goal);
 /* Whether the goal can be reached from the agent's cell in the version in force, by flood fill. */
 bool play_reachable(const struct play *play);
 
-/* Closes the session; asserts that every block is back in the pool. */
+/* Closes the session; asserts that every block is back in the pool, if the pool is its own. */
 void play_close(struct play *play);
 
 #endif
