@@ -125,7 +125,7 @@ TP_ALWAYS_INLINE bool tp__open_less_wide(const struct tp_open_wide *a, const str
             const struct tp_open_##form *child = tp__open_##form(open, first);                                \
             uint32_t a = tp__open_less_##form(&child[1], &child[0]);                                          \
             uint32_t b = 2 + tp__open_less_##form(&child[3], &child[2]);                                      \
-            uint32_t least = tp__open_less_##form(&child[b], &child[a]) ? b : a;                              \
+            uint32_t least = a ^ ((a ^ b) & (0u - tp__open_less_##form(&child[b], &child[a])));               \
             if (!tp__open_less_##form(&child[least], &e))                                                     \
                 break;                                                                                        \
             *tp__open_##form(open, i) = child[least];                                                         \
