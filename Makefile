@@ -19,6 +19,12 @@ SANFLAGS :=
 OPT ?= -O2 -g
 endif
 
+# `make V=1` prints the commands.
+V ?= 0
+ifeq ($(V),0)
+.SILENT:
+endif
+
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
 STD := -std=c11
 INCLUDE := -Isrc -I. -I$(BUILD)/gen
@@ -76,10 +82,12 @@ $(PROTO_OBJ): $(BUILD)/gen/proto/tickpath.pb-c.c
 # Floating point (the Euclidean heuristic alone) must round alike everywhere: no contraction, sqrt as an instruction.
 $(BUILD)/obj/src/%.o: src/%.c
 	@mkdir -p $(@D)
+	echo "cc $<"
 	$(CC) $(CFLAGS_ALL) -ffp-contract=off -fno-math-errno -c -o $@ $<
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/gen/proto/tickpath.pb-c.h
 	@mkdir -p $(@D)
+	echo "cc $<"
 	$(CC) $(CFLAGS_ALL) $(DAEMON_DEFS) -c -o $@ $<
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

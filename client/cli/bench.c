@@ -43,6 +43,7 @@ struct figures {
     double cost, moves, ticks, expansions, back, nonopt, restarts, optimal, subopt;
     uint64_t expansions_max;
     double ns_per_expansion, bytes_per_session;
+    double bytes_per_state; /* peak memory over states in the tree at the end; in-process only */
     bool has_nonopt;
 };
 
@@ -63,7 +64,7 @@ static struct figures sum_up(const struct tp_cli_problem *problems, const struct
                              const double *lengths, size_t count)
 {
     struct figures f = {.n = count, .has_nonopt = optimal != NULL};
-    double expansions_all = 0;
+    double expansions_all = 0, touched_all = 0;
     for (size_t i = 0; i < count; i++) {
         const struct tp_cli_problem *p = &problems[i];
         expansions_all += (double)p->expansions;
@@ -80,6 +81,8 @@ static struct figures sum_up(const struct tp_cli_problem *problems, const struct
         f.optimal += lengths[i];
         f.subopt += lengths[i] > 0 ? cost / lengths[i] : 1;
         f.bytes_per_session += (double)p->bytes_peak;
+        touched_all += (double)p->touched;
+        f.bytes_per_state += (double)p->bytes_peak;
         if (optimal != NULL)
             f.nonopt += (double)p->moves - (double)optimal[i].moves;
         if (p->expansions_max > f.expansions_max)
@@ -89,6 +92,7 @@ static struct figures sum_up(const struct tp_cli_problem *problems, const struct
                        &f.restarts, &f.optimal, &f.subopt, &f.bytes_per_session, &f.nonopt};
     for (size_t i = 0; i < sizeof means / sizeof means[0] && f.solved > 0; i++)
         *means[i] /= (double)f.solved;
+    f.bytes_per_state = touched_all > 0 ? f.bytes_per_state / touched_all : 0;
     f.ns_per_expansion = expansions_all > 0 ? 1e9 / expansions_all : 0; /* times the seconds, by the caller */
     return f;
 }
@@ -112,6 +116,7 @@ static void print_json(const struct figures *f)
         {"subopt", f->subopt, true},
         {"ns_per_expansion", f->ns_per_expansion, f->ns_per_expansion > 0},
         {"bytes_per_session", f->bytes_per_session, true},
+        {"bytes_per_state", f->bytes_per_state, f->bytes_per_state > 0},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         if (strcmp(numbers[i].key, "optimal") == 0)
@@ -140,6 +145,8 @@ static void print_table(const struct figures *f)
     printf("%-18s %.2f\n", "restarts", f->restarts);
     printf("%-18s %.1f ns per expansion\n", "time", f->ns_per_expansion);
     printf("%-18s %.0f bytes per session\n", "memory", f->bytes_per_session);
+    if (f->bytes_per_state > 0)
+        printf("%-18s %.2f bytes per state touched\n", "", f->bytes_per_state);
 }
 
 /* Whether the options describe A* without a limit: then the run itself tells the optimal moves. */

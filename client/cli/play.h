@@ -27,6 +27,7 @@ struct tp_cli_problem {
     uint64_t expansions, expansions_max; /* in all, the largest in one tick */
     tp_cost cost;
     uint64_t bytes_peak; /* of search memory */
+    uint64_t touched;    /* states in the last search's tree; 0 where a daemon played */
     uint64_t move_hash;
 };
 

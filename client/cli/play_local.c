@@ -75,6 +75,7 @@ static void play_one(struct tp_cli_play *play, struct tp_session *session, struc
     problem->expansions_max = stats.expansions_max;
     problem->cost = stats.cost;
     problem->bytes_peak = stats.bytes_peak;
+    problem->touched = stats.touched;
     problem->move_hash = stats.move_hash;
 }
 

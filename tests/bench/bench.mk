@@ -1,0 +1,6 @@
+# Speed and memory, measured on this machine: never judged by the tests.
+BENCH_RUNS ?= 5
+
+.PHONY: bench
+bench: build ## measure speed and memory, medians over runs (TICKPATH_MAPS; BENCH_RUNS=5; BENCH_README=1 writes README's figures)
+	@tests/bench/bench.py --bin $(BUILD) --runs $(BENCH_RUNS) $(if $(BENCH_README),--readme README.md)
