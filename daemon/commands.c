@@ -85,7 +85,7 @@ struct tp_world_map *tp__call_map(const struct tp_call *call, const char *name)
         tp__call_refuse(call, TP_ERR_NO_MEMORY, NULL, NULL);
         return NULL;
     }
-    strcpy(lookup->name, name);
+    tp_map_name_copy(lookup->name, name);
     tp_peer_wait(call->peer, call->id, lookup, true);
     return NULL;
 }
@@ -123,7 +123,7 @@ static void command_hello(const struct tp_call *call)
     welcome.has_frame_bytes_max = 1;
     welcome.frame_bytes_max = config->frame_bytes_max;
     welcome.has_map_cells_max = 1;
-    welcome.map_cells_max = TP_MAP_CELLS_MAX;
+    welcome.map_cells_max = (uint64_t)TP_MAP_CELLS_MAX;
     welcome.has_sessions_max = 1;
     welcome.sessions_max = (uint32_t)config->sessions_max;
     welcome.has_batch_changes_max = 1;
@@ -169,13 +169,14 @@ static void gather_map_cb(struct tp_world_map *of, const struct tp_map *map, voi
     struct gather *gather = context;
     if (gather->count == gather->capacity) {
         size_t capacity = gather->capacity == 0 ? 64 : gather->capacity * 2;
-        Tickpath__MapInfo **larger = tp_arena_take(&gather->shard->arena, capacity * sizeof *larger);
+        Tickpath__MapInfo **larger =
+            tp_arena_take(&gather->shard->arena, capacity * sizeof(Tickpath__MapInfo *));
         if (larger == NULL) {
             gather->is_short = true;
             return;
         }
         if (gather->count > 0)
-            memcpy(larger, gather->maps, gather->count * sizeof *larger);
+            memcpy(larger, gather->maps, gather->count * sizeof(Tickpath__MapInfo *));
         gather->maps = larger;
         gather->capacity = capacity;
     }
@@ -192,7 +193,7 @@ static bool list_sessions(const struct tp_call *call, Tickpath__Listing *listing
 {
     struct tp_sessions *sessions = &call->peer->sessions;
     struct tp_arena *arena = &call->shard->arena;
-    listing->session = tp_arena_take(arena, (sessions->count + 1) * sizeof listing->session[0]);
+    listing->session = tp_arena_take(arena, (sessions->count + 1) * sizeof(Tickpath__SessionInfo *));
     Tickpath__SessionInfo *infos = tp_arena_take(arena, (sessions->count + 1) * sizeof *infos);
     if (listing->session == NULL || infos == NULL)
         return false;
@@ -232,7 +233,7 @@ static bool list_algorithms(const struct tp_call *call, Tickpath__Listing *listi
     size_t count = 0;
     while (tp_algorithm_at(count) != NULL)
         count++;
-    listing->algorithm = tp_arena_take(arena, (count + 1) * sizeof listing->algorithm[0]);
+    listing->algorithm = tp_arena_take(arena, (count + 1) * sizeof(Tickpath__AlgorithmInfo *));
     Tickpath__AlgorithmInfo *infos = tp_arena_take(arena, (count + 1) * sizeof *infos);
     if (listing->algorithm == NULL || infos == NULL)
         return false;

@@ -108,14 +108,14 @@ static bool take_reply(const struct tp_call *call, const Tickpath__Tick *tick, T
                    (reply->learned = take(call, served, sizeof(uint64_t))) != NULL;
     Tickpath__Refused *rows = NULL;
     if (has_room)
-        has_room = (reply->refused = take(call, refused, sizeof reply->refused[0])) != NULL &&
+        has_room = (reply->refused = take(call, refused, sizeof(Tickpath__Refused *))) != NULL &&
                    (rows = take(call, refused, sizeof *rows)) != NULL;
     for (size_t i = 0; has_room && i < refused; i++)
         reply->refused[i] = &rows[i];
     if (has_room && tick->has_want_path && tick->want_path) {
         Tickpath__Path *paths = NULL;
         uint32_t *cells = NULL;
-        has_room = (reply->path = take(call, served, sizeof reply->path[0])) != NULL &&
+        has_room = (reply->path = take(call, served, sizeof(Tickpath__Path *))) != NULL &&
                    (paths = take(call, served, sizeof *paths)) != NULL &&
                    (cells = take(call, served * path_cells, sizeof *cells)) != NULL;
         for (size_t i = 0; has_room && i < served; i++) {

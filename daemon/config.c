@@ -87,7 +87,7 @@ static int set_option(struct tp_config *config, const struct option_row *row, co
             words = "too long";
             break;
         }
-        strcpy(field, text);
+        memcpy(field, text, strlen(text) + 1);
         return 0;
     case OPTION_NUMBER: {
         char *end;

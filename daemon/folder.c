@@ -180,7 +180,7 @@ static struct kept *add_kept(struct tp_folder *folder, const char *name)
     struct kept *kept = calloc(1, sizeof *kept);
     if (kept == NULL)
         return NULL;
-    strcpy(kept->name, name);
+    tp_map_name_copy(kept->name, name);
     kept->log_fd = -1;
     kept->next = folder->kept;
     folder->kept = kept;

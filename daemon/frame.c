@@ -31,7 +31,7 @@ static int append(struct tp_frame_decoder *decoder, const void *bytes, size_t si
 {
     size_t held = tp_frame_decoder_held(decoder);
     if (decoder->capacity - decoder->end < size || decoder->own == NULL) {
-        if (held + size <= decoder->capacity) {
+        if (decoder->own != NULL && held + size <= decoder->capacity) {
             memmove(decoder->own, decoder->own + decoder->start, held);
         } else {
             size_t capacity = grown(held + size);

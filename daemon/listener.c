@@ -75,14 +75,18 @@ static int open_own(const struct tp_address *address, int *out, char reason[256]
 
 int tp_listener_open(const struct tp_address *address, int *fd, uint16_t *port, char reason[256])
 {
+    *fd = -1;
     int error = is_inherited() ? take_inherited(fd, reason) : open_own(address, fd, reason);
     if (error != 0)
         return error;
-    struct sockaddr_storage storage = {0};
-    socklen_t size = sizeof storage;
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } bound = {.v6 = {0}};
+    socklen_t size = sizeof bound;
     *port = 0;
-    if (getsockname(*fd, (struct sockaddr *)&storage, &size) == 0)
-        *port = ntohs(storage.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&storage)->sin6_port
-                                                    : ((struct sockaddr_in *)&storage)->sin_port);
+    if (getsockname(*fd, &bound.any, &size) == 0)
+        *port = ntohs(bound.any.sa_family == AF_INET6 ? bound.v6.sin6_port : bound.v4.sin_port);
     return 0;
 }

@@ -283,7 +283,7 @@ static int start_failed(const char *words)
 static int make_metrics(struct server *server)
 {
     unsigned count = server->threads + 2;
-    server->metrics = calloc(count, sizeof server->metrics[0]);
+    server->metrics = calloc(count, sizeof(struct tp_metrics *));
     if (server->metrics == NULL)
         return start_failed("out of memory");
     for (; server->metrics_made < count; server->metrics_made++) {

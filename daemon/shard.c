@@ -7,7 +7,7 @@ enum { ARENA_PER_FRAME_BYTE = 16 };
 
 int tp_shard_init(struct tp_shard *shard, struct tp_pool_cap *cap)
 {
-    shard->current = calloc(shard->config->maps_max, sizeof shard->current[0]);
+    shard->current = calloc(shard->config->maps_max, sizeof(struct tp_map *));
     if (shard->current == NULL)
         return TP_ERR_NO_MEMORY;
     tp_pool_init(&shard->pool, cap);

@@ -81,7 +81,7 @@ int tp_snapshot_decode(struct tp_map **out, const void *bytes, size_t size, cons
     uint64_t width = tp_get_u32(p + 8), height = tp_get_u32(p + 12), packed = tp_get_u64(p + 544);
     if (packed != size - HEADER_BYTES - CHECKSUM_BYTES)
         return corrupt(reason, "the snapshot's length does not fit its header");
-    if (width == 0 || height == 0 || width * height > TP_MAP_CELLS_MAX)
+    if (width == 0 || height == 0 || width * height > (uint64_t)TP_MAP_CELLS_MAX)
         return corrupt(reason, "the snapshot's size of the map is not allowed");
     if (ZSTD_getFrameContentSize(p + HEADER_BYTES, packed) != width * height)
         return corrupt(reason, "the snapshot's cells do not fit its size");

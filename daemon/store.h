@@ -19,8 +19,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { TP_MAP_NAME_MAX = 128 }; /* bytes, without the end */
+
+/* Copies a name that is known to be allowed. */
+static inline void tp_map_name_copy(char out[TP_MAP_NAME_MAX + 1], const char *name)
+{
+    size_t length = strnlen(name, TP_MAP_NAME_MAX);
+    memcpy(out, name, length);
+    out[length] = '\0';
+}
 
 /* Called once per submitted call, on the store's thread. `error` is 0, TP_ERR_UNAVAILABLE (the store could
  * not take it now: nothing is promised), TP_ERR_NO_MEMORY or TP_ERR_INTERNAL. */

@@ -19,7 +19,7 @@ int tp_upload_begin(struct tp_upload *upload, struct tp_upload_quota *quota, con
     if (height == 0)
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "height", "the first chunk must say it, and not 0");
     uint64_t cells = (uint64_t)width * height;
-    if (cells > TP_MAP_CELLS_MAX)
+    if (cells > (uint64_t)TP_MAP_CELLS_MAX)
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "width", "more cells than map_cells_max");
     if (atomic_fetch_add(&quota->bytes, cells) + cells > quota->bytes_max) {
         atomic_fetch_sub(&quota->bytes, cells);
@@ -37,7 +37,7 @@ int tp_upload_begin(struct tp_upload *upload, struct tp_upload_quota *quota, con
     upload->height = height;
     upload->received = 0;
     upload->replace = false;
-    strcpy(upload->name, name);
+    tp_map_name_copy(upload->name, name);
     return 0;
 }
 

@@ -8,6 +8,7 @@
 #define TP_DAEMON_UPLOAD_H
 
 #include "base/error.h"
+#include "daemon/store.h"
 #include "map/profile.h"
 
 #include <stdatomic.h>
@@ -22,7 +23,7 @@ struct tp_upload_quota {
 
 struct tp_upload {
     bool is_open;
-    char name[129];
+    char name[TP_MAP_NAME_MAX + 1];
     uint32_t width, height;
     uint64_t received; /* cells */
     uint8_t *cells;    /* width * height */

@@ -54,7 +54,7 @@ struct tp__world_entry *tp__world_add(struct tp_world *world, const char *name, 
         *error = TP_ERR_NO_MEMORY;
         return NULL;
     }
-    strcpy(entry->shared.name, name);
+    tp_map_name_copy(entry->shared.name, name);
     entry->parked_end = &entry->parked_first;
     uint32_t slot = 0;
     while (world->slots[slot] != NULL)
@@ -183,8 +183,8 @@ int tp_world_open(struct tp_world **out, const struct tp_world_config *config)
     while (buckets < config->maps_max)
         buckets *= 2;
     world->bucket_mask = buckets - 1;
-    world->buckets = calloc(buckets, sizeof world->buckets[0]);
-    world->slots = calloc(config->maps_max, sizeof world->slots[0]);
+    world->buckets = calloc(buckets, sizeof(struct tp__world_entry *));
+    world->slots = calloc(config->maps_max, sizeof(struct tp__world_entry *));
     if (world->buckets == NULL || world->slots == NULL) {
         free(world->buckets);
         free(world->slots);

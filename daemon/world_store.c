@@ -26,7 +26,7 @@ struct tp__world_op *tp__world_op_new(struct tp_world *world, struct tp__world_e
                                       struct tp_world_request *request)
 {
     unsigned shards = world->config.shards;
-    struct tp__world_op *op = calloc(1, sizeof *op + shards * sizeof op->publication[0]);
+    struct tp__world_op *op = calloc(1, sizeof *op + shards * sizeof(struct tp_world_publication *));
     if (op == NULL)
         return NULL;
     for (unsigned i = 0; i < shards; i++) {
@@ -201,15 +201,14 @@ bool tp__world_look_up(struct tp_world *world, struct tp_world_request *request)
     struct tp__world_entry *entry = tp__world_add(world, request->name, &error);
     if (entry != NULL) {
         error = load(world, entry, false);
-        if (error != 0)
-            tp__world_drop_unseen(world, entry);
+        if (error == 0) {
+            tp__world_park(entry, request);
+            return true;
+        }
+        tp__world_drop_unseen(world, entry);
     }
-    if (error != 0)
-        tp__world_refuse(world, request, error, "map", "%s",
-                         error == TP_ERR_NO_MEMORY ? "out of memory"
-                                                   : "the server holds as many maps as it may");
-    else
-        tp__world_park(entry, request);
+    tp__world_refuse(world, request, error, "map", "%s",
+                     error == TP_ERR_NO_MEMORY ? "out of memory" : "the server holds as many maps as it may");
     return true;
 }
 
@@ -284,7 +283,7 @@ static void listed_cb(int error, const char *const *names, size_t count, void *c
     listed->error = error;
     for (size_t i = 0; i < count; i++)
         if (tp_map_name_allowed(names[i]))
-            strcpy(listed->names[listed->count++], names[i]);
+            tp_map_name_copy(listed->names[listed->count++], names[i]);
     world->config.post_self(world->config.context, &listed->mail);
 }
 
