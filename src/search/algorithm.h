@@ -26,7 +26,7 @@ enum tp_capability {
     TP_CAN_ENHANCE_2009 = 1 << 2,       /* takes longest_path_rule, shortcut and path_switch */
     TP_CAN_BOUND_COST = 1 << 3,         /* Theorem 2 (2014): cost <= floor((N(w) - 1) / k) c+ + 2 w c* */
     TP_CAN_SPLIT_R = 1 << 4,            /* divides R into N_E and N_T; both must be at least 1 */
-    TP_CAN_BE_OPTIMAL = 1 << 5,         /* the cost walked is optimal on a static map with an unlimited budget */
+    TP_CAN_BE_OPTIMAL = 1 << 5,         /* optimal on a static map, for a goal that stays, with an unlimited budget */
 };
 
 struct tp_engine;

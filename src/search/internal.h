@@ -61,16 +61,14 @@ struct tp_engine {
 
 extern const struct tp_engine tp__engine_time_bounded, tp__engine_replan;
 
-/* How a tick's budget is divided: at most `expansions` expansions, and `steps` traceback steps, plus, when `shared`,
- * as many as the expansions not made would have paid for. */
+/* How a tick's budget is divided: at most `expansions` expansions and `steps` traceback steps: N_E and N_T (2009,
+ * section 3.3). Under K and DEADLINE tracing is free: steps is UINT64_MAX. */
 struct tp_share {
     uint64_t expansions;
     uint64_t steps;
-    bool shared;
 };
 
-/* N_E and N_T (2009, section 3.3). Under K and DEADLINE tracing is free: steps is UINT64_MAX. */
-struct tp_share tp__budget_share(const struct tp_budget *budget, bool shared);
+struct tp_share tp__budget_share(const struct tp_budget *budget);
 
 /* Begins the first search or a new one from where the agent stands; marks the reply RESTARTED for a new one. */
 void tp__session_begin_search(struct tp_tick *tick);

@@ -43,7 +43,7 @@ static void replan_tick(struct tp_tick *tick)
             tick->steps_left = (expansions - tick->reply->work.expansions) * tick->budget->c;
             tick->steps_left -= rekeyed < tick->steps_left ? rekeyed : tick->steps_left;
         }
-        if (!session->trace.running)
+        if (!session->trace.running || session->trace.fresh_end != session->goal)
             tp__trace_begin(session, session->goal);
         if (tp__trace_run(tick)) {
             tp__trace_follow(session);

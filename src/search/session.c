@@ -34,14 +34,14 @@ static int refuse(struct tp_refusal *refusal, int error, const char *field, cons
 
 /* ---- Budgets ---- */
 
-struct tp_share tp__budget_share(const struct tp_budget *budget, bool shared)
+struct tp_share tp__budget_share(const struct tp_budget *budget)
 {
     if (budget->kind == TP_BUDGET_K)
-        return (struct tp_share){budget->expansions, UINT64_MAX, false};
+        return (struct tp_share){budget->expansions, UINT64_MAX};
     if (budget->kind == TP_BUDGET_DEADLINE)
-        return (struct tp_share){UINT64_MAX, UINT64_MAX, false};
+        return (struct tp_share){UINT64_MAX, UINT64_MAX};
     uint64_t expansions = budget->expansions * budget->r_milli / 1000;
-    return (struct tp_share){expansions, (budget->expansions - expansions) * budget->c, shared};
+    return (struct tp_share){expansions, (budget->expansions - expansions) * budget->c};
 }
 
 static int check_budget(const struct tp_algorithm *algorithm, const struct tp_budget *budget,
@@ -61,9 +61,9 @@ static int check_budget(const struct tp_algorithm *algorithm, const struct tp_bu
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "expansion_share", "must lie in 0..1");
     if (budget->c < 1 || budget->c > TP_C_MAX)
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "trace_steps", "must lie in 1..1000000");
-    if (algorithm->engine != &tp__engine_time_bounded)
+    if (!(algorithm->capabilities & TP_CAN_SPLIT_R))
         return TP_OK;
-    struct tp_share share = tp__budget_share(budget, false);
+    struct tp_share share = tp__budget_share(budget);
     if (share.expansions == 0)
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "expansion_share",
                       "leaves no expansion a tick: N_E = floor(R r) is 0");
@@ -227,7 +227,7 @@ static uint64_t rekeyed_max(const struct tp_budget *budget)
         return 8 * TP_DEADLINE_STRIDE;
     if (budget->kind == TP_BUDGET_K)
         return 8 * budget->expansions;
-    uint64_t steps = tp__budget_share(budget, false).steps;
+    uint64_t steps = tp__budget_share(budget).steps;
     return steps > 1 ? steps / 2 : 1;
 }
 

@@ -65,7 +65,7 @@ enum tp_restart {
 struct tp_session_params {
     const struct tp_algorithm *algorithm;
     uint32_t start, goal;          /* cells, y * width + x */
-    uint32_t w_milli;              /* w in thousandths, 1000..TP_W_MILLI_MAX; ignored by rows without TAKES_W */
+    uint32_t w_milli;              /* w in thousandths, 1000..TP_W_MILLI_MAX; 1000 for rows without TP_CAN_TAKE_W */
     enum tp_neighbours neighbours; /* default 8 */
     enum tp_corners corners;       /* default both free */
     enum tp_goal_policy goal_policy;

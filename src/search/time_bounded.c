@@ -80,7 +80,7 @@ static void search_phase(struct tp_tick *tick, const struct tp_share *share)
     session->first_tick = false;
     if (first && session->params.longest_path_rule && tick->budget->kind == TP_BUDGET_R)
         expand_longest_path(tick, share);
-    else if (first && share->steps < share->expansions)
+    else if (first && share->steps && share->steps < share->expansions)
         tp__session_expand(tick, share->steps);
     else
         tp__session_expand(tick, share->expansions);
@@ -155,13 +155,54 @@ static void move_phase(struct tp_tick *tick)
     }
 }
 
+/* Whether this tick spends R as one purse: every row but those that split it into N_E and N_T. */
+static bool one_purse(const struct tp_tick *tick)
+{
+    return tick->budget->kind == TP_BUDGET_R &&
+           !(tick->session->params.algorithm->capabilities & TP_CAN_SPLIT_R);
+}
+
+/* Before the search of a tick with one purse: a trace under way is paid first, and leaves room for at most the share r
+ * of expansions, one at the least. Returns what is left of the purse, in traceback steps. */
+static uint64_t open_purse(struct tp_tick *tick, struct tp_share *share)
+{
+    const struct tp_budget *budget = tick->budget;
+    uint64_t purse = budget->expansions * budget->c;
+    if (tick->session->trace.running) {
+        tick->steps_left = purse;
+        trace_phase(tick);
+        purse = tick->steps_left;
+    }
+    if (share->expansions == 0)
+        share->expansions = 1;
+    if (share->expansions > purse / budget->c)
+        share->expansions = purse / budget->c;
+    return purse;
+}
+
+/* The traceback steps that the search phase has left to this tick: N_T, all of R from the tick after the goal was
+ * found, or the rest of the purse. Renewed entries of the open list are paid alike. */
+static uint64_t steps_left(const struct tp_tick *tick, const struct tp_share *share, uint64_t purse,
+                           bool found_before)
+{
+    const struct tp_budget *budget = tick->budget;
+    const struct tp_tick_work *work = &tick->reply->work;
+    if (budget->kind != TP_BUDGET_R)
+        return UINT64_MAX;
+    uint64_t steps = share->steps, spent = work->rekeyed;
+    if (one_purse(tick)) {
+        steps = purse;
+        spent += work->expansions * budget->c;
+    } else if (found_before) {
+        steps = budget->expansions * budget->c;
+    }
+    return spent < steps ? steps - spent : 0;
+}
+
 static void time_bounded_tick(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
     struct tp_search *search = &session->search;
-    bool split = session->params.algorithm->capabilities & TP_CAN_SPLIT_R;
-    struct tp_share share = tp__budget_share(tick->budget, !split);
-
     if (tp__session_proved_unreachable(session)) {
         tick->reply->status = TP_STATUS_UNREACHABLE;
         return;
@@ -171,21 +212,14 @@ static void time_bounded_tick(struct tp_tick *tick)
     if (!search->active)
         return;
 
+    struct tp_share share = tp__budget_share(tick->budget);
     bool found_before = search->found;
-    if (!found_before) {
+    uint64_t purse = one_purse(tick) ? open_purse(tick, &share) : 0;
+    if (!found_before && share.expansions)
         search_phase(tick, &share);
-        if (tp__session_exhausted(tick, share.expansions))
-            return;
-    }
-    tick->steps_left = share.steps;
-    if (tick->budget->kind == TP_BUDGET_R) {
-        if (found_before)
-            tick->steps_left = tick->budget->expansions * tick->budget->c;
-        else if (share.shared)
-            tick->steps_left += (share.expansions - tick->reply->work.expansions) * tick->budget->c;
-        uint64_t rekeyed = tick->reply->work.rekeyed;
-        tick->steps_left -= rekeyed < tick->steps_left ? rekeyed : tick->steps_left;
-    }
+    if (tp__session_exhausted(tick, share.expansions))
+        return;
+    tick->steps_left = steps_left(tick, &share, purse, found_before);
     trace_phase(tick);
     move_phase(tick);
 }
