@@ -103,8 +103,7 @@ START_TEST(test_open_budgets)
 }
 END_TEST
 
-/* N_E = floor(R r), N_T = (R - N_E) c: neither may be 0 where both search and tracing must go on; astar
- * traces nothing. */
+/* N_E = floor(R r), N_T = (R - N_E) c: neither may be 0 for tba; the others spend one purse. */
 START_TEST(test_open_tba_split)
 {
     const struct {
@@ -114,9 +113,10 @@ START_TEST(test_open_tba_split)
     } cases[] = {{1, 0.9, false},     {100, 0, false}, {100, 1, false}, {1000, 0.001, true},
                  {999, 0.001, false}, {2, 0.5, true},  {1, 0.5, false}, {100, 0.9, true}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        for (int other = 0; other < 2; other++) {
+        for (int other = 0; other < 3; other++) {
+            static const char *const names[] = {"tba", "tbwa", "astar"};
             open_init();
-            open_.algorithm = other ? "astar" : "tba";
+            open_.algorithm = (char *)names[other];
             SET_BUDGET(resource_limit, cases[i].limit);
             SET_BUDGET(expansion_share, cases[i].share);
             if (other || cases[i].good)

@@ -117,7 +117,7 @@ START_TEST(test_restart_of_the_daemon)
         daemon_start();
         greet(false);
         ck_assert_uint_eq(map_version("games/one", &epoch_after, &passable), 8);
-        ck_assert_uint_eq(epoch_after, epoch);
+        ck_assert_uint_gt(epoch_after, epoch); /* what Redis gives back may have missed batches */
         ck_assert_uint_eq(passable, 30 * 30 - 7);
         ck_assert_uint_eq(map_version("two", NULL, &passable), 1);
         ck_assert_uint_eq(passable, 12 * 9);

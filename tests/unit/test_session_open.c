@@ -234,7 +234,8 @@ START_TEST(the_two_shares_of_R_must_not_be_empty)
             struct tp_session *session;
             struct tp_refusal refusal = {NULL, NULL};
             int error = tp_session_open(&session, &params, map, &pool, &refusal);
-            if (!splits && error == 0) {
+            if (!splits) {
+                ck_assert_int_eq(error, 0);
                 tp_session_close(session);
                 continue;
             }
