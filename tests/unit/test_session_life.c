@@ -309,6 +309,85 @@ ROW_TEST(a_new_epoch_is_planned_on_afresh)
     tp_map_unref(map);
 }
 
+/* What was proved on a map says nothing of the next map, though its versions are numbered alike. */
+ROW_TEST(unreachable_does_not_outlive_its_epoch)
+{
+    struct tp_map *map = tp_test_map("..@..\n..@..\n..@..");
+    struct tp_session_params params = params_of(0, 14, 50);
+    struct play play;
+    play_open(&play, &params, map);
+    for (int i = 0; i < 10; i++)
+        play_tick(&play, NULL);
+    uint8_t cells[15];
+    memset(cells, '.', sizeof cells);
+    struct tp_map *other;
+    ck_assert_int_eq(tp_map_build(&other, 5, 3, cells, &map->profile, 2), 0);
+    ck_assert_uint_eq(other->version, map->version);
+    play_use_map(&play, other);
+    ck_assert_int_eq(play_until_settled(&play, NULL, 60).status, TP_STATUS_ARRIVED);
+    play_close(&play);
+    tp_map_unref(other);
+    tp_map_unref(map);
+}
+
+/* A goal that leaps away begins a new search from the agent; the flag says so. */
+ROW_TEST(a_goal_far_from_the_old_one_begins_anew)
+{
+    struct tp_map *map = tp_test_map_free(150, 150);
+    struct tp_session_params params = params_of(75 * 150 + 75, 75 * 150 + 149, 20);
+    struct play play;
+    play_open(&play, &params, map);
+    for (int i = 0; i < 10; i++)
+        play_tick(&play, NULL);
+    ck_assert_uint_eq(play.stats.restarts, 0);
+    play_retarget(&play, 75 * 150);
+    ck_assert(play_tick(&play, NULL).flags & TP_FLAG_RESTARTED);
+    ck_assert_int_eq(play_until_settled(&play, NULL, 20000).status, TP_STATUS_ARRIVED);
+    ck_assert_uint_eq(play.stats.restarts, 1);
+    play_close(&play);
+    tp_map_unref(map);
+}
+
+/* However small R is, or its parts are, tracing and expansions both go on. */
+ROW_TEST(a_small_purse_arrives)
+{
+    struct tp_map *map = tp_test_map("....................\n"
+                                     ".@@@@@@@@@@@@@@@@@@.\n"
+                                     ".@................@.\n"
+                                     ".@.@@@@@@@@@@@@@@.@.\n"
+                                     ".@.@............@.@.\n"
+                                     "...@..............@.");
+    static const uint32_t shares[] = {0, 1, 300, 500, 900, 999, 1000};
+    for (uint64_t R = 1; R <= 5; R++) {
+        for (size_t share = 0; share < sizeof shares / sizeof *shares; share++) {
+            for (uint32_t c = 1; c <= 8; c += 7) {
+                struct tp_session_params params = params_of(0, 5 * 20 + 10, 1);
+                params.budget = tp_budget_r(R, shares[share], c);
+                struct tp_session *probe;
+                struct tp_refusal refusal;
+                struct tp_pool pool;
+                tp_pool_init(&pool, NULL);
+                int error = tp_session_open(&probe, &params, map, &pool, &refusal);
+                tp_session_close(probe);
+                tp_pool_fini(&pool);
+                ck_assert(error == 0 || (row->capabilities & TP_CAN_SPLIT_R));
+                if (error)
+                    continue;
+                struct play play;
+                play_open(&play, &params, map);
+                snprintf(play.label, sizeof play.label, "%s, R %llu, r %u/1000, c %u", row->name,
+                         (unsigned long long)R, shares[share], c);
+                struct tp_tick_reply reply = play_until_settled(&play, NULL, 4000);
+                ck_assert_msg(reply.status == TP_STATUS_ARRIVED, "%s: on %u, status %d", play.label,
+                              play.cell, (int)reply.status);
+                ck_assert_uint_eq(play.stats.restarts, 0);
+                play_close(&play);
+            }
+        }
+    }
+    tp_map_unref(map);
+}
+
 /* Memory follows what was searched, and a steady walk takes no more. */
 ROW_TEST(bytes_follow_the_search)
 {
@@ -342,6 +421,9 @@ static Suite *life_suite(void)
     tcase_add_loop_test(tcase, true_places_are_planned_from, 0, rows);
     tcase_add_loop_test(tcase, the_path_leads_to_the_goal_once_complete, 0, rows);
     tcase_add_loop_test(tcase, a_new_epoch_is_planned_on_afresh, 0, rows);
+    tcase_add_loop_test(tcase, unreachable_does_not_outlive_its_epoch, 0, rows);
+    tcase_add_loop_test(tcase, a_goal_far_from_the_old_one_begins_anew, 0, rows);
+    tcase_add_loop_test(tcase, a_small_purse_arrives, 0, rows);
     tcase_add_loop_test(tcase, bytes_follow_the_search, 0, rows);
     suite_add_tcase(suite, tcase);
     return suite;
