@@ -119,13 +119,12 @@ static void apply_positions(struct tp_schedule *schedule)
     }
 }
 
-/* The budget of one turn: the session's or the request's, within what is left of the shared totals. A shared
- * time turns any budget into a deadline that its expansions cap. */
+/* The budget of one turn: the session's or the request's, within what is left of the shared totals. */
 static struct tp_budget turn_budget(const struct tp_agent_budget *own, struct turn *turn,
                                     uint64_t expansions_left, uint64_t total_end_us)
 {
     struct tp_budget budget = tp_agent_budget_for_check(own);
-    budget.expired = turn_over_cb;
+    budget.expired = own->kind == TP_BUDGET_DEADLINE || total_end_us != UINT64_MAX ? turn_over_cb : NULL;
     budget.context = turn;
     budget.expansions_max = expansions_left;
     turn->end_us = total_end_us;
@@ -133,10 +132,6 @@ static struct tp_budget turn_budget(const struct tp_agent_budget *own, struct tu
         uint64_t end_us = turn->clock->now_us(turn->clock->context) + own->deadline_us;
         if (end_us < turn->end_us)
             turn->end_us = end_us;
-    } else if (total_end_us != UINT64_MAX) {
-        budget.kind = TP_BUDGET_DEADLINE;
-        if (own->expansions < budget.expansions_max)
-            budget.expansions_max = own->expansions;
     }
     return budget;
 }

@@ -6,6 +6,8 @@
 #define TP_MAP_CELLS_MAX (64u * 1024u * 1024u)
 /* Changes (cells, rectangles and bitmaps together) in one batch. */
 #define TP_BATCH_CHANGES_MAX 1000000u
+/* Cells named by all changes of one batch together, a rectangle's and a bitmap's whole area counted. */
+#define TP_BATCH_CELLS_MAX TP_MAP_CELLS_MAX
 /* Largest weight of a terrain class; 0 is impassable. */
 #define TP_WEIGHT_MAX 65535u
 /* Largest search weight w, in thousandths: 1,000,000. */

@@ -2,15 +2,21 @@
 
 #include "base/check.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
-/* Node tiles, their index pages, open-list chunks and path tiles each fit one of these closely. */
-const uint32_t tp_pool_class_bytes[TP_POOL_CLASSES] = {128, 384, 640, 2048, 32768};
+/* Path tiles; narrow and wide node tiles; index pages and chunks of the open list. */
+const uint32_t tp_pool_class_bytes[TP_POOL_CLASSES] = {128, 384, 640, 2048};
 
-enum { SLAB_BYTES = 64 * 1024, SLAB_HEADER = 64 };
+enum { SLAB_HEADER = 64 };
 
-struct slab {
-    struct slab *next;
+/* Aligned to its own size, so that a block's address tells its slab. */
+struct tp_pool_slab {
+    struct tp_pool_slab *next, *previous; /* among the partial ones of its class, or the spare ones */
+    void *free;                           /* blocks put back, each holding the next one's address */
+    uint32_t used;                        /* blocks out */
+    uint32_t carved;                      /* blocks given out at least once; the rest lie beyond */
+    int class;
 };
 
 static int class_for(uint32_t bytes)
@@ -21,6 +27,78 @@ static int class_for(uint32_t bytes)
     return -1;
 }
 
+static uint32_t slab_blocks(int class)
+{
+    return (TP_POOL_SLAB_BYTES - SLAB_HEADER) / tp_pool_class_bytes[class];
+}
+
+static void link_slab(struct tp_pool_slab **list, struct tp_pool_slab *slab)
+{
+    slab->previous = NULL;
+    slab->next = *list;
+    if (*list)
+        (*list)->previous = slab;
+    *list = slab;
+}
+
+static void unlink_slab(struct tp_pool_slab **list, struct tp_pool_slab *slab)
+{
+    if (slab->previous)
+        slab->previous->next = slab->next;
+    else
+        *list = slab->next;
+    if (slab->next)
+        slab->next->previous = slab->previous;
+}
+
+/* ---- Slabs and the system ---- */
+
+static bool cap_take(struct tp_pool_cap *cap)
+{
+    if (!cap)
+        return true;
+    uint64_t before = atomic_fetch_add_explicit(&cap->bytes, TP_POOL_SLAB_BYTES, memory_order_relaxed);
+    if (before + TP_POOL_SLAB_BYTES <= atomic_load_explicit(&cap->bytes_max, memory_order_relaxed))
+        return true;
+    atomic_fetch_sub_explicit(&cap->bytes, TP_POOL_SLAB_BYTES, memory_order_relaxed);
+    return false;
+}
+
+static void cap_give(struct tp_pool_cap *cap)
+{
+    if (cap)
+        atomic_fetch_sub_explicit(&cap->bytes, TP_POOL_SLAB_BYTES, memory_order_relaxed);
+}
+
+static void slab_free(struct tp_pool *pool, struct tp_pool_slab *slab)
+{
+    free(slab);
+    pool->slab_bytes -= TP_POOL_SLAB_BYTES;
+    cap_give(pool->cap);
+}
+
+/* A slab with no block out: a spare one, else a new one; NULL at the cap. */
+static struct tp_pool_slab *slab_take(struct tp_pool *pool)
+{
+    struct tp_pool_slab *slab = pool->spare;
+    if (slab) {
+        unlink_slab(&pool->spare, slab);
+        pool->spare_count--;
+        return slab;
+    }
+    if (!cap_take(pool->cap))
+        return NULL;
+    slab = aligned_alloc(TP_POOL_SLAB_BYTES, TP_POOL_SLAB_BYTES);
+    if (!slab) {
+        cap_give(pool->cap);
+        return NULL;
+    }
+    pool->slab_bytes += TP_POOL_SLAB_BYTES;
+    return slab;
+}
+
+/* ---- Blocks ---- */
+
 void tp_pool_init(struct tp_pool *pool, struct tp_pool_cap *cap)
 {
     *pool = (struct tp_pool){.cap = cap};
@@ -29,61 +107,35 @@ void tp_pool_init(struct tp_pool *pool, struct tp_pool_cap *cap)
 void tp_pool_fini(struct tp_pool *pool)
 {
     TP_CHECK(pool->used_bytes == 0);
-    struct slab *slab = pool->slabs;
-    while (slab) {
-        struct slab *next = slab->next;
-        free(slab);
-        slab = next;
+    while (pool->spare) {
+        struct tp_pool_slab *slab = pool->spare;
+        unlink_slab(&pool->spare, slab);
+        slab_free(pool, slab);
     }
-    if (pool->cap)
-        atomic_fetch_sub_explicit(&pool->cap->bytes, pool->slab_bytes, memory_order_relaxed);
     *pool = (struct tp_pool){0};
-}
-
-/* Takes one slab's bytes from the cap; false when that would pass it. */
-static int cap_take(struct tp_pool_cap *cap)
-{
-    if (!cap)
-        return 1;
-    uint64_t before = atomic_fetch_add_explicit(&cap->bytes, SLAB_BYTES, memory_order_relaxed);
-    if (before + SLAB_BYTES <= atomic_load_explicit(&cap->bytes_max, memory_order_relaxed))
-        return 1;
-    atomic_fetch_sub_explicit(&cap->bytes, SLAB_BYTES, memory_order_relaxed);
-    return 0;
-}
-
-/* Cuts a new slab into blocks of one class and chains them to its free list. */
-static int slab_add(struct tp_pool *pool, int class)
-{
-    if (!cap_take(pool->cap))
-        return 0;
-    struct slab *slab = aligned_alloc(64, SLAB_BYTES);
-    if (!slab) {
-        if (pool->cap)
-            atomic_fetch_sub_explicit(&pool->cap->bytes, SLAB_BYTES, memory_order_relaxed);
-        return 0;
-    }
-    slab->next = pool->slabs;
-    pool->slabs = slab;
-    pool->slab_bytes += SLAB_BYTES;
-    uint32_t bytes = tp_pool_class_bytes[class];
-    uint32_t count = (SLAB_BYTES - SLAB_HEADER) / bytes;
-    for (uint32_t i = count; i-- > 0;) {
-        void **block = (void **)((char *)slab + SLAB_HEADER + (size_t)i * bytes);
-        *block = pool->free[class];
-        pool->free[class] = block;
-    }
-    return 1;
 }
 
 void *tp_pool_get(struct tp_pool *pool, uint32_t bytes)
 {
     int class = class_for(bytes);
     TP_CHECK(class >= 0);
-    if (!pool->free[class] && !slab_add(pool, class))
-        return NULL;
-    void **block = pool->free[class];
-    pool->free[class] = *block;
+    struct tp_pool_slab *slab = pool->partial[class];
+    if (!slab) {
+        slab = slab_take(pool);
+        if (!slab)
+            return NULL;
+        slab->free = NULL;
+        slab->used = slab->carved = 0;
+        slab->class = class;
+        link_slab(&pool->partial[class], slab);
+    }
+    void *block = slab->free;
+    if (block)
+        slab->free = *(void **)block;
+    else
+        block = (char *)slab + SLAB_HEADER + (size_t)slab->carved++ * tp_pool_class_bytes[class];
+    if (++slab->used == slab_blocks(class))
+        unlink_slab(&pool->partial[class], slab);
     pool->used_bytes += tp_pool_class_bytes[class];
     return block;
 }
@@ -91,8 +143,21 @@ void *tp_pool_get(struct tp_pool *pool, uint32_t bytes)
 void tp_pool_put(struct tp_pool *pool, void *block, uint32_t bytes)
 {
     int class = class_for(bytes);
-    TP_CHECK(class >= 0 && pool->used_bytes >= tp_pool_class_bytes[class]);
-    *(void **)block = pool->free[class];
-    pool->free[class] = block;
+    struct tp_pool_slab *slab =
+        (struct tp_pool_slab *)((char *)block - ((uintptr_t)block & (TP_POOL_SLAB_BYTES - 1)));
+    TP_CHECK(class >= 0 && slab->class == class && slab->used > 0);
+    if (slab->used == slab_blocks(class))
+        link_slab(&pool->partial[class], slab);
+    *(void **)block = slab->free;
+    slab->free = block;
     pool->used_bytes -= tp_pool_class_bytes[class];
+    if (--slab->used)
+        return;
+    unlink_slab(&pool->partial[class], slab);
+    if (pool->spare_count == TP_POOL_SPARE_MAX) {
+        slab_free(pool, slab);
+    } else {
+        link_slab(&pool->spare, slab);
+        pool->spare_count++;
+    }
 }

@@ -1,8 +1,9 @@
 /* Block pool: where a search's memory comes from, so that steady ticks never call malloc.
  *
- * What it is: fixed-size blocks in a few classes, carved from slabs; freed blocks are kept for the next search.
- * A pool belongs to one thread; several pools may share one cap on their bytes.
- * What it refuses: a block beyond the cap (the search then goes on with what it has and says so).
+ * What it is: fixed-size blocks in a few classes, carved from slabs of 64 KiB. A slab whose blocks are all back is
+ * spare: it serves any class, and beyond a few spare ones goes back to the system and to the cap. A pool belongs to
+ * one thread; several pools may share one cap on their bytes.
+ * What it refuses: a slab beyond the cap (the search then goes on with what it has and says so).
  */
 #ifndef TP_BASE_POOL_H
 #define TP_BASE_POOL_H
@@ -17,24 +18,31 @@ struct tp_pool_cap {
     _Atomic uint64_t bytes_max; /* UINT64_MAX for none; may be changed at any time */
 };
 
-enum { TP_POOL_CLASSES = 5 };
+enum {
+    TP_POOL_CLASSES = 4,
+    TP_POOL_SLAB_BYTES = 64 * 1024,
+    TP_POOL_SPARE_MAX = 16, /* spare slabs a pool keeps: 1 MiB */
+};
 extern const uint32_t tp_pool_class_bytes[TP_POOL_CLASSES];
 
+struct tp_pool_slab;
+
 struct tp_pool {
-    struct tp_pool_cap *cap; /* borrowed; NULL for no cap */
-    void *free[TP_POOL_CLASSES];
-    void *slabs;
-    uint64_t slab_bytes; /* taken from the system */
+    struct tp_pool_cap *cap;                      /* borrowed; NULL for no cap */
+    struct tp_pool_slab *partial[TP_POOL_CLASSES]; /* slabs of a class with a block to give */
+    struct tp_pool_slab *spare;                   /* slabs with no block out */
+    uint32_t spare_count;
+    uint64_t slab_bytes; /* taken from the system, spare ones included */
     uint64_t used_bytes; /* in blocks handed out */
 };
 
 void tp_pool_init(struct tp_pool *pool, struct tp_pool_cap *cap);
 
-/* Gives every slab back to the system. All blocks must have been put back. */
+/* Gives the spare slabs back to the system. All blocks must have been put back. */
 void tp_pool_fini(struct tp_pool *pool);
 
-/* Gives a block of the smallest class that holds `bytes` (64-byte aligned, contents undefined), NULL at the cap or out of memory.
- * Cost: O(1); one system allocation per slab of 64 KiB. */
+/* Gives a block of the smallest class that holds `bytes` (64-byte aligned, contents undefined), NULL at the cap or out
+ * of memory. Cost: O(1); a system allocation only when no spare slab is left. */
 void *tp_pool_get(struct tp_pool *pool, uint32_t bytes);
 
 /* Takes back a block that was got with the same `bytes`. Cost: O(1). */

@@ -4,8 +4,10 @@
  * each of the six instances below is a loop of its own without a test of either. One call runs many expansions;
  * there is no call through a pointer per successor.
  *
- * Paper lines (2014, Algorithm 1; 2016, Algorithm 4): the loop of Best-First-Search() is run_grid; line 11's
- * conditions are its three exits, line 12 is find_best, lines 13 to 19 are expand.
+ * Paper lines (2014, Algorithm 1; 2016, Algorithm 4): the loop of Best-First-Search() is run_grid. Line 11's
+ * conditions are its first three exits: an empty list, the goal best (line 23's goalFound), k expansions; a deadline
+ * and the want of memory are two more. Line 12 is find_best; lines 14 to 19 are expand, which also does line 13: the
+ * state leaves the list when its first successor takes its place.
  */
 #include "search/search.h"
 
@@ -144,8 +146,8 @@ TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct goa
             }
         }
         uint32_t next_slot = tp_tile_slot(nx, ny);
-        uint64_t next_g =
-            g + (wide ? tp_walk_cost(s->nodes.map, x, y, nx, ny, direction) : tp_direction_length[direction]);
+        uint64_t next_g = g + (wide && s->nodes.map->weighted ? tp_walk_cost(s->nodes.map, x, y, nx, ny, direction)
+                                                              : tp_direction_length[direction]);
         uint64_t old_g = wide ? next->g.wide[next_slot] : next->g.narrow[next_slot];
         if (next_g >= old_g)
             continue;
@@ -222,15 +224,9 @@ TP_GRID_KERNEL(8)
 TP_GRID_KERNEL(16)
 #undef TP_GRID_KERNEL
 
-static const struct tp_domain grid_4 = {
-    "grid4", TP_NEIGHBOURS_4, run_4, run_4_wide, grid_distance_4, TP_COST_UNIT,
-};
-static const struct tp_domain grid_8 = {
-    "grid8", TP_NEIGHBOURS_8, run_8, run_8_wide, grid_distance_8, TP_COST_DIAGONAL,
-};
-static const struct tp_domain grid_16 = {
-    "grid16", TP_NEIGHBOURS_16, run_16, run_16_wide, grid_distance_16, TP_COST_KNIGHT,
-};
+static const struct tp_domain grid_4 = {run_4, run_4_wide, grid_distance_4, TP_COST_UNIT};
+static const struct tp_domain grid_8 = {run_8, run_8_wide, grid_distance_8, TP_COST_DIAGONAL};
+static const struct tp_domain grid_16 = {run_16, run_16_wide, grid_distance_16, TP_COST_KNIGHT};
 
 const struct tp_domain *tp_domain_grid(enum tp_neighbours neighbours)
 {

@@ -9,11 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct tp_map_tile *tile_new(void)
+static size_t tile_bytes(uint32_t columns, uint32_t rows)
 {
-    struct tp_map_tile *tile = calloc(1, sizeof *tile);
-    if (tile)
+    return sizeof(struct tp_map_tile) + rows * sizeof(uint64_t) + (size_t)rows * columns;
+}
+
+static struct tp_map_tile *tile_new(uint32_t columns, uint32_t rows)
+{
+    struct tp_map_tile *tile = calloc(1, tile_bytes(columns, rows));
+    if (tile) {
         atomic_init(&tile->refs, 1);
+        tile->columns = (uint8_t)columns;
+        tile->rows = (uint8_t)rows;
+    }
     return tile;
 }
 
@@ -48,20 +56,22 @@ static void profile_set(struct tp_map *map, const struct tp_profile *profile)
             map->weighted = true;
 }
 
-/* Fills one tile from the row-major cells and returns how many of its cells are passable. Cells beyond the map's
- * edge keep class 0 and are never passable. */
-static uint64_t tile_fill(struct tp_map_tile *tile, const struct tp_map *map, uint32_t tile_x, uint32_t tile_y,
+/* Cells from `from` to the map's edge, at most a tile's side. */
+static uint32_t extent(uint32_t from, uint32_t side)
+{
+    return side - from < TP_MAP_TILE ? side - from : TP_MAP_TILE;
+}
+
+/* Fills one tile from the row-major cells and returns how many of its cells are passable. */
+static uint64_t tile_fill(struct tp_map_tile *tile, const struct tp_map *map, uint32_t x0, uint32_t y0,
                           const uint8_t *cells)
 {
-    uint32_t x0 = tile_x * TP_MAP_TILE, y0 = tile_y * TP_MAP_TILE;
-    uint32_t columns = map->width - x0 < TP_MAP_TILE ? map->width - x0 : TP_MAP_TILE;
-    uint32_t rows = map->height - y0 < TP_MAP_TILE ? map->height - y0 : TP_MAP_TILE;
     uint64_t passable_cells = 0;
-    for (uint32_t y = 0; y < rows; y++) {
+    for (uint32_t y = 0; y < tile->rows; y++) {
         const uint8_t *from = cells + (size_t)(y0 + y) * map->width + x0;
-        memcpy(tile->class_of + y * TP_MAP_TILE, from, columns);
+        memcpy(tp_map_tile_classes(tile) + (size_t)y * tile->columns, from, tile->columns);
         uint64_t bits = 0;
-        for (uint32_t x = 0; x < columns; x++)
+        for (uint32_t x = 0; x < tile->columns; x++)
             bits |= (uint64_t)(map->profile.weight[from[x]] != 0) << x;
         tile->passable[y] = bits;
         passable_cells += (uint64_t)__builtin_popcountll(bits);
@@ -83,13 +93,14 @@ int tp_map_restore(struct tp_map **out, uint32_t width, uint32_t height, const u
     profile_set(map, profile);
     for (uint32_t ty = 0; ty < map->tiles_y; ty++)
         for (uint32_t tx = 0; tx < map->tiles_x; tx++) {
-            struct tp_map_tile *tile = tile_new();
+            uint32_t x0 = tx * TP_MAP_TILE, y0 = ty * TP_MAP_TILE;
+            struct tp_map_tile *tile = tile_new(extent(x0, width), extent(y0, height));
             if (!tile) {
                 tp_map_unref(map);
                 return TP_ERR_NO_MEMORY;
             }
             map->tiles[(size_t)ty * map->tiles_x + tx] = tile;
-            map->passable_cells += tile_fill(tile, map, tx, ty, cells);
+            map->passable_cells += tile_fill(tile, map, x0, y0, cells);
         }
     *out = map;
     return TP_OK;
@@ -134,11 +145,11 @@ static struct tp_map_tile *tile_own(struct tp_map *map, const struct tp_map *bas
     size_t i = (size_t)(y / TP_MAP_TILE) * map->tiles_x + x / TP_MAP_TILE;
     if (map->tiles[i] != base->tiles[i])
         return map->tiles[i];
-    struct tp_map_tile *copy = tile_new();
+    const struct tp_map_tile *old = base->tiles[i];
+    struct tp_map_tile *copy = tile_new(old->columns, old->rows);
     if (!copy)
         return NULL;
-    memcpy(copy->passable, base->tiles[i]->passable, sizeof copy->passable);
-    memcpy(copy->class_of, base->tiles[i]->class_of, sizeof copy->class_of);
+    memcpy(copy->passable, old->passable, tile_bytes(old->columns, old->rows) - sizeof *old);
     tile_unref(map->tiles[i]);
     map->tiles[i] = copy;
     return copy;
@@ -152,7 +163,7 @@ static void cell_set(struct tp_map *map, struct tp_map_tile *tile, uint32_t x, u
                      struct effect *effect)
 {
     uint32_t row = y % TP_MAP_TILE, column = x % TP_MAP_TILE;
-    uint8_t *cell = &tile->class_of[row * TP_MAP_TILE + column];
+    uint8_t *cell = &tp_map_tile_classes(tile)[row * tile->columns + column];
     uint16_t before = map->profile.weight[*cell], after = map->profile.weight[class_to];
     *cell = class_to;
     if (before == after)
@@ -201,8 +212,14 @@ int tp_map_apply(struct tp_map **out, const struct tp_map *base, const struct tp
     *bad_x = *bad_y = 0;
     if (count > TP_BATCH_CHANGES_MAX)
         return TP_ERR_RESOURCE_EXHAUSTED;
+    uint64_t cells = 0;
     for (size_t i = 0; i < count; i++) {
         int error = change_check(base, &changes[i], bad_x, bad_y);
+        uint32_t width, height;
+        change_extent(&changes[i], &width, &height);
+        cells += (uint64_t)width * height;
+        if (!error && cells > TP_BATCH_CELLS_MAX)
+            error = TP_ERR_RESOURCE_EXHAUSTED;
         if (error) {
             *bad = i;
             return error;
@@ -262,8 +279,8 @@ void tp_map_passable_block(const struct tp_map *map, int64_t x, int64_t y, uint3
         rows[i] = 0;
         if (y < 0 || y >= map->height)
             continue;
-        /* the row's bits come from the tile that holds x and, past its edge, from the next one; tiles keep cells
-         * beyond the map's own edge impassable */
+        /* the row's bits come from the tile that holds x and, past its edge, from the next one; bits beyond
+         * the map's own edge are clear */
         int64_t tile_x = x >> 6;
         uint32_t shift = (uint32_t)(x & 63);
         struct tp_map_tile *const *row = map->tiles + (size_t)(y / TP_MAP_TILE) * map->tiles_x;
@@ -280,9 +297,9 @@ void tp_map_copy_cells(const struct tp_map *map, uint8_t *cells)
 {
     for (uint32_t y = 0; y < map->height; y++)
         for (uint32_t x = 0; x < map->width; x += TP_MAP_TILE) {
-            uint32_t columns = map->width - x < TP_MAP_TILE ? map->width - x : TP_MAP_TILE;
+            const struct tp_map_tile *tile = tp_map_tile_at(map, x, y);
             memcpy(cells + (size_t)y * map->width + x,
-                   tp_map_tile_at(map, x, y)->class_of + (y % TP_MAP_TILE) * TP_MAP_TILE, columns);
+                   tp_map_tile_classes(tile) + (size_t)(y % TP_MAP_TILE) * tile->columns, tile->columns);
         }
 }
 
@@ -291,6 +308,7 @@ size_t tp_map_bytes(const struct tp_map *map)
     size_t tiles = (size_t)map->tiles_x * map->tiles_y;
     size_t bytes = sizeof *map + tiles * sizeof map->tiles[0];
     for (size_t i = 0; i < tiles; i++)
-        bytes += sizeof(struct tp_map_tile) / atomic_load_explicit(&map->tiles[i]->refs, memory_order_relaxed);
+        bytes += tile_bytes(map->tiles[i]->columns, map->tiles[i]->rows) /
+                 atomic_load_explicit(&map->tiles[i]->refs, memory_order_relaxed);
     return bytes;
 }

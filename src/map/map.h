@@ -21,13 +21,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TP_MAP_TILE = 64 }; /* cells on a tile's side */
+enum { TP_MAP_TILE = 64 }; /* cells on a tile's side; tiles at the right and lower edge hold what is left */
 
 struct tp_map_tile {
     _Atomic uint32_t refs;
-    uint64_t passable[TP_MAP_TILE];               /* bit x of row y: that cell's class is passable */
-    uint8_t class_of[TP_MAP_TILE * TP_MAP_TILE]; /* terrain class, row-major */
+    uint8_t columns, rows; /* 1..TP_MAP_TILE */
+    uint64_t passable[];   /* a word a row, bit x: that cell's class is passable; behind them the classes */
 };
+
+/* The tile's terrain classes: rows * columns bytes, row-major. */
+static inline uint8_t *tp_map_tile_classes(const struct tp_map_tile *tile)
+{
+    return (uint8_t *)(tile->passable + tile->rows);
+}
 
 struct tp_map {
     _Atomic uint32_t refs;
@@ -72,7 +78,7 @@ int tp_map_restore(struct tp_map **out, uint32_t width, uint32_t height, const u
  * A batch that sets what already stands still makes a version. The batch is validated before anything is applied.
  * TP_ERR_OUT_OF_RANGE: a cell of change *bad lies outside, first such cell at (*bad_x, *bad_y);
  * TP_ERR_INVALID_ARGUMENT: change *bad has a zero size or too few bits; TP_ERR_RESOURCE_EXHAUSTED: more than
- * TP_BATCH_CHANGES_MAX changes; TP_ERR_NO_MEMORY. On error *out is NULL.
+ * TP_BATCH_CHANGES_MAX changes, or change *bad takes the cells named past TP_BATCH_CELLS_MAX; TP_ERR_NO_MEMORY. On error *out is NULL.
  * Cost: O(cells named + tiles of the map / 512). */
 int tp_map_apply(struct tp_map **out, const struct tp_map *base, const struct tp_change *changes, size_t count,
                  size_t *bad, uint32_t *bad_x, uint32_t *bad_y) TP_MUST_CHECK;
@@ -92,7 +98,8 @@ static inline const struct tp_map_tile *tp_map_tile_at(const struct tp_map *map,
 /* The cell's terrain class; (x, y) must lie inside. */
 static inline uint8_t tp_map_class(const struct tp_map *map, uint32_t x, uint32_t y)
 {
-    return tp_map_tile_at(map, x, y)->class_of[(y % TP_MAP_TILE) * TP_MAP_TILE + x % TP_MAP_TILE];
+    const struct tp_map_tile *tile = tp_map_tile_at(map, x, y);
+    return tp_map_tile_classes(tile)[(y % TP_MAP_TILE) * tile->columns + x % TP_MAP_TILE];
 }
 
 /* The cell's weight, 0 where impassable; (x, y) must lie inside. */

@@ -25,11 +25,6 @@ static inline void tp_marks_init(struct tp_tiles *marks, struct tp_pool *pool, u
     tp_tiles_init(marks, pool, width, height, sizeof(struct tp_marks_tile), UINT32_MAX, bytes, bytes_max);
 }
 
-static inline uint32_t tp_tile_slot(uint32_t x, uint32_t y)
-{
-    return (y & (TP_TILE_SIDE - 1)) << TP_TILE_BITS | (x & (TP_TILE_SIDE - 1));
-}
-
 /* The mark of a cell of the present path. */
 static inline uint8_t tp_marks_at(const struct tp_tiles *marks, uint32_t x, uint32_t y)
 {

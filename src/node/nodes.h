@@ -9,7 +9,6 @@
 #define TP_NODE_NODES_H
 
 #include "map/map.h"
-#include "node/marks.h"
 #include "node/tiles.h"
 
 enum {

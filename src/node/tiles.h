@@ -49,6 +49,12 @@ void tp_tiles_fini(struct tp_tiles *tiles);
  * the stamp wraps and every tile's stamp is set to 0. */
 void tp_tiles_begin(struct tp_tiles *tiles);
 
+/* The cell's place within its tile, row-major. */
+static inline uint32_t tp_tile_slot(uint32_t x, uint32_t y)
+{
+    return (y & (TP_TILE_SIDE - 1)) << TP_TILE_BITS | (x & (TP_TILE_SIDE - 1));
+}
+
 /* The tile over cell (x, y) if it belongs to the present use, else NULL. */
 static inline struct tp_tile *tp_tiles_find(const struct tp_tiles *tiles, uint32_t x, uint32_t y)
 {

@@ -11,13 +11,12 @@
 #ifndef TP_OPEN_EXACT_H
 #define TP_OPEN_EXACT_H
 
+#include "base/inline.h"
 #include "base/pool.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-
-#define TP_ALWAYS_INLINE static inline __attribute__((always_inline))
 
 enum {
     TP_OPEN_CHUNK_BYTES = 2048,

@@ -3,26 +3,33 @@
  * K: at most k expansions; tracing and learning are free and counted (the papers' budget).
  * R: a purse of R expansions; a learning update costs 1, a trace step, a copied path cell or a changed cell looked
  *    at 1/c; r is the share of R for expansions (2009, section 3.3: N_E = floor(R r), N_T = (R - N_E) c).
- * DEADLINE: time alone counts (the game time model, 2012): `expired` is asked every TP_DEADLINE_STRIDE expansions.
+ * DEADLINE: time alone counts (the game time model, 2012), for expansions and for tracing: `expired` is asked every
+ * TP_DEADLINE_STRIDE expansions and TP_DEADLINE_STEPS traceback steps.
  */
 #ifndef TP_SEARCH_BUDGET_H
 #define TP_SEARCH_BUDGET_H
+
+#include "base/limits.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 enum tp_budget_kind { TP_BUDGET_K, TP_BUDGET_R, TP_BUDGET_DEADLINE };
 
-enum { TP_DEADLINE_STRIDE = 16 }; /* expansions between two looks at the clock */
+enum {
+    TP_DEADLINE_STRIDE = 16,  /* expansions between two looks at the clock */
+    TP_DEADLINE_STEPS = 256,  /* traceback steps between two looks */
+};
 
-#define TP_BUDGET_UNLIMITED 1000000000000ull
+#define TP_BUDGET_UNLIMITED TP_BUDGET_MAX
 
 struct tp_budget {
     enum tp_budget_kind kind;
     uint64_t expansions; /* K: k; R: R; 1..TP_BUDGET_MAX */
     uint32_t r_milli;    /* R: r in thousandths, 0..1000 */
     uint32_t c;          /* R: traceback steps that cost one expansion, 1..TP_C_MAX */
-    bool (*expired)(void *context); /* DEADLINE: whether the time is over; the caller owns the clock */
+    bool (*expired)(void *context); /* whether the time is over; the caller owns the clock. DEADLINE needs it; with
+                                       K and R it stops a tick early; NULL for none */
     void *context;
     uint64_t expansions_max; /* a cap on expansions on top of any kind (a shared total's remainder);
                                 0 means nothing may be expanded this tick */

@@ -9,6 +9,7 @@
 #ifndef TP_SEARCH_INTERNAL_H
 #define TP_SEARCH_INTERNAL_H
 
+#include "node/marks.h"
 #include "search/search.h"
 #include "search/session.h"
 
@@ -39,6 +40,7 @@ struct tp_session {
     tp_state goal;
     bool restart_wanted;        /* begin a new search at the next tick */
     bool path_complete;         /* the path followed reaches the goal (2009: solutionFoundAndTraced) */
+    bool begun;                 /* some search has been begun in its life */
     bool first_tick;            /* of the present search */
     uint64_t bytes;             /* pool bytes held */
     struct tp_session_stats stats;
@@ -90,6 +92,9 @@ bool tp__session_proved_unreachable(const struct tp_session *session);
  * reply says so). When a cost fell since the search began it proves nothing: a new search begins and spends what is
  * left of `expansions`. */
 bool tp__session_exhausted(struct tp_tick *tick, uint64_t expansions);
+
+/* Pays for one traceback step (or a path's state copied): false when the tick has none left, or its time is over. */
+bool tp__tick_step(struct tp_tick *tick);
 
 /* 2009, lines 10 to 12: takes up a new trace from `end`. */
 void tp__trace_begin(struct tp_session *session, tp_state end);

@@ -2,15 +2,18 @@
 
 #include <string.h>
 
-/* One line per named algorithm; its row stands in algorithms/NAME.c. */
-extern const struct tp_algorithm tp__algorithm_tba, tp__algorithm_tbwa, tp__algorithm_tbgbfs, tp__algorithm_astar;
+/* One line per named algorithm, in the order of listings; its row stands in algorithms/NAME.c. */
+#define ALGORITHMS(X)                                                                                         \
+    X(tba)                                                                                                    \
+    X(tbwa)                                                                                                   \
+    X(tbgbfs)                                                                                                 \
+    X(astar)
 
-static const struct tp_algorithm *const rows[] = {
-    &tp__algorithm_tba,
-    &tp__algorithm_tbwa,
-    &tp__algorithm_tbgbfs,
-    &tp__algorithm_astar,
-};
+#define DECLARE(name) extern const struct tp_algorithm tp__algorithm_##name;
+#define ROW(name) &tp__algorithm_##name,
+ALGORITHMS(DECLARE)
+
+static const struct tp_algorithm *const rows[] = {ALGORITHMS(ROW)};
 
 enum { ROWS = sizeof rows / sizeof rows[0] };
 

@@ -11,7 +11,7 @@ static bool restart_due(const struct tp_tick *tick)
     const struct tp_session *session = tick->session;
     if (!session->search.active || session->restart_wanted)
         return true;
-    if (tick->changed && session->params.restart == TP_RESTART_EAGER)
+    if (session->params.restart == TP_RESTART_EAGER && session->map->version != session->search.begun_version)
         return true;
     uint8_t step = tp__trace_next(session);
     return session->path_complete && (step == TP_DIRECTION_NONE || !tp__session_step_legal(session, step));

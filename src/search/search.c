@@ -75,7 +75,6 @@ bool tp_search_add_seed(struct tp_search *search, tp_state state, tp_cost g)
 bool tp_search_begin(struct tp_search *search, const struct tp_map *map, tp_state root, tp_state goal)
 {
     tp_search_begin_seeds(search, map, goal);
-    search->root = root;
     search->active = tp_search_add_seed(search, root, 0);
     return search->active;
 }

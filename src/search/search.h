@@ -10,6 +10,7 @@
 #ifndef TP_SEARCH_SEARCH_H
 #define TP_SEARCH_SEARCH_H
 
+#include "domain/domain.h"
 #include "map/walk.h"
 #include "node/nodes.h"
 #include "open/exact.h"
@@ -17,20 +18,17 @@
 /* A cell as the kernels number it: y above, x below, `shift` bits apart. Orders like y * width + x. */
 typedef uint32_t tp_state;
 
-struct tp_domain;
-
 struct tp_search {
     const struct tp_domain *domain;
     struct tp_nodes nodes;
     struct tp_open open;
     uint32_t shift; /* bits of x in a state, 0..26 */
-    tp_state root, goal;
+    tp_state goal;
     uint64_t g_factor, h_factor;
     uint64_t h_unit;    /* the profile's least weight: h counts in it */
     enum tp_corners corners;
     bool first_parent;  /* GBFS: a state's parent is never replaced */
     bool rekey;         /* the goal moved since the search began: f of entries is renewed as they come up */
-    bool begun;         /* some search has been begun in its life */
     bool active;        /* begun and not forgotten */
     bool exhausted;     /* the open list ran empty: every state reachable from the root is closed */
     bool found;         /* the goal is the best open state, or closed: its path is final */
@@ -49,20 +47,6 @@ struct tp_run {
     uint64_t touched;                        /* states given their first g in this run */
     bool capped;                             /* stopped because no memory could be had */
 };
-
-/* What a state space gives to the kernels. One table per neighbourhood; `wide` kernels are for weighted maps and
- * for maps so large that a path's cost may exceed 32 bits. */
-struct tp_domain {
-    const char *name;
-    enum tp_neighbours neighbours;
-    void (*run)(struct tp_search *search, struct tp_run *run);
-    void (*run_wide)(struct tp_search *search, struct tp_run *run);
-    /* the distance from (dx, dy) away, over weight 1 */
-    tp_cost (*distance)(uint32_t dx, uint32_t dy);
-    uint32_t step_max; /* the longest single step over weight 1 */
-};
-
-const struct tp_domain *tp_domain_grid(enum tp_neighbours neighbours);
 
 /* Prepares a search over maps of this one's size; allocates nothing. `bytes` counts pool bytes held. */
 void tp_search_init(struct tp_search *search, const struct tp_domain *domain, const struct tp_map *map,
@@ -84,7 +68,7 @@ void tp_search_run(struct tp_search *search, struct tp_run *run);
 /* The best open state: the goal once found. False when none is open. */
 bool tp_search_best(struct tp_search *search, tp_state *best);
 
-/* Turns the search to another goal, keeping g and the tree. `found` and `exhausted` are set anew. Cost: O(log n). */
+/* Turns the search to another goal, keeping g and the tree; `found` is set anew. Cost: O(log n). */
 void tp_search_retarget(struct tp_search *search, tp_state goal);
 
 /* Whether the state has a place in the present tree (open or closed). */

@@ -7,6 +7,7 @@
 #include "search/internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* How far a goal may move and keep the search tree: this many straight steps, or half of the way that is left. */
 enum { RETARGET_STEPS = 8 };
@@ -204,19 +205,34 @@ static uint32_t cell_of(const struct tp_session *session, tp_state state)
 void tp__session_begin_search(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
-    if (session->search.begun) {
-        session->stats.restarts++;
-        tick->reply->flags |= TP_FLAG_RESTARTED;
-    }
-    session->search.begun = true;
     session->restart_wanted = false;
     session->path_complete = false;
     session->first_tick = true;
     session->at_before = TP_STATE_NONE;
     tp__trace_forget(session);
     tp__shortcut_forget(session);
-    if (!tp_search_begin(&session->search, session->map, session->at, session->goal))
+    if (!tp_search_begin(&session->search, session->map, session->at, session->goal)) {
         tick->node_cap = true;
+        return;
+    }
+    if (session->begun) {
+        session->stats.restarts++;
+        tick->reply->flags |= TP_FLAG_RESTARTED;
+    }
+    session->begun = true;
+}
+
+bool tp__tick_step(struct tp_tick *tick)
+{
+    const struct tp_budget *budget = tick->budget;
+    uint64_t traced = tick->reply->work.traced;
+    if (tick->steps_left == 0)
+        return false;
+    if (budget->expired && traced % TP_DEADLINE_STEPS == 0 && budget->expired(budget->context))
+        return false;
+    tick->steps_left--;
+    tick->reply->work.traced++;
+    return true;
 }
 
 /* How many open entries a run may renew after the goal moved: bounded like the work it stands beside, and under R
@@ -240,7 +256,7 @@ void tp__tick_run(struct tp_tick *tick, struct tp_search *search, uint64_t expan
     struct tp_run run = {
         .expansions_max = expansions < cap ? expansions : cap,
         .rekeyed_max = rekeys > work->rekeyed ? rekeys - work->rekeyed : 0,
-        .expired = budget->kind == TP_BUDGET_DEADLINE ? budget->expired : NULL,
+        .expired = budget->expired,
         .context = budget->context,
     };
     search->nodes.map = tick->session->map;
@@ -320,8 +336,10 @@ static bool adopt_map(struct tp_session *session, const struct tp_map *map)
         return false;
     TP_CHECK(map->width == before->width && map->height == before->height);
     bool changed = map->version != before->version || map->epoch != before->epoch;
-    if (map->epoch != before->epoch || map->weighted != before->weighted)
+    if (map->epoch != before->epoch) {
+        TP_CHECK(memcmp(&map->profile, &before->profile, sizeof map->profile) == 0);
         session->restart_wanted = true;
+    }
     session->map = tp_map_ref(map);
     tp_map_unref(before);
     return changed;
@@ -357,12 +375,15 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
     if (impassable(session, session->at))
         reply->flags |= TP_FLAG_START_BLOCKED;
 
-    if (session->at == session->goal)
+    bool searches = false;
+    if (session->at == session->goal) {
         reply->status = TP_STATUS_ARRIVED;
-    else if (impassable(session, session->goal))
+    } else if (impassable(session, session->goal)) {
         reply->status = TP_STATUS_UNREACHABLE;
-    else
+    } else {
+        searches = session->begun;
         session->params.algorithm->engine->tick(&tick);
+    }
 
     if (reply->status == TP_STATUS_UNREACHABLE) {
         struct tp_window window = tp_walk_window(session->map, tp_state_x(&session->search, session->at),
@@ -374,7 +395,7 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
         reply->flags |= TP_FLAG_PATH_COMPLETE;
     if (tick.node_cap)
         reply->flags |= TP_FLAG_NODE_CAP;
-    if (tick.changed && !(reply->flags & TP_FLAG_RESTARTED))
+    if (tick.changed && searches && !(reply->flags & TP_FLAG_RESTARTED))
         reply->flags |= TP_FLAG_CONTINUED;
     book(session, &reply->work);
     reply->to = cell_of(session, session->at);

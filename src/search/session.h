@@ -116,7 +116,7 @@ struct tp_tick_reply {
 };
 
 /* One tick: searches within the budget (NULL: the session's own), then moves. `map` is this tick's version, of the
- * same size as at open. The agent is taken to have moved to reply->to unless `tp_session_at` says otherwise before
+ * same size and profile as at open. The agent is taken to have moved to reply->to unless `tp_session_at` says otherwise before
  * the next tick. Cannot fail; a budget that tp_session_check_budget refuses is a caller's bug and asserts. */
 void tp_session_tick(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget,
                      struct tp_tick_reply *reply);

@@ -4,7 +4,7 @@
  * The states of the path between the goal and the point where the agent's way back meets it are entered into an
  * open list with their true distance to the goal; the search's target is the agent's state. The paper begins such a
  * search at every back-move; here one search goes on from move to move, its target following the agent (the
- * distances stay true), which expands less and finds no worse. Entering a state costs one traceback step, and takes
+ * distances stay true), which expands less. Entering a state costs one traceback step, and takes
  * as many ticks as the budget asks.
  * When the target is reached, the agent walks down the search's tree to the path: nothing is traced or marked.
  * Failure: no memory, or a space left without reaching the agent: no shortcut, and the agent goes on moving back.
@@ -49,11 +49,9 @@ static void seed(struct tp_tick *tick, struct tp_shortcut *shortcut)
     struct tp_session *session = tick->session;
     const struct tp_search *tree = &session->search;
     tp_cost whole = tp_search_g(tree, session->goal);
-    while (tick->steps_left) {
+    while (tp__tick_step(tick)) {
         uint32_t x = tp_state_x(tree, shortcut->cursor), y = tp_state_y(tree, shortcut->cursor);
         uint8_t mark = tp_marks_at(&session->trace.follow, x, y);
-        tick->steps_left--;
-        tick->reply->work.traced++;
         if (shortcut->meeting && mark == TP_MARK_NONE) {
             uint8_t parent = tp_search_parent(tree, shortcut->cursor);
             if (parent == TP_DIRECTION_NONE) {

@@ -3,21 +3,23 @@
  * It carries TBA* (2009, Algorithm 1) and TB(BFS) (2014, Algorithm 1; 2016, Algorithm 4). Their lines:
  *
  *   2009            2014      here
- *   6-8             11-20     search_phase: at most N_E (or k) expansions
- *   10-12           22, 24    trace_phase: a new trace begins at the best open state
+ *   1-4             1-8       tp_search_begin: the agent's state is the root and the only open one
+ *   6-8             30, 11-20 search_phase, unless the goal was found before: at most N_E (or k) expansions
+ *   -               23        tp_search_run: found, when the goal is the best open state
+ *   9-12            22, 24    trace_phase: a new trace begins at the best open state
  *   13              24        tp__trace_run: back to the agent's state or the root, N_T steps a tick
- *   14-19           23        trace_phase: a whole path is followed; reaching the goal is remembered
+ *   14-19           -         trace_phase: a whole path is followed; reaching the goal is remembered
  *   22              33        move_phase, forward
  *   25              35        move_phase, back-move
  *   27              -         move_phase, at the root without a path: back where the agent came from (the text
  *                             wins over line 30: the place before the move is kept)
- *   -               21        an empty open list: UNREACHABLE, unless a cost fell since the search began
+ *   -               21, 31    an empty open list: UNREACHABLE, unless a cost fell since the search began
  *
  * Under k, tracing is free and each tick's trace is whole, so that the two papers' loops are one.
  * A path followed keeps all its marks, the part walked included: an agent that waits at its end for a long trace
  * steps back and forth there instead of going home.
  *
- * On a map that changes, a step that is not legal in this tick's version starts the search anew from the agent;
+ * On a map that changes, `eager` restarts at every change (2014, Algorithm 2: restart_due); by any rule a step that is not legal in this tick's version starts the search anew from the agent;
  * found out before the search phase it costs no move. Failure modes: no node memory (NODE_CAP: the best move so
  * far), a spent budget (the path followed, or SEARCHING).
  */
@@ -37,7 +39,7 @@ static bool restart_due(const struct tp_tick *tick)
     const struct tp_session *session = tick->session;
     if (!session->search.active || session->restart_wanted)
         return true;
-    if (tick->changed && session->params.restart == TP_RESTART_EAGER)
+    if (session->params.restart == TP_RESTART_EAGER && session->map->version != session->search.begun_version)
         return true;
     return !step_open(session);
 }
@@ -67,7 +69,10 @@ static void expand_longest_path(struct tp_tick *tick, const struct tp_share *sha
         uint64_t g = tp_search_g(search, best), before = tick->reply->work.generated;
         bool in_doubt = g / (TP_COST_UNIT * search->h_unit) + 1 >= share->steps;
         bool longest = in_doubt && tree_depth(search, best, share->steps) + 1 >= share->steps;
+        uint64_t expansions = tick->reply->work.expansions;
         tp__session_expand(tick, 1);
+        if (tick->reply->work.expansions == expansions)
+            return; /* a cap, a deadline, no memory */
         if (longest && tick->reply->work.generated > before)
             return;
     }
@@ -182,8 +187,8 @@ static uint64_t open_purse(struct tp_tick *tick, struct tp_share *share)
 
 /* The traceback steps that the search phase has left to this tick: N_T, all of R from the tick after the goal was
  * found, or the rest of the purse. Renewed entries of the open list are paid alike. */
-static uint64_t steps_left(const struct tp_tick *tick, const struct tp_share *share, uint64_t purse,
-                           bool found_before)
+static uint64_t steps_for_tracing(const struct tp_tick *tick, const struct tp_share *share, uint64_t purse,
+                                  bool found_before)
 {
     const struct tp_budget *budget = tick->budget;
     const struct tp_tick_work *work = &tick->reply->work;
@@ -219,7 +224,7 @@ static void time_bounded_tick(struct tp_tick *tick)
         search_phase(tick, &share);
     if (tp__session_exhausted(tick, share.expansions))
         return;
-    tick->steps_left = steps_left(tick, &share, purse, found_before);
+    tick->steps_left = steps_for_tracing(tick, &share, purse, found_before);
     trace_phase(tick);
     move_phase(tick);
 }

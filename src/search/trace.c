@@ -29,14 +29,12 @@ bool tp__trace_run(struct tp_tick *tick)
             trace->running = false;
             return true;
         }
-        if (tick->steps_left == 0)
+        if (!tp__tick_step(tick))
             return false;
         trace->front = tp_state_step(search, trace->front, parent);
         trace->capped = !tp_marks_set(&trace->fresh, tp_state_x(search, trace->front),
                                       tp_state_y(search, trace->front),
                                       TP_MARK_NEXT + tp_direction_opposite[parent]);
-        tick->steps_left--;
-        tick->reply->work.traced++;
     }
     /* what memory there is may be had again once the old path's marks are stale: try anew at the next tick */
     trace->running = false;

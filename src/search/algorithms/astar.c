@@ -6,8 +6,6 @@
  */
 #include "search/internal.h"
 
-extern const struct tp_algorithm tp__algorithm_astar;
-
 const struct tp_algorithm tp__algorithm_astar = {
     .name = "astar",
     .title = "A*",

@@ -7,14 +7,14 @@
  *
  * Readings of the text, each checked against independent figures:
  * - a tick in which the goal is found still traces N_T steps; from the next one on all of R goes to tracing, R c;
- * - a trace under way when the goal is found is finished first; at most one trace is completed a tick;
- * - a followed path keeps the cells walked (line 22's popFront is not needed for membership), so that an agent
- *   waiting at its end steps back and forth there.
- * Deviation: the shortcut search (section 3.4) goes on from one back-move to the next; see ../shortcut.c.
+ * - a trace under way when the goal is found is finished first; at most one trace is completed a tick.
+ * Deviations:
+ * - line 22 pops the cells walked off the path, so that an agent at its end backtracks to the start; here the path
+ *   keeps them and the agent steps back and forth at the end until the new path is whole, as the independent figures
+ *   ask;
+ * - the shortcut search (section 3.4) goes on from one back-move to the next; see ../shortcut.c.
  */
 #include "search/internal.h"
-
-extern const struct tp_algorithm tp__algorithm_tba;
 
 const struct tp_algorithm tp__algorithm_tba = {
     .name = "tba",

@@ -5,8 +5,6 @@
  */
 #include "search/internal.h"
 
-extern const struct tp_algorithm tp__algorithm_tbgbfs;
-
 const struct tp_algorithm tp__algorithm_tbgbfs = {
     .name = "tbgbfs",
     .title = "TB(GBFS)",

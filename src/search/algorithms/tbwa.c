@@ -6,8 +6,6 @@
  */
 #include "search/internal.h"
 
-extern const struct tp_algorithm tp__algorithm_tbwa;
-
 const struct tp_algorithm tp__algorithm_tbwa = {
     .name = "tbwa",
     .title = "TB(WA*)",

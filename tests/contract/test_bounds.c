@@ -1,0 +1,192 @@
+/* The work and the memory of one tick are bounded by its budget whatever the map and the history: the cases that
+ * random lives seldom meet. */
+#include "tests/lib/play.h"
+
+#include "base/limits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct tp_algorithm *row;
+
+static size_t row_count(void)
+{
+    size_t count = 0;
+    while (tp_algorithm_at(count))
+        count++;
+    return count;
+}
+
+/* A serpent: one long lane, folded, so that the path is nearly as long as the map has cells. */
+static struct tp_map *serpent(uint32_t side)
+{
+    char *cells = malloc((size_t)side * side);
+    ck_assert_ptr_nonnull(cells);
+    memset(cells, '.', (size_t)side * side);
+    for (uint32_t y = 1; y < side; y += 2) {
+        memset(cells + (size_t)y * side, '@', side);
+        cells[(size_t)y * side + (y / 2 % 2 ? 0 : side - 1)] = '.';
+    }
+    struct tp_profile profile;
+    tp_profile_init_movingai(&profile);
+    struct tp_map *map;
+    ck_assert_int_eq(tp_map_build(&map, side, side, (const uint8_t *)cells, &profile, 1), 0);
+    free(cells);
+    return map;
+}
+
+/* With the goal found and no expansion left to make, a deadline must still stop the tracing. */
+START_TEST(a_deadline_bounds_tracing)
+{
+    struct tp_session_params params;
+    tp_session_params_init(&params);
+    params.algorithm = row = tp_algorithm_at((size_t)_i);
+    struct tp_map *map = serpent(101);
+    params.start = 0;
+    params.goal = 101 * 101 - 1;
+    struct play play;
+    play_open(&play, &params, map);
+    struct play_clock clock;
+    uint64_t ticks = 0;
+    struct tp_tick_reply reply;
+    do {
+        clock.looks = 1 + ticks % 3;
+        struct tp_budget budget = play_deadline(&clock);
+        reply = play_tick(&play, &budget);
+        ck_assert_uint_le(reply.work.expansions, 4 * TP_DEADLINE_STRIDE);
+        ck_assert_uint_le(reply.work.traced, 4 * TP_DEADLINE_STEPS);
+    } while (reply.status != TP_STATUS_ARRIVED && ++ticks < 2000000);
+    ck_assert_int_eq(reply.status, TP_STATUS_ARRIVED);
+    play_close(&play);
+    tp_map_unref(map);
+}
+END_TEST
+
+/* A cap on expansions must end the first tick's longest-path rule, however large N_E. */
+START_TEST(the_longest_path_rule_stops_at_a_cap)
+{
+    struct tp_session_params params;
+    tp_session_params_init(&params);
+    params.algorithm = tp_algorithm_find("tba");
+    params.longest_path_rule = true;
+    struct tp_map *map = tp_test_map_free(300, 300);
+    params.goal = 300 * 300 - 1;
+    struct play play;
+    play_open(&play, &params, map);
+    struct tp_budget budget = tp_budget_r(TP_BUDGET_MAX, 900, 10);
+    budget.expansions_max = 1;
+    ck_assert_uint_eq(play_tick(&play, &budget).work.expansions, 1);
+    play_close(&play);
+    params.node_bytes_max = 16 * 1024;
+    play_open(&play, &params, map);
+    budget.expansions_max = UINT64_MAX;
+    ck_assert(play_tick(&play, &budget).flags & TP_FLAG_NODE_CAP);
+    play_close(&play);
+    tp_map_unref(map);
+}
+END_TEST
+
+/* A session that cannot even have its root did not restart anything. */
+START_TEST(no_memory_is_no_restart)
+{
+    struct tp_session_params params;
+    tp_session_params_init(&params);
+    params.algorithm = row = tp_algorithm_at((size_t)_i);
+    params.node_bytes_max = 64;
+    struct tp_map *map = tp_test_map_free(20, 20);
+    params.goal = 399;
+    struct play play;
+    play_open(&play, &params, map);
+    for (int i = 0; i < 5; i++) {
+        struct tp_tick_reply reply = play_tick(&play, NULL);
+        ck_assert_int_eq(reply.status, TP_STATUS_SEARCHING);
+        ck_assert(reply.flags & TP_FLAG_NODE_CAP);
+        ck_assert(!(reply.flags & TP_FLAG_RESTARTED));
+    }
+    ck_assert_uint_eq(play.stats.restarts, 0);
+    play_close(&play);
+    tp_map_unref(map);
+}
+END_TEST
+
+/* An eager session that stood at its goal while the map changed begins anew when it is sent on. */
+START_TEST(eager_remembers_a_change_met_at_the_goal)
+{
+    struct tp_session_params params;
+    tp_session_params_init(&params);
+    params.algorithm = row = tp_algorithm_at((size_t)_i);
+    params.restart = TP_RESTART_EAGER;
+    params.budget = tp_budget_k(50);
+    struct tp_map *map = tp_test_map_free(20, 20);
+    params.goal = 3;
+    struct play play;
+    play_open(&play, &params, map);
+    ck_assert_int_eq(play_until_settled(&play, NULL, 100).status, TP_STATUS_ARRIVED);
+    play_set(&play, 10, 10, '@');
+    ck_assert_int_eq(play_tick(&play, NULL).status, TP_STATUS_ARRIVED);
+    play_retarget(&play, 6);
+    ck_assert(play_tick(&play, NULL).flags & TP_FLAG_RESTARTED);
+    play_close(&play);
+    tp_map_unref(map);
+}
+END_TEST
+
+/* A map one cell wide or high costs memory like its cells, not like 64 times as many. */
+START_TEST(narrow_maps_are_small)
+{
+    enum { LENGTH = 1 << 20 };
+    uint8_t *cells = malloc(LENGTH);
+    ck_assert_ptr_nonnull(cells);
+    memset(cells, '.', LENGTH);
+    struct tp_profile profile;
+    tp_profile_init_movingai(&profile);
+    for (int upright = 0; upright < 2; upright++) {
+        struct tp_map *map;
+        ck_assert_int_eq(tp_map_build(&map, upright ? 1 : LENGTH, upright ? LENGTH : 1, cells, &profile, 1), 0);
+        ck_assert_uint_le(tp_map_bytes(map), 12ull * LENGTH);
+        ck_assert(tp_map_passable(map, upright ? 0 : LENGTH - 1, upright ? LENGTH - 1 : 0));
+        tp_map_unref(map);
+    }
+    free(cells);
+}
+END_TEST
+
+/* The cells that a batch names are counted, not its changes. */
+START_TEST(a_batch_of_large_rectangles_is_refused)
+{
+    struct tp_map *map = tp_test_map_free(1000, 1000), *changed;
+    enum { COUNT = TP_BATCH_CELLS_MAX / 1000000 + 1 };
+    struct tp_change *changes = calloc(COUNT, sizeof *changes);
+    ck_assert_ptr_nonnull(changes);
+    for (int i = 0; i < COUNT; i++)
+        changes[i] = (struct tp_change){.kind = TP_CHANGE_RECT, .class_to = '@', .width = 1000, .height = 1000};
+    size_t bad;
+    uint32_t bad_x, bad_y;
+    ck_assert_int_eq(tp_map_apply(&changed, map, changes, COUNT, &bad, &bad_x, &bad_y), TP_ERR_RESOURCE_EXHAUSTED);
+    ck_assert_ptr_null(changed);
+    ck_assert_uint_eq(bad, COUNT - 1);
+    free(changes);
+    tp_map_unref(map);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *suite = suite_create("bounds");
+    TCase *tcase = tcase_create("bounds");
+    tcase_set_timeout(tcase, 60);
+    int rows = (int)row_count();
+    tcase_add_loop_test(tcase, a_deadline_bounds_tracing, 0, rows);
+    tcase_add_test(tcase, the_longest_path_rule_stops_at_a_cap);
+    tcase_add_loop_test(tcase, no_memory_is_no_restart, 0, rows);
+    tcase_add_loop_test(tcase, eager_remembers_a_change_met_at_the_goal, 0, rows);
+    tcase_add_test(tcase, narrow_maps_are_small);
+    tcase_add_test(tcase, a_batch_of_large_rectangles_is_refused);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+int main(void)
+{
+    return tp_test_main("test_bounds", suite);
+}
