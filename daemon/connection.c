@@ -290,7 +290,7 @@ static void turn(struct tp_connection *connection)
             set_reading(connection, true); /* what still comes is discarded */
         return;
     }
-    if (has_more)
+    if (has_more && !is_full) /* while it is full, a write that completes (or look) brings the next turn */
         run_later(connection);
     set_reading(connection, tp_peer_is_listening(peer) && !is_full && !has_more);
 }

@@ -221,26 +221,24 @@ bool tp_peer_is_listening(const struct tp_peer *peer)
 
 bool tp_peer_run(struct tp_peer *peer, size_t queued_bytes, unsigned frames_max)
 {
-    unsigned handled = 0;
-    while (tp_peer_is_listening(peer) &&
-           peer->output.size + queued_bytes < peer->shard->config->output_bytes_max) {
+    for (unsigned handled = 0; tp_peer_is_listening(peer); handled++) {
+        if (handled == frames_max ||
+            peer->output.size + queued_bytes >= peer->shard->config->output_bytes_max)
+            return true;
         const uint8_t *payload = NULL;
         size_t size = 0;
         int found = tp_frame_decoder_next(&peer->input, &payload, &size);
-        if (found == 0) {
+        if (found > 0) {
+            handle_frame(peer, payload, size);
+        } else if (found < 0) {
+            lose_framing(peer, found, NULL);
+        } else {
             if (peer->has_ended && tp_frame_decoder_held(&peer->input) > 0)
                 lose_framing(peer, TP_ERR_MALFORMED_FRAME, "the connection ended inside a frame");
             else if (peer->has_ended)
                 move_to(peer, TP_PEER_FLUSHING);
             return false;
         }
-        if (found < 0) {
-            lose_framing(peer, found, NULL);
-            return false;
-        }
-        if (handled++ == frames_max)
-            return true;
-        handle_frame(peer, payload, size);
     }
     return false;
 }

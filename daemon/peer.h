@@ -62,7 +62,9 @@ int tp_peer_keep(struct tp_peer *peer) TP_MUST_CHECK;
 void tp_peer_end(struct tp_peer *peer);
 
 /* Handles frames until none is whole, the peer waits, `output` plus `queued_bytes` (with the transport)
- * reaches the bound, or `frames_max` were handled. Returns whether it could go on at once. */
+ * reaches the bound, or `frames_max` were handled. Returns whether frames may be left that only want for room or
+ * for a turn: the caller runs the peer again as soon as its output is below the bound, for nothing else may come
+ * to remind it. */
 bool tp_peer_run(struct tp_peer *peer, size_t queued_bytes, unsigned frames_max);
 
 /* Whether it would handle a frame now, if it had one. */

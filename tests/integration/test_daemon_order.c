@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 static struct wire_daemon daemon_;
 
@@ -364,6 +365,56 @@ START_TEST(test_frames_in_any_pieces)
 }
 END_TEST
 
+/* More replies than fit below output_bytes_max, all to requests that came in one piece: the socket takes them at
+ * once, so no write that completes later reminds the connection of the frames it still has. Answered all the
+ * same, whether the client reads meanwhile, reads late, or has shut its sending side. */
+START_TEST(test_output_bound_and_nothing_queued)
+{
+    enum { PINGS = 60, PAYLOAD = 1024 };
+    wire_daemon_start(&daemon_, "--threads", "1", "--output-bytes-max", "4096", NULL);
+    static uint8_t payload[PAYLOAD];
+    Tickpath__Ping ping = TICKPATH__PING__INIT;
+    ping.has_payload = 1;
+    ping.payload.data = payload;
+    ping.payload.len = PAYLOAD;
+    Tickpath__Request request = TICKPATH__REQUEST__INIT;
+    request.has_id = 1;
+    request.body_case = TICKPATH__REQUEST__BODY_PING;
+    request.ping = &ping;
+    for (int shuts = 0; shuts < 2; shuts++) {
+        struct wire wire;
+        wire_open_greeted(&wire, daemon_.port);
+        uint8_t *all = malloc(PINGS * (PAYLOAD + 32));
+        size_t bytes = 0;
+        for (uint64_t i = 0; i < PINGS; i++) {
+            size_t size;
+            request.id = 1000 + i;
+            uint8_t *frame = wire_frame(&request, &size);
+            memcpy(all + bytes, frame, size);
+            bytes += size;
+            free(frame);
+        }
+        ck_assert(wire_send_bytes(&wire, all, bytes));
+        free(all);
+        if (shuts)
+            ck_assert_int_eq(shutdown(wire.fd, SHUT_WR), 0);
+        for (uint64_t i = 0; i < PINGS; i++) {
+            Tickpath__Reply *reply = expect(&wire, 1000 + i, TICKPATH__REPLY__BODY_PONG);
+            ck_assert_uint_eq(reply->pong->payload.len, PAYLOAD);
+            wire_reply_free(reply);
+        }
+        if (shuts) {
+            Tickpath__Reply *reply;
+            ck_assert_int_eq(wire_poll(&wire, &reply, WIRE_TIMEOUT_MS), WIRE_GOT_CLOSE);
+        } else {
+            wire_expect_alive(&wire);
+        }
+        wire_close(&wire);
+    }
+    wire_daemon_stop(&daemon_);
+}
+END_TEST
+
 static Suite *order_suite(void)
 {
     Suite *suite = suite_create("daemon_order");
@@ -376,6 +427,7 @@ static Suite *order_suite(void)
     tcase_add_test(cases, test_replace);
     tcase_add_test(cases, test_stale_ids);
     tcase_add_test(cases, test_frames_in_any_pieces);
+    tcase_add_test(cases, test_output_bound_and_nothing_queued);
     suite_add_tcase(suite, cases);
     return suite;
 }
