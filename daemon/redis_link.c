@@ -1,27 +1,21 @@
 #include "daemon/redis_link.h"
 
+#include "daemon/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 enum { CONNECT_MS = 1000, COMMAND_MS = 1000, PING_MS = 1000, PAUSE_MIN_MS = 100, PAUSE_MAX_MS = 5000 };
-
-uint64_t tp__redis_link_now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 void tp__redis_link_init(struct tp_redis_link *link, const struct tp_redis_url *url)
 {
     *link = (struct tp_redis_link){.url = *url};
     strcpy(link->cause, "not reached yet");
     if (getrandom(&link->random, sizeof link->random, GRND_NONBLOCK) < 0)
-        link->random = tp__redis_link_now_ms();
+        link->random = tp_clock_now_ms();
 }
 
 void tp__redis_link_fini(struct tp_redis_link *link)
@@ -42,7 +36,7 @@ void tp__redis_link_lose(struct tp_redis_link *link, const char *what, const cha
         link->pause_ms = PAUSE_MAX_MS;
     link->random = link->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     link->retry_at_ms =
-        tp__redis_link_now_ms() + link->pause_ms / 2 + (link->random >> 33) % (link->pause_ms / 2 + 1);
+        tp_clock_now_ms() + link->pause_ms / 2 + (link->random >> 33) % (link->pause_ms / 2 + 1);
 }
 
 void tp__redis_link_well(struct tp_redis_link *link)
@@ -86,7 +80,7 @@ redisReply *tp__redis_link_read(struct tp_redis_link *link, const char *what, co
         freeReplyObject(reply);
         return NULL;
     }
-    link->ping_at_ms = tp__redis_link_now_ms() + PING_MS;
+    link->ping_at_ms = tp_clock_now_ms() + PING_MS;
     return reply;
 }
 

@@ -22,7 +22,7 @@ struct tp_redis_link {
     redisContext *context; /* NULL: AWAY */
     char cause[128];       /* of the last failure; empty once tp__redis_link_well was called */
     uint64_t failures;     /* so far */
-    uint64_t retry_at_ms;  /* AWAY: on the clock of tp__redis_link_now_ms */
+    uint64_t retry_at_ms;  /* AWAY: on the clock of tp_clock_now_ms */
     uint64_t ping_at_ms;   /* UP: when it was idle for long enough to be probed */
     uint64_t pause_ms;
     uint64_t random;
@@ -31,9 +31,6 @@ struct tp_redis_link {
 /* Starts AWAY, to be tried at once. Borrows nothing, connects to nothing. */
 void tp__redis_link_init(struct tp_redis_link *link, const struct tp_redis_url *url);
 void tp__redis_link_fini(struct tp_redis_link *link);
-
-/* Milliseconds of the monotonic clock. */
-uint64_t tp__redis_link_now_ms(void);
 
 /* One try to come UP. Blocks for at most about two seconds, and for as long as the resolver takes to find the
  * host. */

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/version.h"
+#include "daemon/clock.h"
 #include "daemon/http.h"
 #include "daemon/listener.h"
 #include "daemon/log.h"
@@ -19,7 +20,6 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -61,17 +61,13 @@ struct server {
 static uint64_t now_us(void *context)
 {
     (void)context;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+    return tp_clock_now_us();
 }
 
 static uint64_t unix_now_us(void *context)
 {
     (void)context;
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+    return tp_clock_unix_us();
 }
 
 /* ---- Between the threads ---- */
@@ -99,7 +95,7 @@ static void submit_cb(void *context, struct tp_world_request *request)
 static uint64_t uptime_ms(void *context)
 {
     const struct server *server = context;
-    return (now_us(NULL) - server->started_us) / 1000;
+    return (tp_clock_now_us() - server->started_us) / 1000;
 }
 
 static void store_status(void *context, struct tp_store_status *out)
@@ -246,7 +242,7 @@ static void server_drain_poll_cb(uv_timer_t *timer)
     int64_t left = atomic_load(&server->connections);
     if (left == 0) {
         stop(server);
-    } else if (now_us(NULL) >= server->drain_end_us) {
+    } else if (tp_clock_now_us() >= server->drain_end_us) {
         tp_log(TP_LOG_WARN, "the drain's time is over: connections are dropped", "left=%" PRId64, left);
         drop_all(server);
     }
@@ -264,7 +260,7 @@ static void server_signal_cb(uv_signal_t *handle, int number)
         server->listen_fd = -1;
         for (unsigned i = 0; i < server->threads; i++)
             tp_loop_post(&server->loops[i], &server->loops[i].drain);
-        server->drain_end_us = now_us(NULL) + server->config->drain_ms * 1000;
+        server->drain_end_us = tp_clock_now_us() + server->config->drain_ms * 1000;
         uv_timer_start(&server->drain_poll, server_drain_poll_cb, 0, POLL_MS);
     } else if (server->drain_end_us != UINT64_MAX) {
         tp_log(TP_LOG_WARN, "second signal: connections are dropped", "signal=%d", number);
@@ -383,7 +379,7 @@ static int start_http(struct server *server)
         .pool_cap = &server->cap,
         .store_name = server->store->ops->name,
         .store_volatile = server->store->is_volatile,
-        .started_unix_ms = (int64_t)(unix_now_us(NULL) / 1000),
+        .started_unix_ms = (int64_t)(tp_clock_unix_us() / 1000),
         .threads = server->threads,
         .context = server,
         .uptime_ms = uptime_ms,
@@ -485,7 +481,7 @@ int tp_server_run(const struct tp_config *config)
         return 1;
     server->config = config;
     server->listen_fd = -1;
-    server->started_us = now_us(NULL);
+    server->started_us = tp_clock_now_us();
     server->threads = config->threads != 0 ? (unsigned)config->threads : uv_available_parallelism();
     server->upload_quota.bytes_max = config->upload_bytes_max;
     atomic_store(&server->cap.bytes_max, config->node_bytes_max);

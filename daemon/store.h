@@ -31,8 +31,9 @@ static inline void tp_map_name_copy(char out[TP_MAP_NAME_MAX + 1], const char *n
     out[length] = '\0';
 }
 
-/* Called once per submitted call, on the store's thread. `error` is 0, TP_ERR_UNAVAILABLE (the store could
- * not take it now: nothing is promised), TP_ERR_NO_MEMORY or TP_ERR_INTERNAL. */
+/* Called once per submitted call that was taken, on the store's thread. `error` is 0; TP_ERR_UNAVAILABLE: the store
+ * could not write it now (one that serves degraded keeps it and writes it later, another has dropped it);
+ * TP_ERR_NO_MEMORY, TP_ERR_INTERNAL: it has dropped it. */
 typedef void (*tp_store_done_cb)(int error, void *context);
 
 /* Likewise. On 0 gives one reference to `map`. TP_ERR_NOT_FOUND: the store holds no map of that name;
@@ -59,15 +60,16 @@ struct tp_store_ops {
     const char *name; /* "memory", "embedded", "redis": for logs and stats */
 
     /* Makes `map` the whole of what is kept under `name` (snapshot; the log begins anew). Keeps a reference
-     * of its own to `map` and copies `name` until done. */
-    void (*put)(struct tp_store *store, const char *name, const struct tp_map *map, tp_store_done_cb done,
+     * of its own to `map` and copies `name` until done. TP_ERR_NO_MEMORY: it was not taken, and no completion comes:
+     * the caller learns of it before anything is built on `map`. */
+    int (*put)(struct tp_store *store, const char *name, const struct tp_map *map, tp_store_done_cb done,
                 void *context);
 
     /* Appends the batch that made `after` (its version and epoch name the batch) to the map's log, or writes
      * `after` as a new snapshot where the implementation finds that better. `batch` is tp_batch_encode's
-     * bytes and is copied; a reference to `after` is kept until done. */
-    void (*append)(struct tp_store *store, const char *name, const struct tp_map *after, const void *batch,
-                   size_t batch_bytes, tp_store_done_cb done, void *context);
+     * bytes and is copied; a reference to `after` is kept until done. TP_ERR_NO_MEMORY: as above. */
+    int (*append)(struct tp_store *store, const char *name, const struct tp_map *after, const void *batch,
+                  size_t batch_bytes, tp_store_done_cb done, void *context);
 
     /* Reads a map: snapshot and log, to the newest version kept. */
     void (*load)(struct tp_store *store, const char *name, tp_store_loaded_cb loaded, void *context);
@@ -87,9 +89,10 @@ struct tp_store {
     const struct tp_store_ops *ops;
     bool is_volatile; /* constant: what it acknowledges does not survive a restart of the daemon */
 
-    /* Constant. What the world does when put or append fails: false (the data folder): the change is refused
-     * and not applied; true (a store that may be away while the daemon serves on): it is applied and
-     * acknowledged, and the welcome and the stats say degraded. */
+    /* Constant. What the world does when put or append completes with TP_ERR_UNAVAILABLE: false (the data folder):
+     * the change is refused and not applied; true (a store that may be away while the daemon serves on, and writes
+     * later what it could not write now): it is applied and acknowledged, and the welcome and the stats say
+     * degraded. After any other error it is refused. */
     bool serves_degraded;
 };
 

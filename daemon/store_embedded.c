@@ -166,35 +166,33 @@ static void queue(struct tp_store *store, struct call *call)
     tp_mailbox_push(&((struct embedded *)store)->box, &call->mail);
 }
 
-static void embedded_put(struct tp_store *store, const char *name, const struct tp_map *map,
-                         tp_store_done_cb done, void *context)
+static int embedded_put(struct tp_store *store, const char *name, const struct tp_map *map,
+                        tp_store_done_cb done, void *context)
 {
     struct call *call = call_new(CALL_PUT, name, map, context);
-    if (call == NULL) {
-        done(TP_ERR_NO_MEMORY, context);
-        return;
-    }
+    if (call == NULL)
+        return TP_ERR_NO_MEMORY;
     call->done = done;
     queue(store, call);
+    return 0;
 }
 
-static void embedded_append(struct tp_store *store, const char *name, const struct tp_map *after,
-                            const void *batch, size_t batch_bytes, tp_store_done_cb done, void *context)
+static int embedded_append(struct tp_store *store, const char *name, const struct tp_map *after,
+                           const void *batch, size_t batch_bytes, tp_store_done_cb done, void *context)
 {
     struct call *call = call_new(CALL_APPEND, name, after, context);
     if (call != NULL && (call->bytes = malloc(batch_bytes + 1)) == NULL) {
         free_call(call);
         call = NULL;
     }
-    if (call == NULL) {
-        done(TP_ERR_NO_MEMORY, context);
-        return;
-    }
+    if (call == NULL)
+        return TP_ERR_NO_MEMORY;
     memcpy(call->bytes, batch, batch_bytes);
     call->batch = (struct tp_folder_batch){
         .name = call->name, .after = call->map, .bytes = call->bytes, .size = batch_bytes};
     call->done = done;
     queue(store, call);
+    return 0;
 }
 
 static void embedded_load(struct tp_store *store, const char *name, tp_store_loaded_cb loaded, void *context)

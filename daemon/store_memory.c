@@ -4,18 +4,20 @@
 
 #include <stdlib.h>
 
-static void memory_put(struct tp_store *store, const char *name, const struct tp_map *map,
-                       tp_store_done_cb done, void *context)
+static int memory_put(struct tp_store *store, const char *name, const struct tp_map *map, tp_store_done_cb done,
+                      void *context)
 {
     (void)store, (void)name, (void)map;
     done(0, context);
+    return 0;
 }
 
-static void memory_append(struct tp_store *store, const char *name, const struct tp_map *after,
-                          const void *batch, size_t batch_bytes, tp_store_done_cb done, void *context)
+static int memory_append(struct tp_store *store, const char *name, const struct tp_map *after,
+                         const void *batch, size_t batch_bytes, tp_store_done_cb done, void *context)
 {
     (void)store, (void)name, (void)after, (void)batch, (void)batch_bytes;
     done(0, context);
+    return 0;
 }
 
 static void memory_load(struct tp_store *store, const char *name, tp_store_loaded_cb loaded, void *context)

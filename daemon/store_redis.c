@@ -18,6 +18,7 @@
  */
 #include "daemon/store_redis.h"
 
+#include "daemon/clock.h"
 #include "daemon/log.h"
 #include "daemon/redis_link.h"
 #include "daemon/snapshot.h"
@@ -42,6 +43,7 @@ struct call {
     enum call_kind kind;
     char name[TP_MAP_NAME_MAX + 1];
     const struct tp_map *map; /* CALL_WRITE: a reference */
+    struct dirty *room;       /* CALL_WRITE: where the map becomes dirty, so that a write once taken is never lost */
     tp_store_done_cb done;
     tp_store_loaded_cb loaded;
     tp_store_listed_cb listed;
@@ -77,13 +79,6 @@ struct store {
     size_t dirty_count;
 };
 
-static uint64_t now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
 static void call_done(struct call *call, int error)
 {
     switch (call->kind) {
@@ -98,6 +93,7 @@ static void call_done(struct call *call, int error)
         break;
     }
     tp_map_unref(call->map);
+    free(call->room);
     free(call);
 }
 
@@ -155,11 +151,8 @@ static void dirty_add(struct store *store, struct call *call)
     while (entry && strcmp(entry->name, call->name) != 0)
         entry = entry->next;
     if (!entry) {
-        entry = calloc(1, sizeof *entry);
-        if (!entry) {
-            call_done(call, TP_ERR_NO_MEMORY);
-            return;
-        }
+        entry = call->room;
+        call->room = NULL;
         strcpy(entry->name, call->name);
         entry->waiting_last = &entry->waiting;
         *store->dirty_last = entry;
@@ -184,7 +177,7 @@ static int write_map(struct store *store, const struct dirty *entry)
     char key[KEY_MAX], index[KEY_MAX];
     key_of(store, entry->name, key);
     key_of(store, NULL, index);
-    uint64_t from_us = now_us();
+    uint64_t from_us = tp_clock_now_us();
     const char *set[] = {"SET", key, (const char *)bytes};
     const size_t set_sizes[] = {3, strlen(key), size};
     struct tp_redis_link *link = &store->link;
@@ -205,7 +198,7 @@ static int write_map(struct store *store, const struct dirty *entry)
     tp_metric_add(&store->metrics->store_snapshots, 1);
     tp_metric_add(&store->metrics->store_syncs, 1);
     tp_metric_add(&store->metrics->store_written_bytes, size);
-    tp_metric_observe(&store->metrics->store_sync_us, now_us() - from_us);
+    tp_metric_observe(&store->metrics->store_sync_us, tp_clock_now_us() - from_us);
     return TP_OK;
 }
 
@@ -225,7 +218,7 @@ static void write_dirty(struct store *store)
             if (error != TP_ERR_UNAVAILABLE && store->link.context)
                 tp__redis_link_lose(&store->link, entry->name, "out of memory for its snapshot");
             status_renew(store); /* whoever hears of the failure finds the status told */
-            calls_done(&entry->waiting, error);
+            calls_done(&entry->waiting, TP_ERR_UNAVAILABLE); /* whatever failed: it stays dirty, and is written yet */
             entry->waiting_last = &entry->waiting;
             continue;
         }
@@ -323,7 +316,7 @@ static void serve(struct store *store, struct call *calls)
 /* Keeps the link: tries again, or probes it, when it is time. */
 static void tend(struct store *store)
 {
-    uint64_t now = tp__redis_link_now_ms();
+    uint64_t now = tp_clock_now_ms();
     if (!store->link.context && now >= store->link.retry_at_ms) {
         tp__redis_link_open(&store->link);
         if (store->link.context)
@@ -414,27 +407,31 @@ static void submit(struct store *store, struct call *call)
     pthread_mutex_unlock(&store->lock);
 }
 
-/* Without memory for the call there is nothing to queue: it completes here, on the caller's thread. */
-static void redis_put(struct tp_store *store, const char *name, const struct tp_map *map,
-                      tp_store_done_cb done, void *context)
+static int redis_put(struct tp_store *store, const char *name, const struct tp_map *map, tp_store_done_cb done,
+                     void *context)
 {
     struct call *call = call_new(CALL_WRITE, name, context);
-    if (!call) {
-        done(TP_ERR_NO_MEMORY, context);
-        return;
+    struct dirty *room = calloc(1, sizeof *room);
+    if (!call || !room) {
+        free(call);
+        free(room);
+        return TP_ERR_NO_MEMORY;
     }
+    call->room = room;
     call->map = tp_map_ref(map);
     call->done = done;
     submit((struct store *)store, call);
+    return 0;
 }
 
-static void redis_append(struct tp_store *store, const char *name, const struct tp_map *after,
-                         const void *batch, size_t batch_bytes, tp_store_done_cb done, void *context)
+static int redis_append(struct tp_store *store, const char *name, const struct tp_map *after,
+                        const void *batch, size_t batch_bytes, tp_store_done_cb done, void *context)
 {
     (void)batch, (void)batch_bytes;
-    redis_put(store, name, after, done, context);
+    return redis_put(store, name, after, done, context);
 }
 
+/* Without memory for the call there is nothing to queue: it completes here, on the caller's thread. */
 static void redis_load(struct tp_store *store, const char *name, tp_store_loaded_cb loaded, void *context)
 {
     struct call *call = call_new(CALL_LOAD, name, context);
@@ -536,7 +533,7 @@ int tp_store_redis_open(struct tp_store **out, const char *url, struct tp_metric
         store_free(store);
         return TP_ERR_IO;
     }
-    struct timespec until = timespec_ms(tp__redis_link_now_ms() + FIRST_TRY_MS);
+    struct timespec until = timespec_ms(tp_clock_now_ms() + FIRST_TRY_MS);
     pthread_mutex_lock(&store->lock);
     while (!store->tried)
         if (pthread_cond_timedwait(&store->tried_once, &store->lock, &until) == ETIMEDOUT)

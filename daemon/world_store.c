@@ -94,22 +94,42 @@ static void stored_cb(int error, void *context)
     op->world->config.post_self(op->world->config.context, &op->mail);
 }
 
+/* Refuses the request of an op that came to nothing, and forgets the op. */
+static void give_up(struct tp__world_op *op, int error)
+{
+    struct tp_world *world = op->world;
+    struct tp__world_entry *entry = op->entry;
+    if (op->is_put)
+        atomic_store(&entry->shared.sessions, 0);
+    op->request->refusal.retry_after_ms = 1000;
+    tp__world_refuse(world, op->request, error == TP_ERR_NO_MEMORY ? TP_ERR_NO_MEMORY : TP_ERR_UNAVAILABLE, NULL,
+                     "the store cannot take it now; nothing was applied");
+    tp__world_op_free(op);
+    tp__world_drop_unseen(world, entry);
+}
+
 void tp__world_submit(struct tp__world_op *op, const uint8_t *batch, size_t batch_bytes)
 {
     struct tp_world *world = op->world;
     struct tp__world_entry *entry = op->entry;
     struct tp_store *store = world->config.store;
     op->mail.kind = TP_WORLD_MAIL_STORED;
-    op->seq = ++entry->seq;
+    op->seq = entry->seq + 1;
+    int error;
+    if (op->is_put)
+        error = store->ops->put(store, entry->shared.name, op->map, stored_cb, op);
+    else
+        error = store->ops->append(store, entry->shared.name, op->map, batch, batch_bytes, stored_cb, op);
+    if (error != 0) { /* nothing was taken and nothing built on it: as if it had not been asked for */
+        give_up(op, error);
+        return;
+    }
+    entry->seq = op->seq;
     if (op->is_put)
         entry->seq_put = op->seq;
     entry->ops++;
     world->busy++;
     set_tip(entry, op->map);
-    if (op->is_put)
-        store->ops->put(store, entry->shared.name, op->map, stored_cb, op);
-    else
-        store->ops->append(store, entry->shared.name, op->map, batch, batch_bytes, stored_cb, op);
 }
 
 /* The op failed: what was built on it is doomed, the tip falls back to what is published (unless a put in
@@ -129,37 +149,31 @@ void tp__world_stored(struct tp_world *world, struct tp_mail *mail)
 {
     struct tp__world_op *op = (struct tp__world_op *)mail;
     struct tp__world_entry *entry = op->entry;
-    struct tp_world_request *request = op->request;
     world->busy--;
     entry->ops--;
-    bool is_doomed = op->seq <= entry->seq_doomed;
-    bool is_kept = !is_doomed && (op->error == 0 || world->config.store->serves_degraded);
     if (op->is_put)
         entry->seq_put = 0;
-    if (is_kept) {
-        publish(op);
-        if (op->is_put)
-            entry->load_error = 0;
-    } else if (!is_doomed) {
-        fall_back(op);
-        char quoted[TP_MAP_NAME_MAX + 8];
-        tp_log(TP_LOG_WARN, "the store refused a write", "map=%s version=%" PRIu64 " error=%s",
-               tp_log_quote(quoted, sizeof quoted, entry->shared.name), op->map->version,
-               tp_error_name(op->error));
+    bool is_doomed = op->seq <= entry->seq_doomed;
+    bool is_put_off = op->error == TP_ERR_UNAVAILABLE && world->config.store->serves_degraded;
+    if (is_doomed || (op->error != 0 && !is_put_off)) {
+        if (!is_doomed) {
+            fall_back(op);
+            char quoted[TP_MAP_NAME_MAX + 8];
+            tp_log(TP_LOG_WARN, "the store refused a write", "map=%s version=%" PRIu64 " error=%s",
+                   tp_log_quote(quoted, sizeof quoted, entry->shared.name), op->map->version,
+                   tp_error_name(op->error));
+        }
+        give_up(op, op->error);
+        return;
     }
-    if (op->is_put) /* after the publication: whoever enters now finds the new epoch */
+    publish(op);
+    if (op->is_put) { /* after the publication: whoever enters now finds the new epoch */
+        entry->load_error = 0;
         atomic_store(&entry->shared.sessions, 0);
-    if (is_kept) {
-        if (op->is_put)
-            tp_metric_add(&world->config.metrics->maps_put, 1);
-        tp__world_grant(world, request, entry, op->map);
-    } else {
-        request->refusal.retry_after_ms = 1000;
-        int error = op->error == TP_ERR_NO_MEMORY ? TP_ERR_NO_MEMORY : TP_ERR_UNAVAILABLE;
-        tp__world_refuse(world, request, error, NULL, "the store cannot take it now; nothing was applied");
+        tp_metric_add(&world->config.metrics->maps_put, 1);
     }
+    tp__world_grant(world, op->request, entry, op->map);
     tp__world_op_free(op);
-    tp__world_drop_unseen(world, entry);
 }
 
 /* Store thread. */
@@ -265,11 +279,9 @@ void tp__world_loaded(struct tp_world *world, struct tp_mail *mail)
         struct tp_world_request *request = parked;
         parked = parked->parked_next;
         request->looked_up = true;
-        bool goes_on = error == 0 || error == TP_ERR_NOT_FOUND || error == TP_ERR_CORRUPT ||
-                       (request->op == TP_WORLD_PUT && world->config.store->serves_degraded);
-        if (goes_on) {
+        if (error == 0 || error == TP_ERR_NOT_FOUND || error == TP_ERR_CORRUPT) {
             tp__world_handle_request(world, request);
-        } else {
+        } else { /* a put too: the store may hold a map of that name, and would get this one in its place */
             request->refusal.retry_after_ms = 1000;
             tp__world_refuse(world, request,
                              error == TP_ERR_NO_MEMORY ? TP_ERR_NO_MEMORY : TP_ERR_UNAVAILABLE, "map",

@@ -365,6 +365,8 @@ struct late_store {
         void *context;
     } calls[64];
     size_t count;
+    int takes;      /* what put and append give: 0, or TP_ERR_NO_MEMORY and nothing is taken */
+    int load_error; /* what loads complete with; 0: what is kept */
     struct {
         char name[TP_MAP_NAME_MAX + 1];
         const struct tp_map *map;
@@ -377,24 +379,29 @@ static struct tp_mailbox world_box_, shard_box_[SHARDS];
 static struct tp_metrics *metrics_;
 static uint64_t epoch_us_;
 
-static void late_put(struct tp_store *store, const char *name, const struct tp_map *map,
-                     tp_store_done_cb done, void *context)
+static int late_put(struct tp_store *store, const char *name, const struct tp_map *map, tp_store_done_cb done,
+                    void *context)
 {
     (void)store;
+    if (store_.takes != 0)
+        return store_.takes;
     struct late_call *call = &store_.calls[store_.count++];
     *call = (struct late_call){.is_put = true, .map = tp_map_ref(map), .done = done, .context = context};
     strcpy(call->name, name);
+    return 0;
 }
 
-static void late_append(struct tp_store *store, const char *name, const struct tp_map *after,
-                        const void *batch, size_t batch_bytes, tp_store_done_cb done, void *context)
+static int late_append(struct tp_store *store, const char *name, const struct tp_map *after,
+                       const void *batch, size_t batch_bytes, tp_store_done_cb done, void *context)
 {
     struct tp_change *changes;
     size_t count;
     ck_assert_int_eq(tp_batch_decode(batch, batch_bytes, &changes, &count), 0);
     free(changes);
-    late_put(store, name, after, done, context);
-    store_.calls[store_.count - 1].is_put = false;
+    int error = late_put(store, name, after, done, context);
+    if (error == 0)
+        store_.calls[store_.count - 1].is_put = false;
+    return error;
 }
 
 static size_t kept_at(const char *name)
@@ -409,7 +416,9 @@ static void late_load(struct tp_store *store, const char *name, tp_store_loaded_
 {
     (void)store;
     const struct tp_map *map = store_.kept[kept_at(name)].map;
-    if (map == NULL)
+    if (store_.load_error != 0)
+        loaded(store_.load_error, NULL, NULL, context);
+    else if (map == NULL)
         loaded(TP_ERR_NOT_FOUND, NULL, NULL, context);
     else
         loaded(0, (struct tp_map *)tp_map_ref(map), NULL, context);
@@ -572,6 +581,48 @@ static void ask_world(struct tp_test_rng *rng)
     tp_mailbox_push(&world_box_, &request->mail);
 }
 
+static void begin_world(bool serves_degraded)
+{
+    store_.store = (struct tp_store){.ops = &late_ops, .serves_degraded = serves_degraded};
+    store_.takes = store_.load_error = 0;
+    metrics_ = tp_metrics_new("world");
+    tp_mailbox_init(&world_box_);
+    for (int s = 0; s < SHARDS; s++)
+        tp_mailbox_init(&shard_box_[s]);
+    struct tp_world_config config = {.store = &store_.store,
+                                     .metrics = metrics_,
+                                     .maps_max = MAPS,
+                                     .shards = SHARDS,
+                                     .post_self = post_self,
+                                     .post_shard = post_shard,
+                                     .now_us = epoch_now,
+                                     .unix_now_us = epoch_now};
+    ck_assert_int_eq(tp_world_open(&world_, &config), 0);
+    tp_world_load_all(world_);
+    memset(acknowledged_, 0, sizeof acknowledged_);
+    asked_ = granted_ = refused_ = 0;
+    tp_profile_init_movingai(&profile_);
+    tp_log_level_max = TP_LOG_ERROR; /* every refusal would be told */
+}
+
+static void end_world(void)
+{
+    for (int m = 0; m < MAPS; m++) {
+        for (unsigned s = 0; s < SHARDS; s++) {
+            tp_map_unref(shard_map_[s][m]);
+            shard_map_[s][m] = NULL;
+        }
+        tp_map_unref(store_.kept[m].map);
+        store_.kept[m].map = NULL;
+        store_.kept[m].name[0] = '\0';
+    }
+    tp_world_close(world_);
+    free(metrics_);
+    tp_mailbox_fini(&world_box_);
+    for (int s = 0; s < SHARDS; s++)
+        tp_mailbox_fini(&shard_box_[s]);
+}
+
 /* Whatever the store does, every request is answered once, acknowledged versions are those that the store
  * keeps, and every shard ends with them. */
 START_TEST(test_world_and_a_failing_store)
@@ -580,23 +631,7 @@ START_TEST(test_world_and_a_failing_store)
     tp_profile_init_movingai(&profile_);
     tp_log_level_max = TP_LOG_ERROR; /* every refusal would be told */
     for (uint64_t round = 0; round < tp_test_steps(40, 2000); round++) {
-        store_.store = (struct tp_store){.ops = &late_ops};
-        metrics_ = tp_metrics_new("world");
-        tp_mailbox_init(&world_box_);
-        for (int s = 0; s < SHARDS; s++)
-            tp_mailbox_init(&shard_box_[s]);
-        struct tp_world_config config = {.store = &store_.store,
-                                         .metrics = metrics_,
-                                         .maps_max = MAPS,
-                                         .shards = SHARDS,
-                                         .post_self = post_self,
-                                         .post_shard = post_shard,
-                                         .now_us = epoch_now,
-                                         .unix_now_us = epoch_now};
-        ck_assert_int_eq(tp_world_open(&world_, &config), 0);
-        tp_world_load_all(world_);
-        memset(acknowledged_, 0, sizeof acknowledged_);
-        asked_ = granted_ = refused_ = 0;
+        begin_world(false);
         uint32_t failing = tp_test_below(&rng, 60);
         for (int step = 0; step < 600; step++) {
             uint32_t what = tp_test_below(&rng, 100);
@@ -643,20 +678,117 @@ START_TEST(test_world_and_a_failing_store)
                 ck_assert(shard_map_[s][m] == kept);
             tp_map_unref(published);
         }
-        for (int m = 0; m < MAPS; m++) {
-            for (unsigned s = 0; s < SHARDS; s++) {
-                tp_map_unref(shard_map_[s][m]);
-                shard_map_[s][m] = NULL;
-            }
-            tp_map_unref(store_.kept[m].map);
-            store_.kept[m].map = NULL;
-            store_.kept[m].name[0] = '\0';
+        end_world();
+    }
+}
+END_TEST
+
+/* Asks for one thing on map m0, lets the store complete what it took, and gives the answer's error. */
+static int ask_for(enum tp_world_op op, bool replace, int completion)
+{
+    struct tp_world_request *request = tp_world_request_new(op);
+    strcpy(request->name, "m0");
+    if (op == TP_WORLD_PUT) {
+        request->width = request->height = SIDE;
+        request->cells = malloc(SIDE * SIDE);
+        memset(request->cells, '.', SIDE * SIDE);
+        request->profile = profile_;
+        request->replace = replace;
+    } else if (op == TP_WORLD_CHANGE) {
+        request->changes = calloc(1, sizeof(struct tp_change));
+        request->changes[0] = (struct tp_change){.kind = TP_CHANGE_CELL, .class_to = '@', .x = 1};
+        request->change_count = 1;
+    }
+    tp_mailbox_push(&world_box_, &request->mail);
+    for (run_world(); store_.count > 0; run_world()) {
+        struct late_call call = store_.calls[0];
+        ck_assert_uint_eq(--store_.count, 0);
+        if (completion == 0)
+            strcpy(store_.kept[0].name, call.name);
+        call.done(completion, call.context);
+        tp_map_unref(call.map);
+    }
+    int error = 1;
+    for (struct tp_mail *mail = tp_mailbox_take(&shard_box_[0]), *next; mail != NULL; mail = next) {
+        next = mail->next;
+        if (mail->kind == TP_SHARD_MAIL_MAP) {
+            tp_map_unref(((struct tp_world_publication *)mail)->map);
+            free(mail);
+        } else {
+            error = request->refusal.error;
+            ck_assert_int_eq(error != 0, request->refusal.words[0] != '\0');
+            if (error == TP_ERR_UNAVAILABLE)
+                ck_assert_uint_gt(request->refusal.retry_after_ms, 0);
+            tp_world_request_free(request);
         }
-        tp_world_close(world_);
-        free(metrics_);
-        tp_mailbox_fini(&world_box_);
-        for (int s = 0; s < SHARDS; s++)
-            tp_mailbox_fini(&shard_box_[s]);
+    }
+    for (unsigned s = 1; s < SHARDS; s++)
+        for (struct tp_mail *mail = tp_mailbox_take(&shard_box_[s]), *next; mail != NULL; mail = next) {
+            next = mail->next;
+            tp_map_unref(((struct tp_world_publication *)mail)->map);
+            free(mail);
+        }
+    ck_assert_uint_eq(tp_world_busy(world_), 0);
+    return error;
+}
+
+static uint64_t version_of_m0(void)
+{
+    struct tp_world_map *of = tp_world_find(world_, "m0");
+    if (of == NULL)
+        return 0;
+    const struct tp_map *map = tp_world_current(world_, of);
+    uint64_t version = map->version;
+    tp_map_unref(map);
+    return version;
+}
+
+/* A store that may be away while the daemon serves on: what it has only put off counts, what it could not even
+ * take is refused and leaves no trace. */
+START_TEST(test_world_and_a_degraded_store)
+{
+    begin_world(true);
+    run_world();
+    store_.takes = TP_ERR_NO_MEMORY;
+    ck_assert_int_eq(ask_for(TP_WORLD_PUT, false, 0), TP_ERR_NO_MEMORY);
+    ck_assert_ptr_null(tp_world_find(world_, "m0"));
+    store_.takes = 0;
+    ck_assert_int_eq(ask_for(TP_WORLD_PUT, false, TP_ERR_UNAVAILABLE), 0);
+    ck_assert_uint_eq(version_of_m0(), 1);
+    ck_assert_int_eq(ask_for(TP_WORLD_CHANGE, false, TP_ERR_UNAVAILABLE), 0);
+    ck_assert_uint_eq(version_of_m0(), 2);
+    store_.takes = TP_ERR_NO_MEMORY;
+    ck_assert_int_eq(ask_for(TP_WORLD_CHANGE, false, 0), TP_ERR_NO_MEMORY);
+    ck_assert_int_eq(ask_for(TP_WORLD_PUT, true, 0), TP_ERR_NO_MEMORY);
+    ck_assert_uint_eq(version_of_m0(), 2);
+    store_.takes = 0;
+    ck_assert_int_eq(ask_for(TP_WORLD_CHANGE, false, TP_ERR_NO_MEMORY), TP_ERR_NO_MEMORY); /* taken, then lost */
+    ck_assert_uint_eq(version_of_m0(), 2);
+    ck_assert_int_eq(ask_for(TP_WORLD_CHANGE, false, 0), 0);
+    ck_assert_uint_eq(version_of_m0(), 3);
+    ck_assert(tp_world_enter(tp_world_find(world_, "m0"))); /* no put is taken to be under way */
+    end_world();
+}
+END_TEST
+
+/* A store that cannot be asked whether it holds the map: nothing may take that name. */
+START_TEST(test_world_and_a_store_that_cannot_be_asked)
+{
+    for (int degraded = 0; degraded < 2; degraded++) {
+        begin_world(degraded);
+        run_world();
+        store_.load_error = TP_ERR_UNAVAILABLE;
+        for (int replace = 0; replace < 2; replace++)
+            ck_assert_int_eq(ask_for(TP_WORLD_PUT, replace, 0), TP_ERR_UNAVAILABLE);
+        ck_assert_int_eq(ask_for(TP_WORLD_OPEN, false, 0), TP_ERR_UNAVAILABLE);
+        ck_assert_int_eq(ask_for(TP_WORLD_CHANGE, false, 0), TP_ERR_UNAVAILABLE);
+        store_.load_error = TP_ERR_NO_MEMORY;
+        ck_assert_int_eq(ask_for(TP_WORLD_PUT, false, 0), TP_ERR_NO_MEMORY);
+        store_.load_error = 0;
+        ck_assert_int_eq(ask_for(TP_WORLD_OPEN, false, 0), TP_ERR_NOT_FOUND);
+        ck_assert_int_eq(ask_for(TP_WORLD_PUT, false, 0), 0);
+        ck_assert_uint_eq(version_of_m0(), 1);
+        end_world();
     }
 }
 END_TEST
@@ -688,6 +820,8 @@ static Suite *parts_suite(void)
     tcase_add_test(cases, test_codecs);
     tcase_add_test(cases, test_scheduler_time);
     tcase_add_test(cases, test_world_and_a_failing_store);
+    tcase_add_test(cases, test_world_and_a_degraded_store);
+    tcase_add_test(cases, test_world_and_a_store_that_cannot_be_asked);
     tcase_add_test(cases, test_map_names);
     suite_add_tcase(suite, cases);
     return suite;
