@@ -2,6 +2,7 @@
  * modes stand in folder.h. */
 #include "daemon/folder.h"
 
+#include "daemon/clock.h"
 #include "daemon/log.h"
 #include "daemon/maplog.h"
 #include "daemon/snapshot.h"
@@ -15,7 +16,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -97,13 +97,6 @@ static void log_file_name(char out[FILE_NAME_BYTES], const char *name, uint64_t 
     file_name(out, name, suffix);
 }
 
-static uint64_t now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
 /* Writes all of it at `offset`; false with errno. */
 static bool write_all(int fd, const uint8_t *bytes, size_t size, uint64_t offset)
 {
@@ -122,10 +115,10 @@ static bool write_all(int fd, const uint8_t *bytes, size_t size, uint64_t offset
 
 static bool sync_file(struct tp_folder *folder, int fd)
 {
-    uint64_t began_us = now_us();
+    uint64_t began_us = tp_clock_now_us();
     bool is_synced = fdatasync(fd) == 0;
     tp_metric_add(&folder->metrics->store_syncs, 1);
-    tp_metric_observe(&folder->metrics->store_sync_us, now_us() - began_us);
+    tp_metric_observe(&folder->metrics->store_sync_us, tp_clock_now_us() - began_us);
     return is_synced;
 }
 
@@ -385,9 +378,12 @@ static bool mend(struct tp_folder *folder, struct kept *kept)
 
 void tp_folder_retry(struct tp_folder *folder)
 {
+    bool is_mended = true;
     for (struct kept *kept = folder->kept; kept != NULL; kept = kept->next)
         if (kept->is_broken && !mend(folder, kept))
-            return;
+            is_mended = false; /* which is no reason to leave the next one broken */
+    if (!is_mended)
+        return;
     static const uint8_t probe[4096];
     if (tp_folder_is_degraded(folder) && write_draft(folder, "probe~", probe, sizeof probe) &&
         unlinkat(folder->fd, "probe~", 0) == 0)

@@ -1,8 +1,10 @@
 /* The happy path of a batch: embedded_append() queues it; the thread takes all that is queued, commit() sorts
  * the appends by map, writes and syncs one record per map, then calls every completion. After that logs that
- * have grown long are folded. While degraded the thread looks every RETRY_MS whether the disk works again. */
+ * have grown long are folded. While degraded the thread looks every RETRY_MS whether the disk works again, however
+ * busy it is. */
 #include "daemon/store_embedded.h"
 
+#include "daemon/clock.h"
 #include "daemon/folder.h"
 #include "daemon/log.h"
 #include "daemon/mailbox.h"
@@ -134,13 +136,22 @@ static struct tp_mail *serve(struct embedded *embedded, struct tp_mail *mail, bo
 static void *run(void *argument)
 {
     struct embedded *embedded = argument;
-    bool stops = false;
+    bool stops = false, is_degraded = false;
+    uint64_t retry_us = 0; /* while degraded: when to look again */
     tp_log_thread_name("store");
     while (!stops) {
-        bool is_degraded = tp_folder_is_degraded(&embedded->folder);
-        struct tp_mail *mail = tp_mailbox_wait(&embedded->box, is_degraded ? RETRY_MS : -1);
-        if (mail == NULL)
+        uint64_t now_us = tp_clock_now_us();
+        bool was_degraded = is_degraded;
+        is_degraded = tp_folder_is_degraded(&embedded->folder);
+        if (is_degraded && !was_degraded) {
+            retry_us = now_us + RETRY_MS * 1000;
+        } else if (is_degraded && now_us >= retry_us) {
             tp_folder_retry(&embedded->folder);
+            retry_us = tp_clock_now_us() + RETRY_MS * 1000;
+            continue;
+        }
+        int wait_ms = is_degraded ? (int)((retry_us - now_us) / 1000) + 1 : -1;
+        struct tp_mail *mail = tp_mailbox_wait(&embedded->box, wait_ms);
         while (mail != NULL)
             mail = serve(embedded, mail, &stops);
     }

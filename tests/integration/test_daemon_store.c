@@ -509,6 +509,52 @@ START_TEST(test_full_disk_then_change)
 }
 END_TEST
 
+/* One map's log fails while another's changes go on coming, more often than the store looks after what is broken:
+ * it is mended all the same, and the welcome stops saying degraded. */
+START_TEST(test_mended_while_others_change)
+{
+    start();
+    wire_put_free_map(&wire_, "busy", WIDTH, HEIGHT);
+    wire_put_free_map(&wire_, "hurt", WIDTH, HEIGHT);
+    block("hurt", 0, 59); /* its log is the longer one, so that a bound on files stops it alone */
+    uint64_t epoch = epoch_of("hurt");
+    struct rlimit before, some;
+    ck_assert_int_eq(prlimit(daemon_.pid, RLIMIT_FSIZE, NULL, &before), 0);
+    char pattern[256], path[256];
+    glob_t found;
+    snprintf(pattern, sizeof pattern, "%s/hurt*.log", data_);
+    ck_assert_int_eq(glob(pattern, 0, NULL, &found), 0);
+    snprintf(path, sizeof path, "%s", found.gl_pathv[0]);
+    globfree(&found);
+    some = before;
+    some.rlim_cur = (rlim_t)size_of(path);
+    ck_assert_int_eq(prlimit(daemon_.pid, RLIMIT_FSIZE, &some, NULL), 0);
+    uint32_t cell = 100, terrain = '@';
+    Tickpath__ChangeCosts change = TICKPATH__CHANGE_COSTS__INIT;
+    change.map = "hurt";
+    change.cell = &cell;
+    change.cell_terrain = &terrain;
+    change.n_cell = change.n_cell_terrain = 1;
+    wire_ask_error(&wire_, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change, TICKPATH__ERROR_CODE__UNAVAILABLE,
+                   NULL);
+    ck_assert_int_eq(prlimit(daemon_.pid, RLIMIT_FSIZE, &before, NULL), 0);
+    char *words;
+    uint64_t version = 1;
+    for (uint64_t until = wire_now_ms() + 8000; (words = degraded()) != NULL;) {
+        ck_assert_msg(wire_now_ms() < until, "still degraded: %s", words);
+        free(words);
+        ck_assert_uint_eq(wire_set_cell(&wire_, "busy", (uint32_t)(version % CELLS), '@'), version + 1);
+        version++;
+        nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    }
+    die();
+    start();
+    expect_map("hurt", epoch, 61, CELLS - 60);
+    expect_map("busy", epoch_of("busy"), version, CELLS - (version - 1));
+    stop();
+}
+END_TEST
+
 static Suite *store_suite(void)
 {
     Suite *suite = suite_create("daemon_store");
@@ -523,6 +569,7 @@ static Suite *store_suite(void)
     tcase_add_test(cases, test_folder_in_use);
     tcase_add_test(cases, test_full_disk);
     tcase_add_test(cases, test_full_disk_then_change);
+    tcase_add_test(cases, test_mended_while_others_change);
     suite_add_tcase(suite, cases);
     return suite;
 }
