@@ -123,7 +123,8 @@ static void reply_refusal(struct tp_peer *peer, uint64_t id, const struct tp_wor
     body.field = (char *)refusal->field;
     body.has_retry_after_ms = refusal->retry_after_ms != 0;
     body.retry_after_ms = refusal->retry_after_ms;
-    body.has_change_index = body.has_bad_x = body.has_bad_y = refusal->has_bad_change;
+    body.has_change_index = refusal->has_bad_change;
+    body.has_bad_x = body.has_bad_y = refusal->has_bad_change && refusal->error == TP_ERR_OUT_OF_RANGE;
     body.change_index = refusal->change_index;
     body.bad_x = refusal->bad_x;
     body.bad_y = refusal->bad_y;

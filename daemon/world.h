@@ -42,7 +42,7 @@ struct tp_world_refusal {
     const char *field; /* as the protocol spells it; NULL for none */
     char words[200];
     uint32_t retry_after_ms; /* 0: no hint */
-    bool has_bad_change;     /* the three below are set */
+    bool has_bad_change;     /* change_index is set; with OUT_OF_RANGE bad_x and bad_y too */
     uint32_t change_index, bad_x, bad_y;
 };
 

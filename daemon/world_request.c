@@ -83,12 +83,15 @@ static void refuse_batch(struct tp_world *world, struct tp_world_request *reques
                          uint32_t x, uint32_t y, const struct tp_map *base)
 {
     static const char *const fields[] = {"cell", "rectangle", "bitmap"};
-    const struct tp_change *change = bad < request->change_count ? &request->changes[bad] : NULL;
-    if (change == NULL || error == TP_ERR_NO_MEMORY || error == TP_ERR_RESOURCE_EXHAUSTED) {
-        tp__world_refuse(world, request, error, NULL, "%s",
-                         error == TP_ERR_NO_MEMORY ? "out of memory" : "too many changes in one batch");
+    if (error == TP_ERR_NO_MEMORY) {
+        tp__world_refuse(world, request, error, NULL, "out of memory");
         return;
     }
+    if (request->change_count > TP_BATCH_CHANGES_MAX) {
+        tp__world_refuse(world, request, error, "cell", "more changes than batch_changes_max");
+        return;
+    }
+    const struct tp_change *change = &request->changes[bad];
     request->refusal.has_bad_change = true;
     request->refusal.change_index = (uint32_t)bad;
     request->refusal.bad_x = x;
@@ -97,6 +100,10 @@ static void refuse_batch(struct tp_world *world, struct tp_world_request *reques
         tp__world_refuse(world, request, error, fields[change->kind],
                          "change %zu: cell (%u, %u) lies outside the map of %u x %u; nothing was applied",
                          bad, x, y, base->width, base->height);
+    else if (error == TP_ERR_RESOURCE_EXHAUSTED)
+        tp__world_refuse(world, request, error, fields[change->kind],
+                         "change %zu: the changes up to this one name more than %u cells; nothing was applied",
+                         bad, TP_BATCH_CELLS_MAX);
     else
         tp__world_refuse(
             world, request, error, fields[change->kind], "change %zu: %s; nothing was applied", bad,

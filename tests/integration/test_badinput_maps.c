@@ -446,6 +446,47 @@ START_TEST(test_change_too_many)
 }
 END_TEST
 
+/* Few changes, but of more cells together than one batch may name: whole-map rectangles, 250,000 of which fit into one
+ * frame, would hold up the maps of everybody else. At the bound it is taken. */
+START_TEST(test_change_too_many_cells)
+{
+    enum { SIDE = 1024, MOST = 64, MANY = 200000 }; /* 64 Mi cells */
+    wire_put_free_map(&served.wire, "large", SIDE, SIDE);
+    change_init();
+    change.map = "large";
+    change.n_cell = change.n_cell_terrain = change.n_bitmap = 0;
+    rectangle.x = rectangle.y = 0;
+    rectangle.width = rectangle.height = SIDE;
+    Tickpath__Rectangle **many = malloc(MANY * sizeof(Tickpath__Rectangle *));
+    for (size_t i = 0; i < MANY; i++)
+        many[i] = &rectangle;
+    change.rectangle = many;
+    const size_t counts[] = {MOST + 1, MANY};
+    for (size_t i = 0; i < 2; i++) {
+        change.n_rectangle = counts[i];
+        Tickpath__Reply *reply = wire_ask(&served.wire, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change,
+                                          TICKPATH__REPLY__BODY_ERROR);
+        ck_assert_int_eq(reply->error->code, TICKPATH__ERROR_CODE__RESOURCE_EXHAUSTED);
+        ck_assert_str_eq(reply->error->field, "rectangle");
+        ck_assert(reply->error->has_change_index && !reply->error->has_bad_x && !reply->error->has_bad_y);
+        ck_assert_uint_eq(reply->error->change_index, MOST);
+        wire_reply_free(reply);
+    }
+    change.n_rectangle = MOST;
+    change.n_bitmap = 1; /* one cell more */
+    bitmap.width = bitmap.height = 1;
+    bitmap.bits.len = 1;
+    wire_ask_error(&served.wire, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change,
+                   TICKPATH__ERROR_CODE__RESOURCE_EXHAUSTED, "bitmap");
+    change.n_bitmap = 0;
+    Tickpath__Reply *reply =
+        wire_ask(&served.wire, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change, TICKPATH__REPLY__BODY_CHANGED);
+    ck_assert_uint_eq(reply->changed->version, 2);
+    wire_reply_free(reply);
+    free(many);
+}
+END_TEST
+
 static Suite *badinput_maps_suite(void)
 {
     Suite *suite = suite_create("badinput_maps");
@@ -464,6 +505,7 @@ static Suite *badinput_maps_suite(void)
     tcase_add_test(cases, test_change_base_version);
     tcase_add_test(cases, test_change_order);
     tcase_add_test(cases, test_change_too_many);
+    tcase_add_test(cases, test_change_too_many_cells);
     suite_add_tcase(suite, cases);
     return suite;
 }
