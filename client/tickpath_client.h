@@ -11,9 +11,9 @@
  * refusals and for the library's own findings alike. tp_client_error() then says which, in words, with the
  * offending field.
  *   - TP_CLIENT_TIMEOUT leaves the connection usable: what was begun goes on with the next call, and the
- * reply that comes too late is dropped (blocking calls) or can still be collected (tickets).
+ *     reply that comes too late is dropped (blocking calls) or can still be collected (tickets).
  *   - TP_CLIENT_CLOSED, TP_CLIENT_IO, TP_CLIENT_MALFORMED_FRAME found here (not from_server) end the
- * connection: every later call gives the same error, and only tp_client_close is left to do.
+ *     connection: every later call gives the same error, and only tp_client_close is left to do.
  *   - Any other code is about that one request.
  *
  * Timeouts are in milliseconds and cover the whole call; negative waits without end, 0 does not wait.
@@ -82,15 +82,14 @@ struct tp_client_error {
     uint32_t retry_after_ms;             /* when trying again may help; 0 unknown */
     bool has_change;                     /* a change batch was refused because of one change: */
     uint32_t change_index;               /*   its index: cells first, then rectangles, then bitmaps */
-    uint32_t bad_x, bad_y;               /*   its bad cell */
+    uint32_t bad_x, bad_y;               /*   with OUT_OF_RANGE: its first cell outside the map */
 };
 
 /* The code's name as the protocol spells it ("OK" for 0, "UNKNOWN" for a number not in the list). Static
  * memory. */
 const char *tp_client_code_name(int code);
 
-/* ---- Connection
- * -------------------------------------------------------------------------------------------- */
+/* ---- Connection ---- */
 
 struct tp_client;
 
@@ -124,8 +123,7 @@ const struct tp_client_server *tp_client_server(const struct tp_client *client);
 /* The socket, for an event loop that wants to know when a reply can be collected. Borrowed. */
 int tp_client_socket(const struct tp_client *client);
 
-/* ---- What requests hold and what replies say
- * ------------------------------------------------------------------ */
+/* ---- What requests hold and what replies say ---- */
 
 struct tp_client_weight {
     uint8_t terrain; /* class byte of a cell */
@@ -305,10 +303,10 @@ struct tp_client_listing {
 
 enum tp_client_list { TP_CLIENT_LIST_MAPS = 1, TP_CLIENT_LIST_SESSIONS = 2, TP_CLIENT_LIST_ALGORITHMS = 4 };
 
-/* ---- Blocking calls
- * ------------------------------------------------------------------------------------------- * Each sends
- * one request (put_map: several) and waits for its reply. What a reply points to belongs to the connection
- * and is valid until the next call on it. `out` may be NULL. */
+/* ---- Blocking calls ----
+ *
+ * Each sends one request (put_map: several) and waits for its reply. What a reply points to belongs to the
+ * connection and is valid until the next call on it. `out` may be NULL. */
 
 /* A round trip. `payload` of at most 1024 bytes comes back and is compared. */
 int tp_client_ping(struct tp_client *client, const void *payload, size_t size,
@@ -344,8 +342,8 @@ int tp_client_close_sessions(struct tp_client *client, const uint64_t *sessions,
 int tp_client_list(struct tp_client *client, uint32_t what, struct tp_client_listing *out,
                    int timeout_ms) TP_CLIENT_MUST_CHECK;
 
-/* ---- Pipelined calls
- * ------------------------------------------------------------------------------------------ *
+/* ---- Pipelined calls ----
+ *
  * tp_client_send_* copies the request into the output, sends what the socket takes, and gives a ticket. It
  * waits only while the output is full. Tickets are collected in any order; replies that come meanwhile are
  * kept. Every ticket has to be collected or dropped once. */

@@ -2,11 +2,12 @@
  *
  * The happy path: read -> tp_peer_receive -> tp_peer_run -> one write of all its replies.
  *
- *     reading stops   while the peer waits for the world, while its output is above output_bytes_max, while
- * it has frames left for its next turn is dropped      on a socket error, when its output stays above the
- * bound for slow_reader_ms is told, then   when no hello or nothing at all comes in time, when framing is
- * lost, when the daemon drains: closed          an error frame, the write side shut, what still comes in
- * discarded for a moment (a close at once would make the kernel throw away the error frame with a reset)
+ *     reading stops    while the peer waits for the world, while its output is above output_bytes_max, while it
+ *                      has frames left for its next turn
+ *     is dropped       on a socket error; when its output stays above the bound for slow_reader_ms
+ *     is told, then    when no hello or nothing at all comes in time, when framing is lost, when the daemon
+ *     closed           drains: an error frame, the write side shut, what still comes in discarded for a moment (a
+ *                      close at once would make the kernel throw away the error frame with a reset)
  *
  * Sessions are closed the moment the connection is.
  * Who calls it: its loop.

@@ -6,11 +6,11 @@
  * Who calls it: the embedded store's thread; tp_folder_status any thread.
  *
  * Failure modes:
- *     write or sync of a log fails     nothing of the record counts: the file is cut back, the map is
- * `broken` a snapshot fails before rename   the old snapshot and log stand as they were
+ *     write or sync of a log fails     nothing of the record counts: the file is cut back, the map is `broken`
+ *     a snapshot fails before rename   the old snapshot and log stand as they were
  *     ... at the rename or after       nobody knows which one a restart would find: the map is `broken`
- *     a map is broken                  the next append, or tp_folder_retry, writes a whole snapshot anew;
- * until that succeeds nothing is acknowledged
+ *     a map is broken                  the next append, or tp_folder_retry, writes a whole snapshot anew; until
+ *                                      that succeeds nothing is acknowledged
  */
 #ifndef TP_DAEMON_FOLDER_H
 #define TP_DAEMON_FOLDER_H

@@ -3,10 +3,17 @@
  * What it is: a header that names the snapshot, then records; one record holds all batches that were written
  * and synced together, so that only the last record of a file can be torn. All numbers are little-endian:
  *
- *     header   8  magic "tplog\0\0\1"     8  epoch   8  version of the snapshot   8  XXH3-64 of the 24 bytes
- * before record   4  magic "tprc"   4  batches   8  version the first one made   8  payload bytes 8  XXH3-64
- * of the 24 bytes before payload: per batch 4 bytes of length, then the batch (tp_batch_encode) 8  XXH3-64 of
- * the payload
+ *     header    8  magic "tplog\0\0\1"
+ *               8  epoch
+ *               8  version of the snapshot
+ *               8  XXH3-64 of the 24 bytes before
+ *     record    4  magic "tprc"
+ *               4  batches
+ *               8  version the first one made
+ *               8  payload bytes
+ *               8  XXH3-64 of the 24 bytes before
+ *               n  payload: per batch 4 bytes of length, then the batch (tp_batch_encode)
+ *               8  XXH3-64 of the payload
  *
  * What it refuses: to skip what it cannot read. A last record that is not whole is torn; anything else is
  * corrupt. Who calls it: the embedded store's thread.

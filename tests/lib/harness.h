@@ -9,11 +9,12 @@
  * loops ask with `if` and fail with ck_abort_msg.
  *
  * Environment:
- *   TICKPATH_SEED      the seed of the randomised tests; without it a fresh one, printed with the command to
- * repeat TICKPATH_LONG      1: the longer form of the tests TICKPATH_MAPS      the folder of benchmark maps,
- * TICKPATH_EXPECTED the table of expected figures; tests that need one of them say that they skip when it is
- * unset TICKPATH_BIN       the folder of the programs that a test starts; "build" when unset CK_RUN_CASE
- * (Check's own) runs one test case alone
+ *   TICKPATH_SEED      the seed of the randomised tests; without it a fresh one, printed with the command to repeat
+ *   TICKPATH_LONG      1: the longer form of the tests
+ *   TICKPATH_MAPS      the folder of benchmark maps, and
+ *   TICKPATH_EXPECTED  the table of expected figures; tests that need one of them say that they skip when it is unset
+ *   TICKPATH_BIN       the folder of the programs that a test starts; "build" when unset
+ *   CK_RUN_CASE        (Check's own) runs one test case alone
  */
 #ifndef TP_TESTS_HARNESS_H
 #define TP_TESTS_HARNESS_H
