@@ -61,7 +61,7 @@ void tp__call_refuse(const struct tp_call *call, int error, const char *field, c
 
 bool tp__call_name(const struct tp_call *call, const char *name)
 {
-    if (name != NULL && tp_map_name_allowed(name))
+    if (name != NULL && tp_world_name_allowed(name))
         return true;
     tp__call_refuse(
         call, TP_ERR_INVALID_ARGUMENT, "map",
@@ -85,7 +85,7 @@ struct tp_world_map *tp__call_map(const struct tp_call *call, const char *name)
         tp__call_refuse(call, TP_ERR_NO_MEMORY, NULL, NULL);
         return NULL;
     }
-    tp_map_name_copy(lookup->name, name);
+    tp_world_name_copy(lookup->name, name);
     tp_peer_wait(call->peer, call->id, lookup, true);
     return NULL;
 }

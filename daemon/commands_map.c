@@ -45,7 +45,7 @@ static void submit(const struct tp_call *call, struct tp_world_request *request,
         tp__call_refuse(call, TP_ERR_NO_MEMORY, NULL, NULL);
         return;
     }
-    tp_map_name_copy(request->name, name);
+    tp_world_name_copy(request->name, name);
     tp_peer_wait(call->peer, call->id, request, false);
 }
 

@@ -26,7 +26,7 @@ enum {
 /* What is on the disk of one map. */
 struct kept {
     struct kept *next;
-    char name[TP_MAP_NAME_MAX + 1];
+    char name[TP_WORLD_NAME_MAX + 1];
     struct tp_map *durable;          /* newest version acknowledged, or loaded */
     uint64_t log_epoch, log_version; /* the snapshot the log belongs to */
     int log_fd;                      /* -1: the log has no file yet */
@@ -48,7 +48,7 @@ void tp_folder_status(struct tp_folder *folder, struct tp_store_status *out)
 static int fail(struct tp_folder *folder, const char *what, const char *name)
 {
     const char *words = strerror(errno);
-    char quoted[TP_MAP_NAME_MAX + 8];
+    char quoted[TP_WORLD_NAME_MAX + 8];
     tp_metric_add(&folder->metrics->store_errors, 1);
     tp_log(TP_LOG_ERROR, "the store failed", "what=\"%s\" map=%s error=\"%s\"", what,
            tp_log_quote(quoted, sizeof quoted, name), words);
@@ -173,7 +173,7 @@ static struct kept *add_kept(struct tp_folder *folder, const char *name)
     struct kept *kept = calloc(1, sizeof *kept);
     if (kept == NULL)
         return NULL;
-    tp_map_name_copy(kept->name, name);
+    tp_world_name_copy(kept->name, name);
     kept->log_fd = -1;
     kept->next = folder->kept;
     folder->kept = kept;
@@ -426,7 +426,7 @@ static int replay(struct tp_folder *folder, struct kept *kept, const char **reas
     if (kept->log_fd < 0)
         return fail(folder, "cannot open a log", kept->name);
     if (result.good_bytes < size) {
-        char quoted[TP_MAP_NAME_MAX + 8];
+        char quoted[TP_WORLD_NAME_MAX + 8];
         tp_log(TP_LOG_WARN, "the torn end of a log is dropped", "map=%s bytes=%zu version=%" PRIu64,
                tp_log_quote(quoted, sizeof quoted, kept->name), size - result.good_bytes,
                kept->durable->version);

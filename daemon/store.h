@@ -14,22 +14,12 @@
 #define TP_DAEMON_STORE_H
 
 #include "base/error.h"
+#include "daemon/name.h"
 #include "map/map.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
-
-enum { TP_MAP_NAME_MAX = 128 }; /* bytes, without the end */
-
-/* Copies a name that is known to be allowed. */
-static inline void tp_map_name_copy(char out[TP_MAP_NAME_MAX + 1], const char *name)
-{
-    size_t length = strnlen(name, TP_MAP_NAME_MAX);
-    memcpy(out, name, length);
-    out[length] = '\0';
-}
 
 /* Called once per submitted call that was taken, on the store's thread. `error` is 0; TP_ERR_UNAVAILABLE: the store
  * could not write it now (one that serves degraded keeps it and writes it later, another has dropped it);
@@ -63,7 +53,7 @@ struct tp_store_ops {
      * of its own to `map` and copies `name` until done. TP_ERR_NO_MEMORY: it was not taken, and no completion comes:
      * the caller learns of it before anything is built on `map`. */
     int (*put)(struct tp_store *store, const char *name, const struct tp_map *map, tp_store_done_cb done,
-                void *context);
+               void *context);
 
     /* Appends the batch that made `after` (its version and epoch name the batch) to the map's log, or writes
      * `after` as a new snapshot where the implementation finds that better. `batch` is tp_batch_encode's

@@ -19,7 +19,7 @@ enum call_kind { CALL_PUT, CALL_APPEND, CALL_LOAD, CALL_LIST, CALL_STOP };
 
 struct call {
     struct tp_mail mail; /* kind: enum call_kind */
-    char name[TP_MAP_NAME_MAX + 1];
+    char name[TP_WORLD_NAME_MAX + 1];
     const struct tp_map *map; /* a reference */
     uint8_t *bytes;           /* the batch */
     struct tp_folder_batch batch;

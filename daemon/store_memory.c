@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-static int memory_put(struct tp_store *store, const char *name, const struct tp_map *map, tp_store_done_cb done,
-                      void *context)
+static int memory_put(struct tp_store *store, const char *name, const struct tp_map *map,
+                      tp_store_done_cb done, void *context)
 {
     (void)store, (void)name, (void)map;
     done(0, context);

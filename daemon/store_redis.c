@@ -2,19 +2,22 @@
  * only the newest version ("dirty"), writes each as one value in one round trip, and completes every call
  * that it covers. Loads and lists come after the writes queued before them.
  *
- *     P map:NAME   the snapshot of NAME (tp_snapshot_encode)       P is the prefix, "tickpath:" unless the
- * URL P maps       the set of all NAMEs                            says ?prefix=...
+ *     P map:NAME   the snapshot of NAME (tp_snapshot_encode)
+ *     P maps       the set of all NAMEs
+ *                  (P is the prefix, "tickpath:" unless the URL says ?prefix=...)
  *
  * Failure modes:
  * - Redis away, refusing or silent: the link is lost, the calls under way complete with TP_ERR_UNAVAILABLE,
- * the status says degraded with the cause. The thread tries again after growing pauses (redis_link.h). Dirty
- * maps stay and are written then; only when all are, the status is well again. A load meanwhile is answered
- * from the dirty map if there is one.
+ *   the status says degraded with the cause. The thread tries again after growing pauses (redis_link.h). Dirty
+ *   maps stay and are written then; only when all are, the status is well again. A load meanwhile is answered
+ *   from the dirty map if there is one.
+ * - Out of memory: a write finds its place among the dirty maps before it is taken, or is not taken at all; one
+ *   whose snapshot cannot be made stays dirty, like one that Redis refuses.
  * - An idle link is probed, so that the status does not claim more than it knows.
  * - A map that Redis refuses goes to the end of the line and does not hold up the others for good.
  * - Closing writes what is dirty if the link stands or comes back at once; what is left is lost, and said so.
  * - A host name whose look-up hangs holds this thread, and so the acknowledgements, as long as the resolver
- * does.
+ *   does.
  */
 #include "daemon/store_redis.h"
 
@@ -32,7 +35,7 @@
 #include <time.h>
 
 enum { FIRST_TRY_MS = 300 }; /* how long opening waits to know how Redis stands */
-enum { KEY_MAX = TP_REDIS_PREFIX_MAX + TP_MAP_NAME_MAX + 8 };
+enum { KEY_MAX = TP_REDIS_PREFIX_MAX + TP_WORLD_NAME_MAX + 8 };
 
 /* ---- The store ---- */
 
@@ -41,9 +44,10 @@ enum call_kind { CALL_WRITE, CALL_LOAD, CALL_LIST };
 struct call {
     struct call *next;
     enum call_kind kind;
-    char name[TP_MAP_NAME_MAX + 1];
+    char name[TP_WORLD_NAME_MAX + 1];
     const struct tp_map *map; /* CALL_WRITE: a reference */
-    struct dirty *room;       /* CALL_WRITE: where the map becomes dirty, so that a write once taken is never lost */
+    struct dirty
+        *room; /* CALL_WRITE: where the map becomes dirty, so that a write once taken is never lost */
     tp_store_done_cb done;
     tp_store_loaded_cb loaded;
     tp_store_listed_cb listed;
@@ -53,7 +57,7 @@ struct call {
 /* A map whose newest version is not in Redis yet. The thread's own. */
 struct dirty {
     struct dirty *next;
-    char name[TP_MAP_NAME_MAX + 1];
+    char name[TP_WORLD_NAME_MAX + 1];
     const struct tp_map *map; /* a reference */
     struct call *waiting;     /* writes that this one covers, in their order */
     struct call **waiting_last;
@@ -218,7 +222,8 @@ static void write_dirty(struct store *store)
             if (error != TP_ERR_UNAVAILABLE && store->link.context)
                 tp__redis_link_lose(&store->link, entry->name, "out of memory for its snapshot");
             status_renew(store); /* whoever hears of the failure finds the status told */
-            calls_done(&entry->waiting, TP_ERR_UNAVAILABLE); /* whatever failed: it stays dirty, and is written yet */
+            calls_done(&entry->waiting,
+                       TP_ERR_UNAVAILABLE); /* whatever failed: it stays dirty, and is written yet */
             entry->waiting_last = &entry->waiting;
             continue;
         }
@@ -282,7 +287,7 @@ static void list(struct store *store, struct call *call)
     size_t count = 0;
     for (size_t i = 0; names && i < reply->elements; i++) {
         const redisReply *name = reply->element[i];
-        if (name->type == REDIS_REPLY_STRING && (size_t)name->len <= TP_MAP_NAME_MAX)
+        if (name->type == REDIS_REPLY_STRING && (size_t)name->len <= TP_WORLD_NAME_MAX)
             names[count++] = name->str;
     }
     call->listed(names ? TP_OK : TP_ERR_NO_MEMORY, names, count, call->context);
@@ -407,8 +412,8 @@ static void submit(struct store *store, struct call *call)
     pthread_mutex_unlock(&store->lock);
 }
 
-static int redis_put(struct tp_store *store, const char *name, const struct tp_map *map, tp_store_done_cb done,
-                     void *context)
+static int redis_put(struct tp_store *store, const char *name, const struct tp_map *map,
+                     tp_store_done_cb done, void *context)
 {
     struct call *call = call_new(CALL_WRITE, name, context);
     struct dirty *room = calloc(1, sizeof *room);

@@ -37,7 +37,7 @@ int tp_upload_begin(struct tp_upload *upload, struct tp_upload_quota *quota, con
     upload->height = height;
     upload->received = 0;
     upload->replace = false;
-    tp_map_name_copy(upload->name, name);
+    tp_world_name_copy(upload->name, name);
     return 0;
 }
 

@@ -23,7 +23,7 @@ struct tp_upload_quota {
 
 struct tp_upload {
     bool is_open;
-    char name[TP_MAP_NAME_MAX + 1];
+    char name[TP_WORLD_NAME_MAX + 1];
     uint32_t width, height;
     uint64_t received; /* cells */
     uint8_t *cells;    /* width * height */

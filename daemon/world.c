@@ -10,23 +10,6 @@
 
 /* ---- Names ---- */
 
-bool tp_map_name_allowed(const char *name)
-{
-    size_t length = strlen(name);
-    if (length == 0 || length > TP_MAP_NAME_MAX || name[0] == '.' || name[0] == '/')
-        return false;
-    for (size_t i = 0; i < length; i++) {
-        char c = name[i];
-        if (!((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' ||
-              c == '_' || c == '/' || c == '-'))
-            return false;
-        bool part_begins = i == 0 || name[i - 1] == '/';
-        if (part_begins && c == '.' && name[i + 1] == '.' && (name[i + 2] == '/' || name[i + 2] == '\0'))
-            return false;
-    }
-    return true;
-}
-
 static uint32_t name_hash(const char *name)
 {
     uint32_t hash = 2166136261u; /* FNV-1a */
@@ -54,7 +37,7 @@ struct tp__world_entry *tp__world_add(struct tp_world *world, const char *name, 
         *error = TP_ERR_NO_MEMORY;
         return NULL;
     }
-    tp_map_name_copy(entry->shared.name, name);
+    tp_world_name_copy(entry->shared.name, name);
     entry->parked_end = &entry->parked_first;
     uint32_t slot = 0;
     while (world->slots[slot] != NULL)

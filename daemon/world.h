@@ -27,7 +27,7 @@ struct tp_world;
 
 /* A map as the shards see it; stays until the world closes once it has been published. */
 struct tp_world_map {
-    char name[TP_MAP_NAME_MAX + 1];
+    char name[TP_WORLD_NAME_MAX + 1];
     uint32_t slot;            /* 0..maps_max-1: index into a shard's cache */
     _Atomic int64_t sessions; /* open on all shards; TP_WORLD_MAP_REPLACING while it is replaced */
 };
@@ -53,7 +53,7 @@ struct tp_world_request {
     enum tp_world_op op;
     unsigned shard; /* where the answer goes */
     void *owner;    /* the shard's own: who asked */
-    char name[TP_MAP_NAME_MAX + 1];
+    char name[TP_WORLD_NAME_MAX + 1];
     /* PUT */
     uint32_t width, height;
     uint8_t *cells; /* malloc'd; freed with the request, or as soon as the map is built */
@@ -150,9 +150,5 @@ int tp_world_each(struct tp_world *world, tp_world_each_cb each, void *context) 
  * of the epoch that stays until tp_world_leave. Any thread. */
 bool tp_world_enter(struct tp_world_map *map);
 void tp_world_leave(struct tp_world_map *map);
-
-/* Whether `name` is one the protocol allows: 1..128 bytes of [A-Za-z0-9._/-], not starting with '.' or '/',
- * no ".." between slashes. */
-bool tp_map_name_allowed(const char *name);
 
 #endif

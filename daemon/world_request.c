@@ -101,9 +101,10 @@ static void refuse_batch(struct tp_world *world, struct tp_world_request *reques
                          "change %zu: cell (%u, %u) lies outside the map of %u x %u; nothing was applied",
                          bad, x, y, base->width, base->height);
     else if (error == TP_ERR_RESOURCE_EXHAUSTED)
-        tp__world_refuse(world, request, error, fields[change->kind],
-                         "change %zu: the changes up to this one name more than %u cells; nothing was applied",
-                         bad, TP_BATCH_CELLS_MAX);
+        tp__world_refuse(
+            world, request, error, fields[change->kind],
+            "change %zu: the changes up to this one name more than %u cells; nothing was applied", bad,
+            TP_BATCH_CELLS_MAX);
     else
         tp__world_refuse(
             world, request, error, fields[change->kind], "change %zu: %s; nothing was applied", bad,

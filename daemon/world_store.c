@@ -1,9 +1,11 @@
 /* The happy path of a change: tp__world_submit() gives an op to the store; stored_cb (store thread) posts it
  * back; tp__world_stored() publishes and answers. What may go wrong on the way:
  *
- *     the name is unknown   tp__world_look_up() parks the request and asks the store; tp__world_loaded()
- * handles it again the store fails       fall_back(): the tip returns to what is published, later ops are
- * doomed out of memory         what an op needs later is allocated before it is submitted
+ *     the name is unknown      tp__world_look_up() parks the request and asks the store; tp__world_loaded()
+ *                              handles it again, or refuses it when the store could not be asked
+ *     the store takes nothing  give_up(): the tip never moved
+ *     the store fails          fall_back(): the tip returns to what is published, later ops are doomed
+ *     out of memory            what an op needs later is allocated before it is submitted
  */
 #include "base/check.h"
 #include "daemon/log.h"
@@ -17,7 +19,7 @@ struct listed {
     struct tp_mail mail;
     int error;
     size_t count;
-    char names[][TP_MAP_NAME_MAX + 1];
+    char names[][TP_WORLD_NAME_MAX + 1];
 };
 
 /* ---- Publishing ---- */
@@ -102,8 +104,8 @@ static void give_up(struct tp__world_op *op, int error)
     if (op->is_put)
         atomic_store(&entry->shared.sessions, 0);
     op->request->refusal.retry_after_ms = 1000;
-    tp__world_refuse(world, op->request, error == TP_ERR_NO_MEMORY ? TP_ERR_NO_MEMORY : TP_ERR_UNAVAILABLE, NULL,
-                     "the store cannot take it now; nothing was applied");
+    tp__world_refuse(world, op->request, error == TP_ERR_NO_MEMORY ? TP_ERR_NO_MEMORY : TP_ERR_UNAVAILABLE,
+                     NULL, "the store cannot take it now; nothing was applied");
     tp__world_op_free(op);
     tp__world_drop_unseen(world, entry);
 }
@@ -158,7 +160,7 @@ void tp__world_stored(struct tp_world *world, struct tp_mail *mail)
     if (is_doomed || (op->error != 0 && !is_put_off)) {
         if (!is_doomed) {
             fall_back(op);
-            char quoted[TP_MAP_NAME_MAX + 8];
+            char quoted[TP_WORLD_NAME_MAX + 8];
             tp_log(TP_LOG_WARN, "the store refused a write", "map=%s version=%" PRIu64 " error=%s",
                    tp_log_quote(quoted, sizeof quoted, entry->shared.name), op->map->version,
                    tp_error_name(op->error));
@@ -246,7 +248,7 @@ void tp__world_loaded(struct tp_world *world, struct tp_mail *mail)
 {
     struct tp__world_op *op = (struct tp__world_op *)mail;
     struct tp__world_entry *entry = op->entry;
-    char quoted[TP_MAP_NAME_MAX + 8];
+    char quoted[TP_WORLD_NAME_MAX + 8];
     tp_log_quote(quoted, sizeof quoted, entry->shared.name);
     world->busy--;
     entry->loading = false;
@@ -305,8 +307,8 @@ static void listed_cb(int error, const char *const *names, size_t count, void *c
     listed->mail.kind = TP_WORLD_MAIL_LISTED;
     listed->error = error;
     for (size_t i = 0; i < count; i++)
-        if (tp_map_name_allowed(names[i]))
-            tp_map_name_copy(listed->names[listed->count++], names[i]);
+        if (tp_world_name_allowed(names[i]))
+            tp_world_name_copy(listed->names[listed->count++], names[i]);
     world->config.post_self(world->config.context, &listed->mail);
 }
 

@@ -359,7 +359,7 @@ struct late_store {
     struct tp_store store;
     struct late_call {
         bool is_put;
-        char name[TP_MAP_NAME_MAX + 1];
+        char name[TP_WORLD_NAME_MAX + 1];
         const struct tp_map *map;
         tp_store_done_cb done;
         void *context;
@@ -368,7 +368,7 @@ struct late_store {
     int takes;      /* what put and append give: 0, or TP_ERR_NO_MEMORY and nothing is taken */
     int load_error; /* what loads complete with; 0: what is kept */
     struct {
-        char name[TP_MAP_NAME_MAX + 1];
+        char name[TP_WORLD_NAME_MAX + 1];
         const struct tp_map *map;
     } kept[MAPS];
 };
@@ -762,7 +762,8 @@ START_TEST(test_world_and_a_degraded_store)
     ck_assert_int_eq(ask_for(TP_WORLD_PUT, true, 0), TP_ERR_NO_MEMORY);
     ck_assert_uint_eq(version_of_m0(), 2);
     store_.takes = 0;
-    ck_assert_int_eq(ask_for(TP_WORLD_CHANGE, false, TP_ERR_NO_MEMORY), TP_ERR_NO_MEMORY); /* taken, then lost */
+    ck_assert_int_eq(ask_for(TP_WORLD_CHANGE, false, TP_ERR_NO_MEMORY),
+                     TP_ERR_NO_MEMORY); /* taken, then lost */
     ck_assert_uint_eq(version_of_m0(), 2);
     ck_assert_int_eq(ask_for(TP_WORLD_CHANGE, false, 0), 0);
     ck_assert_uint_eq(version_of_m0(), 3);
@@ -799,15 +800,15 @@ START_TEST(test_map_names)
     const char *bad[] = {"",       ".",    ".a",  "/a",        "..",  "a/..",
                          "a/../b", "../a", "a b", "a\xc3\xa4", "a+b", "a~"};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
-        ck_assert_msg(tp_map_name_allowed(good[i]), "%s", good[i]);
+        ck_assert_msg(tp_world_name_allowed(good[i]), "%s", good[i]);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        ck_assert_msg(!tp_map_name_allowed(bad[i]), "%s", bad[i]);
+        ck_assert_msg(!tp_world_name_allowed(bad[i]), "%s", bad[i]);
     char name[131];
     memset(name, 'x', sizeof name);
     name[129] = '\0';
-    ck_assert(!tp_map_name_allowed(name));
+    ck_assert(!tp_world_name_allowed(name));
     name[128] = '\0';
-    ck_assert(tp_map_name_allowed(name));
+    ck_assert(tp_world_name_allowed(name));
 }
 END_TEST
 

@@ -40,7 +40,7 @@ struct answer {
     struct tp_map *map;
     char reason[160];
     size_t names;
-    char name[8][TP_MAP_NAME_MAX + 1];
+    char name[8][TP_WORLD_NAME_MAX + 1];
 };
 
 static void answer_init(struct answer *answer)
