@@ -58,6 +58,7 @@ test    command   clang                         clang
 test    clang     fuzzer                        libclang-rt-dev
 test    pkgconfig check                         check
 test    command   git                           git
+test    command   curl                          curl
 test    command   python3                       python3
 test    python    google.protobuf               python3-protobuf
 test    command   protoc                        protobuf-compiler
