@@ -152,7 +152,7 @@ static int send_chunk(struct tp_client *client, struct upload *upload, int64_t d
     }
     put.has_offset = put.has_cells = put.has_last = 1;
     put.offset = upload->sent;
-    put.cells.data = (uint8_t *)upload->cells + upload->sent;
+    put.cells.data = upload->cells != NULL ? (uint8_t *)upload->cells + upload->sent : NULL;
     put.cells.len = left < chunk_max ? (size_t)left : chunk_max;
     put.last = put.cells.len == left;
     uint64_t *ticket = &upload->ticket[(upload->first + upload->ahead) % MAP_CHUNKS_AHEAD];
@@ -203,8 +203,14 @@ int tp_client_put_map(struct tp_client *client, const char *name, uint32_t width
                       bool replace, struct tp_client_map *out, int timeout_ms)
 {
     tp__begin(client);
+    if (name == NULL)
+        return tp__refuse(client, "map", "no name for the map");
+    if (cells == NULL && width > 0 && height > 0)
+        return tp__refuse(client, "cells", "no cells, though the size says so");
+    if (weights == NULL && weight_count > 0)
+        return tp__refuse(client, "profile", "no weights, though their count says so");
     if (weight_count > 256)
-        return tp__fail(client, TP_CLIENT_INVALID_ARGUMENT, "%zu weights for 256 classes", weight_count);
+        return tp__refuse(client, "profile", "more weights than the 256 classes");
     Tickpath__ClassWeight weight[256], *profile[256];
     for (size_t i = 0; i < weight_count; i++) {
         tickpath__class_weight__init(&weight[i]);

@@ -87,6 +87,13 @@ int tp__error_set(struct tp_client_error *error, int code, const char *format, .
     return code;
 }
 
+int tp__error_argument(struct tp_client_error *error, const char *field, const char *words)
+{
+    tp__error_set(error, TP_CLIENT_INVALID_ARGUMENT, "%s", words);
+    snprintf(error->field, sizeof error->field, "%s", field);
+    return error->code;
+}
+
 int tp__error_take(struct tp_client_error *error, const Tickpath__Error *message)
 {
     int code = message->has_code ? -(int)message->code : 0;

@@ -74,6 +74,13 @@ int tp__error_set(struct tp_client_error *error, int code, const char *format, .
 /* Fills *error with what the server said; gives the code, MALFORMED_FRAME if it named none of the list. */
 int tp__error_take(struct tp_client_error *error, const Tickpath__Error *message);
 
+/* The caller's argument, which stands for this field of the protocol, can't be sent: fills *error with words
+ * and field, gives INVALID_ARGUMENT. */
+int tp__error_argument(struct tp_client_error *error, const char *field, const char *words);
+
+/* The call fails because of an argument; the connection lives and nothing is sent. */
+#define tp__refuse(client, field, words) tp__error_argument(&(client)->error, (field), (words))
+
 /* The call fails with this; the connection lives. */
 #define tp__fail(client, code, ...) tp__error_set(&(client)->error, (code), __VA_ARGS__)
 

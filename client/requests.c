@@ -1,5 +1,6 @@
-/* Public structs to wire messages: the pipelined calls. Each fills a message that borrows the caller's memory
- * and sends it under a ticket. */
+/* Public structs to wire messages: the pipelined calls. Each refuses what it can't read (a pointer that is NULL
+ * though something should be there), fills a message that borrows the caller's memory, and sends it under a
+ * ticket. What it can read is the server's to judge. */
 #include "client/internal.h"
 
 #include <stdlib.h>
@@ -9,13 +10,24 @@ static int send_request(struct tp_client *client, Tickpath__Request__BodyCase ki
                         uint64_t *ticket, int timeout_ms)
 {
     tp__begin(client);
+    if (ticket == NULL)
+        return tp__refuse(client, "", "no room for the ticket");
     return tp__tickets_send(client, kind, message, ticket, tp__deadline(timeout_ms));
+}
+
+/* Refuses an argument, as a call of its own. */
+static int refuse(struct tp_client *client, const char *field, const char *words)
+{
+    tp__begin(client);
+    return tp__refuse(client, field, words);
 }
 
 int tp_client_send_ping(struct tp_client *client, const void *payload, size_t size, uint64_t *ticket,
                         int timeout_ms)
 {
     Tickpath__Ping ping = TICKPATH__PING__INIT;
+    if (payload == NULL && size > 0)
+        return refuse(client, "payload", "no payload, though its size says so");
     ping.has_payload = size > 0;
     ping.payload.data = (uint8_t *)payload;
     ping.payload.len = size;
@@ -26,6 +38,8 @@ int tp_client_send_open_map(struct tp_client *client, const char *name, uint64_t
                             uint64_t *ticket, int timeout_ms)
 {
     Tickpath__OpenMap open = TICKPATH__OPEN_MAP__INIT;
+    if (name == NULL)
+        return refuse(client, "map", "no name of a map");
     open.map = (char *)name;
     open.has_min_version = min_version > 0;
     open.min_version = min_version;
@@ -86,11 +100,37 @@ static void areas_fini(struct areas *areas)
     free(areas->bitmaps);
 }
 
+/* The field of a batch that is not there though it should be; NULL if all is. */
+static const char *missing_part(const struct tp_client_changes *changes)
+{
+    if (changes == NULL || changes->map == NULL)
+        return "map";
+    if (changes->cells == NULL && changes->cell_count > 0)
+        return "cell";
+    if (changes->cell_terrains == NULL && changes->cell_terrain_count > 0)
+        return "cell_terrain";
+    if (changes->rectangles == NULL && changes->rectangle_count > 0)
+        return "rectangle";
+    if (changes->bitmaps == NULL && changes->bitmap_count > 0)
+        return "bitmap";
+    for (size_t i = 0; i < changes->bitmap_count; i++) {
+        const struct tp_client_bitmap *bitmap = &changes->bitmaps[i];
+        if (bitmap->bits == NULL && bitmap->width > 0 && bitmap->height > 0)
+            return "bits";
+    }
+    return NULL;
+}
+
 int tp_client_send_change(struct tp_client *client, const struct tp_client_changes *changes, uint64_t *ticket,
                           int timeout_ms)
 {
     struct areas areas;
     int result;
+    const char *missing = missing_part(changes);
+    if (missing != NULL)
+        return refuse(client, missing, "NULL, though the batch should have it");
+    if (ticket == NULL)
+        return refuse(client, "", "no room for the ticket");
     tp__begin(client);
     if (areas_init(&areas, changes)) {
         Tickpath__ChangeCosts message = TICKPATH__CHANGE_COSTS__INIT;
@@ -124,9 +164,11 @@ static Tickpath__Budget *fill_budget(Tickpath__Budget *message, const struct tp_
         message->k = budget->amount;
         return message;
     case TP_CLIENT_BUDGET_R:
-        message->has_resource_limit = message->has_expansion_share = message->has_trace_steps = 1;
+        message->has_resource_limit = 1;
         message->resource_limit = budget->amount;
+        message->has_expansion_share = budget->r_milli != 0;
         message->expansion_share = budget->r_milli / 1000.0;
+        message->has_trace_steps = budget->c != 0;
         message->trace_steps = budget->c;
         return message;
     case TP_CLIENT_BUDGET_DEADLINE:
@@ -144,6 +186,8 @@ int tp_client_send_open_session(struct tp_client *client, const struct tp_client
 {
     Tickpath__OpenSession message = TICKPATH__OPEN_SESSION__INIT;
     Tickpath__Budget budget;
+    if (params == NULL || params->map == NULL)
+        return refuse(client, "map", "a session needs the name of a map");
     message.map = (char *)params->map;
     message.has_start = message.has_goal = 1;
     message.start = params->start;
@@ -185,6 +229,11 @@ int tp_client_send_tick(struct tp_client *client, const struct tp_client_tick *t
 {
     Tickpath__Tick message = TICKPATH__TICK__INIT;
     Tickpath__Budget each;
+    if (tick == NULL || (tick->sessions == NULL && tick->session_count > 0))
+        return refuse(client, "session", "no sessions, though the tick should have some");
+    if (tick->at_count > 0 && (tick->at_sessions == NULL || tick->at_cells == NULL))
+        return refuse(client, tick->at_sessions == NULL ? "at_session" : "at_cell",
+                      "NULL, though the tick should have positions");
     message.session = (uint64_t *)tick->sessions;
     message.n_session = tick->session_count;
     message.has_all = message.all = tick->all;

@@ -267,6 +267,8 @@ int tp_client_open(struct tp_client **out, const char *host, uint16_t port, cons
     if (error == NULL)
         error = &ignored;
     memset(error, 0, sizeof *error);
+    if (out == NULL)
+        return tp__error_argument(error, "", "no room for the connection");
     *out = NULL;
     if (host == NULL || host[0] == '\0' || port == 0)
         return tp__error_set(error, TP_CLIENT_INVALID_ARGUMENT, "no host, or port 0");

@@ -14,7 +14,9 @@
  *     reply that comes too late is dropped (blocking calls) or can still be collected (tickets).
  *   - TP_CLIENT_CLOSED, TP_CLIENT_IO, TP_CLIENT_MALFORMED_FRAME found here (not from_server) end the
  *     connection: every later call gives the same error, and only tp_client_close is left to do.
- *   - Any other code is about that one request.
+ *   - Any other code is about that one request. A pointer that is NULL though something should be there (a
+ *     name, cells, an array whose count is not 0) is TP_CLIENT_INVALID_ARGUMENT found here, and nothing is sent.
+ *     Only the connection itself must not be NULL.
  *
  * Timeouts are in milliseconds and cover the whole call; negative waits without end, 0 does not wait.
  *
@@ -145,8 +147,7 @@ struct tp_client_rectangle {
 
 struct tp_client_bitmap {
     uint32_t x, y, width, height;
-    const uint8_t
-        *bits; /* ceil(width * height / 8) bytes: row-major, least bit of byte 0 first, no padding */
+    const uint8_t *bits; /* ceil(width * height / 8) bytes: row-major, bit 0 of byte 0 first, no padding */
     uint8_t terrain;
 };
 
@@ -179,11 +180,12 @@ enum tp_client_budget_kind {
 struct tp_client_budget {
     enum tp_client_budget_kind kind;
     uint64_t amount;  /* K: k expansions; R: R; DEADLINE: microseconds */
-    uint32_t r_milli; /* R: r in thousandths */
-    uint32_t c;       /* R: traceback steps that cost one expansion */
+    uint32_t r_milli; /* R: r, the share of R for expansions, in thousandths, 1..1000; 0: 0.9 */
+    uint32_t c;       /* R: traceback steps that cost one expansion, 1..1000000; 0: 10 */
 };
+/* An r of 0 can't be asked for: it is no budget to search with. tba refuses it, the others expand one state a
+ * tick all the same, which r_milli = 1 says too. */
 
-/* Fields that are 0 or NULL are left out of the request: the server's default holds. */
 enum tp_client_corners { TP_CLIENT_BOTH_FREE = 1, TP_CLIENT_ONE_FREE = 2, TP_CLIENT_ALWAYS = 3 };
 enum tp_client_goal_policy { TP_CLIENT_EXACT = 1, TP_CLIENT_WITHIN = 2, TP_CLIENT_NEAREST = 3 };
 enum tp_client_knowledge { TP_CLIENT_FULL = 1, TP_CLIENT_FREESPACE = 2, TP_CLIENT_KNOWN_MAP = 3 };
@@ -194,6 +196,8 @@ enum tp_client_restart {
     TP_CLIENT_RESTART_ON_RISE = 4,
 };
 
+/* Map, start and goal must be given. Other fields that are 0, NULL or false are left out of the request: the
+ * server's default holds. */
 struct tp_client_session_params {
     const char *map;
     uint32_t start, goal;

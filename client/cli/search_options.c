@@ -41,7 +41,7 @@ const struct tp_cli_option tp_cli_search_options[] = {
     {"k", TP_CLI_BUDGET, AT(k), "N", "budget: expansions a tick, or \"unlimited\"", 1, TP_BUDGET_MAX, NULL,
      false},
     {"R", TP_CLI_UINT, AT(R), "N", "budget: resource limit a tick (100)", 1, TP_BUDGET_MAX, NULL, false},
-    {"r", TP_CLI_MILLI, AT(r_milli), "X", "with R: share of R for expansions (0.9)", 0, 1000, NULL, false},
+    {"r", TP_CLI_MILLI, AT(r_milli), "X", "with R: share of R for expansions (0.9)", 1, 1000, NULL, false},
     {"c", TP_CLI_UINT, AT(c), "N", "with R: trace steps that cost one expansion (10)", 1, TP_C_MAX, NULL,
      false},
     {"deadline-us", TP_CLI_UINT, AT(deadline_us), "N", "budget: microseconds a tick", 1, 3600000000u, NULL,

@@ -274,6 +274,116 @@ START_TEST(refused_sessions)
 }
 END_TEST
 
+/* Opens a session, walks it to its goal with `each` for every tick; gives the hash of its moves. */
+static uint64_t walk(const struct tp_client_session_params *params, struct tp_client_budget each)
+{
+    struct tp_client_session session;
+    struct tp_client_ticked ticked;
+    struct tp_client_listing listing;
+    struct tp_client_tick tick = {.all = true, .each = each};
+    ok(tp_client_open_session(client_, params, &session, CALL_MS));
+    do
+        ok(tp_client_tick(client_, &tick, &ticked, CALL_MS));
+    while (ticked.statuses[0] != TP_CLIENT_ARRIVED);
+    ok(tp_client_list(client_, TP_CLIENT_LIST_SESSIONS, &listing, CALL_MS));
+    ck_assert_uint_eq(listing.session_count, 1);
+    uint64_t hash = listing.sessions[0].move_hash + listing.sessions[0].expansions;
+    ok(tp_client_close_sessions(client_, NULL, 0, NULL, CALL_MS));
+    return hash;
+}
+
+/* r and c that are 0 are left out: 0.9 and 10 hold, for sessions and for ticks. */
+START_TEST(budget_defaults)
+{
+    put_free_map("m", 50, 50);
+    static const struct tp_client_rectangle wall = {
+        .x = 25, .y = 0, .width = 1, .height = 45, .terrain = '@'};
+    const struct tp_client_changes changes = {.map = "m", .rectangles = &wall, .rectangle_count = 1};
+    ok(tp_client_change(client_, &changes, NULL, CALL_MS));
+    static const struct tp_client_budget same[] = {
+        {.kind = TP_CLIENT_BUDGET_R, .amount = 20},
+        {.kind = TP_CLIENT_BUDGET_R, .amount = 20, .c = 10},
+        {.kind = TP_CLIENT_BUDGET_R, .amount = 20, .r_milli = 900},
+        {.kind = TP_CLIENT_BUDGET_R, .amount = 20, .r_milli = 900, .c = 10},
+    };
+    static const struct tp_client_budget other = {
+        .kind = TP_CLIENT_BUDGET_R, .amount = 20, .r_milli = 300, .c = 1};
+    const struct tp_client_budget none = {.kind = TP_CLIENT_BUDGET_DEFAULT};
+    struct tp_client_session_params params = {.map = "m", .goal = 49, .algorithm = "tba"};
+    params.budget = same[3];
+    uint64_t expected = walk(&params, none);
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
+        params.budget = same[i];
+        ck_assert_uint_eq(walk(&params, none), expected);
+        ck_assert_uint_ne(walk(&params, other), expected); /* else nothing would be seen */
+        params.budget = other;
+        ck_assert_uint_eq(walk(&params, same[i]), expected);
+    }
+}
+END_TEST
+
+/* What is NULL though something should be there is refused here, and nothing is sent. */
+START_TEST(null_is_refused)
+{
+    static const uint32_t cell = 3;
+    static const uint64_t session = 1;
+    static const struct tp_client_bitmap bitmap = {.width = 2, .height = 2, .terrain = '@'};
+    static const struct tp_client_changes changes[] = {
+        {.map = NULL, .cells = &cell, .cell_count = 1, .cell_terrains = &cell, .cell_terrain_count = 1},
+        {.map = "m", .cell_count = 1, .cell_terrains = &cell, .cell_terrain_count = 1},
+        {.map = "m", .cells = &cell, .cell_count = 1, .cell_terrain_count = 1},
+        {.map = "m", .rectangle_count = 1},
+        {.map = "m", .bitmap_count = 1},
+        {.map = "m", .bitmaps = &bitmap, .bitmap_count = 1},
+    };
+    static const char *const change_fields[] = {"map", "cell", "cell_terrain", "rectangle", "bitmap", "bits"};
+    static const struct tp_client_session_params no_map = {.goal = 3};
+    static const struct tp_client_tick no_sessions = {.session_count = 1},
+                                       no_at = {.all = true, .at_cells = &cell, .at_count = 1},
+                                       no_cells = {.all = true, .at_sessions = &session, .at_count = 1};
+    static const uint8_t cells[4] = "....";
+    put_free_map("m", 8, 8);
+#define refused(call, name)                                                                                  \
+    do {                                                                                                     \
+        ck_assert_int_eq(call, TP_CLIENT_INVALID_ARGUMENT);                                                  \
+        ck_assert_int_eq(tp_client_error(client_)->code, TP_CLIENT_INVALID_ARGUMENT);                        \
+        ck_assert(!tp_client_error(client_)->from_server);                                                   \
+        ck_assert(tp_client_error(client_)->message[0] != '\0');                                             \
+        ck_assert_str_eq(tp_client_error(client_)->field, name);                                             \
+    } while (0)
+    refused(tp_client_ping(client_, NULL, 5, CALL_MS), "payload");
+    refused(tp_client_put_map(client_, NULL, 2, 2, cells, NULL, 0, false, NULL, CALL_MS), "map");
+    refused(tp_client_put_map(client_, "n", 2, 2, NULL, NULL, 0, false, NULL, CALL_MS), "cells");
+    refused(tp_client_put_map(client_, "n", 2, 2, cells, NULL, 2, false, NULL, CALL_MS), "profile");
+    refused(tp_client_open_map(client_, NULL, 0, NULL, CALL_MS), "map");
+    refused(tp_client_change(client_, NULL, NULL, CALL_MS), "map");
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++)
+        refused(tp_client_change(client_, &changes[i], NULL, CALL_MS), change_fields[i]);
+    refused(tp_client_open_session(client_, NULL, NULL, CALL_MS), "map");
+    refused(tp_client_open_session(client_, &no_map, NULL, CALL_MS), "map");
+    refused(tp_client_tick(client_, NULL, NULL, CALL_MS), "session");
+    refused(tp_client_tick(client_, &no_sessions, NULL, CALL_MS), "session");
+    refused(tp_client_tick(client_, &no_at, NULL, CALL_MS), "at_session");
+    refused(tp_client_tick(client_, &no_cells, NULL, CALL_MS), "at_cell");
+    refused(tp_client_send_ping(client_, NULL, 0, NULL, CALL_MS), "");
+    refused(tp_client_send_change(client_, &(struct tp_client_changes){.map = "m"}, NULL, CALL_MS), "");
+#undef refused
+    ck_assert_uint_eq(tp_client_outstanding(client_), 0);
+    struct tp_client_map map;
+    ok(tp_client_open_map(client_, "m", 0, &map, CALL_MS));
+    ck_assert_uint_eq(map.version, 1);
+    /* no cells at all is the server's to refuse; what is said of what was found may go unheard */
+    check_refused(tp_client_put_map(client_, "n", 0, 0, NULL, NULL, 0, false, NULL, CALL_MS),
+                  TP_CLIENT_INVALID_ARGUMENT, NULL);
+    ck_assert_int_eq(tp_client_open(NULL, "127.0.0.1", daemon_.port, NULL, CALL_MS, NULL),
+                     TP_CLIENT_INVALID_ARGUMENT);
+    struct tp_client *other = NULL;
+    ck_assert_int_eq(tp_client_open(&other, NULL, daemon_.port, NULL, CALL_MS, NULL),
+                     TP_CLIENT_INVALID_ARGUMENT);
+    ck_assert_ptr_null(other);
+}
+END_TEST
+
 /* Changes and ticks sent without waiting take effect in the order sent: each tick's version is that of the
  * change before it. */
 START_TEST(pipelined)
@@ -343,6 +453,8 @@ static Suite *client_suite(void)
     tcase_add_test(served, change_batches);
     tcase_add_test(served, sessions);
     tcase_add_test(served, refused_sessions);
+    tcase_add_test(served, budget_defaults);
+    tcase_add_test(served, null_is_refused);
     tcase_add_test(served, pipelined);
     tcase_add_test(served, daemon_is_killed);
     tcase_add_test(served, daemon_goes_away);
