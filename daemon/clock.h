@@ -5,6 +5,12 @@
 
 #include <stdint.h>
 
+/* A clock handed in: monotonic, in microseconds. */
+struct tp_clock {
+    uint64_t (*now_us)(void *context);
+    void *context;
+};
+
 /* Microseconds, and milliseconds, of a clock that only goes forward (CLOCK_MONOTONIC). */
 uint64_t tp_clock_now_us(void);
 uint64_t tp_clock_now_ms(void);

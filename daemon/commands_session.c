@@ -231,8 +231,7 @@ void tp__command_close_session(const struct tp_call *call)
             tp_sessions_close(sessions, slot);
     }
     uint32_t closed = before - sessions->count;
-    tp_metric_add(&call->shard->metrics->sessions_closed, closed);
-    tp_metric_gauge_add(&call->shard->metrics->sessions_open, -(int64_t)closed);
+    tp_shard_count_closed(call->shard, closed);
     Tickpath__SessionsClosed reply = TICKPATH__SESSIONS_CLOSED__INIT;
     reply.has_count = 1;
     reply.count = closed;

@@ -74,6 +74,8 @@ static void close_connection(struct tp_connection *connection)
         return;
     connection->is_closing = true;
     tp_peer_drop(&connection->peer);
+    if (tp_shard_has_closed(&loop->shard))
+        tp_loop_again(loop);
     count_queued(connection, 0);
     tp_metric_gauge_add(&loop->shard.metrics->connections_open, -1);
     if (connection->previous != NULL)
@@ -273,6 +275,8 @@ static void turn(struct tp_connection *connection)
         return;
     size_t queued = queued_bytes(connection);
     count_queued(connection, (int64_t)queued);
+    if (tp_shard_has_closed(&connection->loop->shard))
+        tp_loop_again(connection->loop);
 
     bool is_full = queued >= bound;
     bool is_stuck = is_full || (peer->state == TP_PEER_FLUSHING && queued > 0);
@@ -307,8 +311,6 @@ void tp_connection_run_again(struct tp_loop *loop)
         turn(connection);
         connection = next;
     }
-    if (loop->runnable == NULL)
-        uv_idle_stop(&loop->again);
 }
 
 void tp_connection_answer(struct tp_world_request *request)

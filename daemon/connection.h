@@ -9,7 +9,8 @@
  *     closed           drains: an error frame, the write side shut, what still comes in discarded for a moment (a
  *                      close at once would make the kernel throw away the error frame with a reset)
  *
- * Sessions are closed the moment the connection is.
+ * Sessions are closed the moment the connection is; the memory of their searches goes back in slices, turn by turn
+ * of the loop.
  * Who calls it: its loop.
  */
 #ifndef TP_DAEMON_CONNECTION_H

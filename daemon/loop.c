@@ -66,7 +66,12 @@ static void loop_look_cb(uv_timer_t *look)
 
 static void loop_again_cb(uv_idle_t *again)
 {
-    tp_connection_run_again(again->data);
+    struct tp_loop *loop = again->data;
+    tp_connection_run_again(loop);
+    if (tp_shard_has_closed(&loop->shard))
+        tp_shard_free_closed(&loop->shard);
+    if (loop->runnable == NULL && !tp_shard_has_closed(&loop->shard))
+        uv_idle_stop(again);
 }
 
 int tp_loop_init(struct tp_loop *loop, struct tp_pool_cap *cap, _Atomic int64_t *connections)

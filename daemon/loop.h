@@ -37,7 +37,7 @@ struct tp_loop {
     uv_loop_t uv;
     uv_async_t wake;
     uv_timer_t look;
-    uv_idle_t again; /* active while `runnable` is not empty */
+    uv_idle_t again; /* active while `runnable` is not empty or closed sessions wait to be freed */
     pthread_t thread;
     bool has_thread, is_dropping;
     struct tp_connection *first; /* all connections, in no order */
@@ -70,7 +70,7 @@ void tp_loop_post(struct tp_loop *loop, struct tp_mail *mail);
 /* Handles what is in the box. Own thread. */
 void tp_loop_take_mail(struct tp_loop *loop);
 
-/* Asks for a tp_connection_run_again in the loop's next round. Own thread. */
+/* Asks for one more round at once: for the runnable connections, and to free closed sessions. Own thread. */
 void tp_loop_again(struct tp_loop *loop);
 
 #endif

@@ -28,7 +28,7 @@ void tp_peer_init(struct tp_peer *peer, struct tp_shard *shard, void *transport,
     peer->transport = transport;
     peer->state = TP_PEER_GREETING;
     tp_frame_decoder_init(&peer->input, shard->config->frame_bytes_max);
-    tp_sessions_init(&peer->sessions, (uint32_t)shard->config->sessions_max, seed);
+    tp_sessions_init(&peer->sessions, &shard->closing, (uint32_t)shard->config->sessions_max, seed);
 }
 
 void tp_peer_drop(struct tp_peer *peer)
@@ -36,9 +36,7 @@ void tp_peer_drop(struct tp_peer *peer)
     if (peer->state == TP_PEER_CLOSED)
         return;
     move_to(peer, TP_PEER_CLOSED);
-    uint32_t closed = tp_sessions_fini(&peer->sessions);
-    tp_metric_add(&peer->shard->metrics->sessions_closed, closed);
-    tp_metric_gauge_add(&peer->shard->metrics->sessions_open, -(int64_t)closed);
+    tp_shard_count_closed(peer->shard, tp_sessions_fini(&peer->sessions));
     tp_upload_drop(&peer->upload);
     tp_frame_decoder_fini(&peer->input);
     tp_frame_buffer_fini(&peer->output);

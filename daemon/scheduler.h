@@ -16,11 +16,6 @@
 
 enum { TP_TOTAL_NONE = 0 };
 
-struct tp_clock {
-    uint64_t (*now_us)(void *context); /* monotonic */
-    void *context;
-};
-
 struct tp_schedule {
     /* the request; all borrowed */
     struct tp_sessions *sessions;

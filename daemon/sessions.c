@@ -8,10 +8,12 @@
 /* An id is salt << SLOT_BITS | slot; a salt is never 0, so no id below 2^SLOT_BITS exists. */
 enum { SLOT_BITS = 20, CAPACITY_MIN = 8 };
 
-void tp_sessions_init(struct tp_sessions *sessions, uint32_t count_max, uint64_t seed)
+void tp_sessions_init(struct tp_sessions *sessions, struct tp_closing *closing, uint32_t count_max,
+                      uint64_t seed)
 {
     TP_CHECK(count_max <= 1u << SLOT_BITS);
-    *sessions = (struct tp_sessions){.count_max = count_max,
+    *sessions = (struct tp_sessions){.closing = closing,
+                                     .count_max = count_max,
                                      .first = TP_AGENT_NONE,
                                      .last = TP_AGENT_NONE,
                                      .free_first = TP_AGENT_NONE,
@@ -76,6 +78,9 @@ int tp_sessions_add(struct tp_sessions *sessions, struct tp_session *session, st
         if (error != 0)
             return error;
     }
+    int error = tp_closing_expect(sessions->closing);
+    if (error != 0)
+        return error;
     *slot = sessions->free_first;
     struct tp_agent *agent = &sessions->agents[*slot];
     sessions->free_first = agent->next;
@@ -113,7 +118,7 @@ void tp_sessions_close(struct tp_sessions *sessions, uint32_t slot)
 {
     struct tp_agent *agent = &sessions->agents[slot];
     TP_CHECK(agent->session != NULL);
-    tp_session_close(agent->session);
+    tp_closing_put(sessions->closing, agent->session);
     tp_world_leave(agent->map);
     agent->session = NULL;
     agent->map = NULL;

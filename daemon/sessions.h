@@ -8,6 +8,7 @@
 #ifndef TP_DAEMON_SESSIONS_H
 #define TP_DAEMON_SESSIONS_H
 
+#include "daemon/closing.h"
 #include "daemon/world.h"
 #include "search/session.h"
 
@@ -22,7 +23,7 @@ struct tp_agent_budget {
 };
 
 struct tp_agent {
-    struct tp_session *session; /* owned; NULL: the slot is free */
+    struct tp_session *session; /* owned until it closes; NULL: the slot is free */
     struct tp_world_map *map;   /* entered (tp_world_enter) */
     struct tp_agent_budget budget;
     uint32_t salt;           /* of the session, or of the last one that had the slot */
@@ -33,6 +34,7 @@ struct tp_agent {
 #define TP_AGENT_NONE UINT32_MAX
 
 struct tp_sessions {
+    struct tp_closing *closing; /* borrowed: where searches go that are closed */
     struct tp_agent *agents;
     uint32_t capacity, count, count_max;
     uint32_t first, last; /* in opening order */
@@ -40,10 +42,11 @@ struct tp_sessions {
     uint64_t salt_state; /* of the generator of salts */
 };
 
-/* `seed` should be unforeseeable where clients must not guess each other's ids. */
-void tp_sessions_init(struct tp_sessions *sessions, uint32_t count_max, uint64_t seed);
+/* `seed` should be unforeseeable where clients must not guess each other's ids. `closing` is borrowed. */
+void tp_sessions_init(struct tp_sessions *sessions, struct tp_closing *closing, uint32_t count_max,
+                      uint64_t seed);
 
-/* Closes every session and frees the table. Returns how many were open. */
+/* Closes every session and frees the table. Returns how many were open. Cost: O(sessions), not their searches. */
 uint32_t tp_sessions_fini(struct tp_sessions *sessions);
 
 /* Takes a slot for `session` (owned from then on) on `map` (entered; left at close). Gives the slot in *slot.
@@ -59,7 +62,8 @@ uint32_t tp_sessions_find(const struct tp_sessions *sessions, uint64_t id);
 
 uint64_t tp_sessions_id(const struct tp_sessions *sessions, uint32_t slot);
 
-/* Closes the session of a slot in use and leaves its map. */
+/* Closes the session of a slot in use and leaves its map; its memory goes back later (daemon/closing.h). Cost:
+ * O(1). */
 void tp_sessions_close(struct tp_sessions *sessions, uint32_t slot);
 
 #endif

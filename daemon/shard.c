@@ -11,6 +11,7 @@ int tp_shard_init(struct tp_shard *shard, struct tp_pool_cap *cap)
     if (shard->current == NULL)
         return TP_ERR_NO_MEMORY;
     tp_pool_init(&shard->pool, cap);
+    tp_closing_init(&shard->closing);
     tp_arena_init(&shard->arena, shard->config->frame_bytes_max * ARENA_PER_FRAME_BYTE + 65536);
     return 0;
 }
@@ -21,7 +22,26 @@ void tp_shard_fini(struct tp_shard *shard)
         tp_map_unref(shard->current[i]);
     free(shard->current);
     tp_arena_fini(&shard->arena);
+    tp_closing_fini(&shard->closing);
     tp_pool_fini(&shard->pool);
+}
+
+void tp_shard_count_closed(struct tp_shard *shard, uint32_t count)
+{
+    tp_metric_add(&shard->metrics->sessions_closed, count);
+    tp_metric_gauge_add(&shard->metrics->sessions_open, -(int64_t)count);
+    tp_metric_gauge_add(&shard->metrics->sessions_closing, (int64_t)count);
+}
+
+bool tp_shard_has_closed(const struct tp_shard *shard)
+{
+    return shard->closing.count > 0;
+}
+
+void tp_shard_free_closed(struct tp_shard *shard)
+{
+    size_t freed = tp_closing_free(&shard->closing, &shard->clock, TP_SHARD_FREE_US);
+    tp_metric_gauge_add(&shard->metrics->sessions_closing, -(int64_t)freed);
 }
 
 static bool is_newer(const struct tp_map *map, const struct tp_map *than)

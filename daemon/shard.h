@@ -8,10 +8,13 @@
 #define TP_DAEMON_SHARD_H
 
 #include "daemon/arena.h"
+#include "daemon/closing.h"
 #include "daemon/config.h"
 #include "daemon/scheduler.h"
 #include "daemon/upload.h"
 #include "daemon/world.h"
+
+enum { TP_SHARD_FREE_US = 500 };
 
 struct tp_shard {
     unsigned index;
@@ -28,6 +31,7 @@ struct tp_shard {
 
     /* the shard's own, set by tp_shard_init */
     struct tp_pool pool;
+    struct tp_closing closing;     /* closed sessions whose memory goes back in slices */
     struct tp_arena arena;         /* reset with every frame */
     const struct tp_map **current; /* by map slot; a reference each, NULL: not published */
 };
@@ -35,8 +39,17 @@ struct tp_shard {
 /* Sets up what the fields above don't give. TP_ERR_NO_MEMORY. */
 int tp_shard_init(struct tp_shard *shard, struct tp_pool_cap *cap) TP_MUST_CHECK;
 
-/* All sessions must be closed. */
+/* All sessions must be closed; those whose memory is still out are freed. */
 void tp_shard_fini(struct tp_shard *shard);
+
+/* Counts sessions that were closed just now. */
+void tp_shard_count_closed(struct tp_shard *shard, uint32_t count);
+
+/* Whether closed sessions wait for tp_shard_free_closed. */
+bool tp_shard_has_closed(const struct tp_shard *shard);
+
+/* Frees closed sessions for about TP_SHARD_FREE_US; to be called once a turn while there are some. */
+void tp_shard_free_closed(struct tp_shard *shard);
 
 /* Takes a publication: the shard's version of that map from now on, unless it has a newer one. */
 void tp_shard_publish(struct tp_shard *shard, struct tp_world_publication *publication);

@@ -282,8 +282,10 @@ START_TEST(test_scheduler_time)
     struct tp_world_map of = {.name = "m", .slot = 0};
     struct tp_pool pool;
     tp_pool_init(&pool, NULL);
+    struct tp_closing closing;
     struct tp_sessions sessions;
-    tp_sessions_init(&sessions, AGENTS, 42);
+    tp_closing_init(&closing);
+    tp_sessions_init(&sessions, &closing, AGENTS, 42);
     uint64_t ids[AGENTS];
     for (uint32_t i = 0; i < AGENTS; i++) {
         struct tp_session_params params;
@@ -342,8 +344,17 @@ START_TEST(test_scheduler_time)
     ck_assert_str_eq(refusal.field, "min_version");
     for (size_t i = 0; i < AGENTS; i++)
         ck_assert_uint_eq(before[i], tp_session_cell(sessions.agents[slots[i]].session));
-    ck_assert_uint_eq(tp_sessions_fini(&sessions), AGENTS);
+    tp_sessions_close(&sessions, tp_sessions_find(&sessions, ids[3])); /* gone at once; its memory later */
+    ck_assert_uint_eq(tp_sessions_find(&sessions, ids[3]), TP_AGENT_NONE);
+    ck_assert_uint_eq(tp_sessions_fini(&sessions), AGENTS - 1);
     ck_assert_int_eq(atomic_load(&of.sessions), 0);
+    ck_assert_uint_eq(closing.count, AGENTS);
+    ck_assert_uint_gt(pool.used_bytes, 0);
+    struct tp_clock clock = {virtual_now, NULL};
+    ck_assert_uint_eq(tp_closing_free(&closing, &clock, 0), 1); /* one at the least */
+    ck_assert_uint_eq(tp_closing_free(&closing, &clock, 3 * tick_us_), 3);
+    tp_closing_fini(&closing);
+    ck_assert_uint_eq(pool.used_bytes, 0);
     tp_pool_fini(&pool);
     tp_map_unref(map);
 }
