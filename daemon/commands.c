@@ -92,18 +92,14 @@ struct tp_world_map *tp__call_map(const struct tp_call *call, const char *name)
 
 /* ---- Connection ---- */
 
-static void command_hello(const struct tp_call *call)
+/* Chooses the protocol version. False: an error was answered. */
+static bool choose_protocol(const struct tp_call *call, const Tickpath__Hello *hello, uint32_t *chosen)
 {
-    const Tickpath__Hello *hello = call->request->hello;
     uint32_t low = hello->has_protocol_min ? hello->protocol_min : TP_PROTOCOL_MIN;
     uint32_t high = hello->has_protocol_max ? hello->protocol_max : low;
     if (low == 0 || low > high) {
         tp__call_refuse(call, TP_ERR_INVALID_ARGUMENT, "protocol_min", "must lie in 1..protocol_max");
-        return;
-    }
-    if (hello->client != NULL && strlen(hello->client) > 128) {
-        tp__call_refuse(call, TP_ERR_INVALID_ARGUMENT, "client", "at most 128 bytes");
-        return;
+        return false;
     }
     if (low > TP_PROTOCOL_MAX || high < TP_PROTOCOL_MIN) {
         char words[100];
@@ -111,34 +107,48 @@ static void command_hello(const struct tp_call *call)
                  TP_PROTOCOL_MAX);
         tp__call_refuse(call, TP_ERR_PROTOCOL_VERSION,
                         low > TP_PROTOCOL_MAX ? "protocol_min" : "protocol_max", words);
-        return;
+        return false;
     }
+    *chosen = high < TP_PROTOCOL_MAX ? high : TP_PROTOCOL_MAX;
+    return true;
+}
+
+static void reply_welcome(const struct tp_call *call, uint32_t protocol)
+{
     const struct tp_config *config = call->shard->config;
     struct tp_store_status status;
     call->shard->store->ops->status(call->shard->store, &status);
     Tickpath__Welcome welcome = TICKPATH__WELCOME__INIT;
-    welcome.has_protocol = 1;
-    welcome.protocol = high < TP_PROTOCOL_MAX ? high : TP_PROTOCOL_MAX;
     welcome.server_version = TP_VERSION;
-    welcome.has_frame_bytes_max = 1;
-    welcome.frame_bytes_max = config->frame_bytes_max;
-    welcome.has_map_cells_max = 1;
-    welcome.map_cells_max = (uint64_t)TP_MAP_CELLS_MAX;
-    welcome.has_sessions_max = 1;
-    welcome.sessions_max = (uint32_t)config->sessions_max;
-    welcome.has_batch_changes_max = 1;
-    welcome.batch_changes_max = (uint32_t)config->batch_changes_max;
-    welcome.has_path_cells_max = 1;
-    welcome.path_cells_max = (uint32_t)config->path_cells_max;
-    welcome.has_volatile_store = 1;
-    welcome.volatile_store = call->shard->store->is_volatile;
+#define SET(field, value) (welcome.has_##field = 1, welcome.field = (value))
+    SET(protocol, protocol);
+    SET(frame_bytes_max, config->frame_bytes_max);
+    SET(map_cells_max, (uint64_t)TP_MAP_CELLS_MAX);
+    SET(sessions_max, (uint32_t)config->sessions_max);
+    SET(batch_changes_max, (uint32_t)config->batch_changes_max);
+    SET(path_cells_max, (uint32_t)config->path_cells_max);
+    SET(volatile_store, call->shard->store->is_volatile);
+#undef SET
     if (status.state != TP_STORE_OK)
         welcome.degraded = status.reason;
+    tp_peer_reply(call->peer, call->id, TICKPATH__REPLY__BODY_WELCOME, &welcome);
+}
+
+static void command_hello(const struct tp_call *call)
+{
+    const Tickpath__Hello *hello = call->request->hello;
+    uint32_t protocol;
+    if (hello->client != NULL && strlen(hello->client) > 128) {
+        tp__call_refuse(call, TP_ERR_INVALID_ARGUMENT, "client", "at most 128 bytes");
+        return;
+    }
+    if (!choose_protocol(call, hello, &protocol))
+        return;
     char quoted[160];
     tp_log(TP_LOG_DEBUG, "hello", "client=%s protocol=%u",
-           tp_log_quote(quoted, sizeof quoted, hello->client != NULL ? hello->client : ""), welcome.protocol);
+           tp_log_quote(quoted, sizeof quoted, hello->client != NULL ? hello->client : ""), protocol);
     tp_peer_greeted(call->peer);
-    tp_peer_reply(call->peer, call->id, TICKPATH__REPLY__BODY_WELCOME, &welcome);
+    reply_welcome(call, protocol);
 }
 
 static void command_ping(const struct tp_call *call)

@@ -2,6 +2,7 @@
 #include "daemon/commands.h"
 
 #include "base/limits.h"
+#include "daemon/refusal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,14 +59,10 @@ static int read_profile(struct tp_profile *profile, const Tickpath__PutMap *put,
         memset(profile, 0, sizeof *profile);
     for (size_t i = 0; i < put->n_profile; i++) {
         const Tickpath__ClassWeight *row = put->profile[i];
-        if (!row->has_terrain || row->terrain > 255) {
-            *refusal = (struct tp_refusal){"profile.terrain", "a class is 0..255"};
-            return TP_ERR_INVALID_ARGUMENT;
-        }
-        if (!row->has_weight || row->weight > TP_WEIGHT_MAX) {
-            *refusal = (struct tp_refusal){"profile.weight", "a weight is 0 (impassable) or 1..65535"};
-            return TP_ERR_INVALID_ARGUMENT;
-        }
+        if (!row->has_terrain || row->terrain > 255)
+            return tp_refuse_value(refusal, "profile.terrain", "a class is 0..255");
+        if (!row->has_weight || row->weight > TP_WEIGHT_MAX)
+            return tp_refuse_value(refusal, "profile.weight", "a weight is 0 (impassable) or 1..65535");
         profile->weight[row->terrain] = (uint16_t)row->weight;
     }
     return 0;
@@ -131,10 +128,8 @@ void tp__command_put_map(const struct tp_call *call)
     int error = tp_upload_add(upload, put->has_offset ? put->offset : 0, put->cells.data,
                               put->has_cells ? put->cells.len : 0, &refusal);
     bool is_last = put->has_last && put->last;
-    if (error == 0 && is_last && !tp_upload_complete(upload)) {
-        refusal = (struct tp_refusal){"last", "cells are missing"};
-        error = TP_ERR_INVALID_ARGUMENT;
-    }
+    if (error == 0 && is_last && !tp_upload_complete(upload))
+        error = tp_refuse_value(&refusal, "last", "cells are missing");
     if (error != 0) { /* what follows can't fit any more: begin anew */
         tp_upload_drop(upload);
         tp__call_refuse(call, error, refusal.field, refusal.reason);
@@ -175,18 +170,12 @@ void tp__command_open_map(const struct tp_call *call)
 
 /* ---- change_costs ---- */
 
-static int refuse(struct tp_refusal *refusal, const char *field, const char *reason)
-{
-    *refusal = (struct tp_refusal){field, reason};
-    return TP_ERR_INVALID_ARGUMENT;
-}
-
 static int read_cells(struct tp_change *out, const Tickpath__ChangeCosts *message, struct tp_refusal *refusal)
 {
     for (size_t i = 0; i < message->n_cell; i++) {
         uint32_t terrain = message->cell_terrain[message->n_cell_terrain == 1 ? 0 : i];
         if (terrain > 255)
-            return refuse(refusal, "cell_terrain", "a class is 0..255");
+            return tp_refuse_value(refusal, "cell_terrain", "a class is 0..255");
         out[i] =
             (struct tp_change){.kind = TP_CHANGE_CELL, .class_to = (uint8_t)terrain, .x = message->cell[i]};
     }
@@ -199,9 +188,9 @@ static int read_rectangles(struct tp_change *out, const Tickpath__ChangeCosts *m
     for (size_t i = 0; i < message->n_rectangle; i++) {
         const Tickpath__Rectangle *rectangle = message->rectangle[i];
         if (!rectangle->has_terrain || rectangle->terrain > 255)
-            return refuse(refusal, "rectangle.terrain", "a class is 0..255");
+            return tp_refuse_value(refusal, "rectangle.terrain", "a class is 0..255");
         if (!rectangle->has_x || !rectangle->has_y || !rectangle->has_width || !rectangle->has_height)
-            return refuse(refusal, "rectangle", "x, y, width and height must be given");
+            return tp_refuse_value(refusal, "rectangle", "x, y, width and height must be given");
         out[i] = (struct tp_change){.kind = TP_CHANGE_RECT,
                                     .class_to = (uint8_t)rectangle->terrain,
                                     .x = rectangle->x,
@@ -219,10 +208,10 @@ static int read_bitmaps(struct tp_change *out, uint8_t *bits, const Tickpath__Ch
     for (size_t i = 0; i < message->n_bitmap; i++) {
         const Tickpath__Bitmap *bitmap = message->bitmap[i];
         if (!bitmap->has_terrain || bitmap->terrain > 255)
-            return refuse(refusal, "bitmap.terrain", "a class is 0..255");
+            return tp_refuse_value(refusal, "bitmap.terrain", "a class is 0..255");
         if (!bitmap->has_x || !bitmap->has_y || !bitmap->has_width || !bitmap->has_height ||
             !bitmap->has_bits)
-            return refuse(refusal, "bitmap", "x, y, width, height and bits must be given");
+            return tp_refuse_value(refusal, "bitmap", "x, y, width, height and bits must be given");
         out[i] = (struct tp_change){.kind = TP_CHANGE_BITMAP,
                                     .class_to = (uint8_t)bitmap->terrain,
                                     .x = bitmap->x,

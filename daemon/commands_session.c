@@ -2,15 +2,10 @@
 #include "daemon/commands.h"
 
 #include "base/limits.h"
+#include "daemon/refusal.h"
 
 #include <math.h>
 #include <string.h>
-
-static int refuse(struct tp_refusal *refusal, const char *field, const char *reason)
-{
-    *refusal = (struct tp_refusal){field, reason};
-    return TP_ERR_INVALID_ARGUMENT;
-}
 
 /* Turns a number of at most 3 decimals into thousandths. False: not finite, out of low..high, or more
  * decimals. */
@@ -29,32 +24,34 @@ int tp__budget_read(struct tp_agent_budget *out, const Tickpath__Budget *message
 {
     *out = (struct tp_agent_budget){.r_milli = 900, .c = 10};
     if ((message->has_k != 0) + (message->has_resource_limit != 0) + (message->has_deadline_us != 0) != 1)
-        return refuse(refusal, "budget", "exactly one of k, resource_limit and deadline_us must be given");
+        return tp_refuse_value(refusal, "budget",
+                               "exactly one of k, resource_limit and deadline_us must be given");
     if (!message->has_resource_limit && message->has_expansion_share)
-        return refuse(refusal, "expansion_share", "goes with resource_limit only");
+        return tp_refuse_value(refusal, "expansion_share", "goes with resource_limit only");
     if (!message->has_resource_limit && message->has_trace_steps)
-        return refuse(refusal, "trace_steps", "goes with resource_limit only");
+        return tp_refuse_value(refusal, "trace_steps", "goes with resource_limit only");
     if (message->has_k) {
         out->kind = TP_BUDGET_K;
         out->expansions = message->k;
         if (message->k < 1 || message->k > TP_BUDGET_MAX)
-            return refuse(refusal, "k", "must lie in 1..1000000000000");
+            return tp_refuse_value(refusal, "k", "must lie in 1..1000000000000");
     } else if (message->has_resource_limit) {
         out->kind = TP_BUDGET_R;
         out->expansions = message->resource_limit;
         if (message->resource_limit < 1 || message->resource_limit > TP_BUDGET_MAX)
-            return refuse(refusal, "resource_limit", "must lie in 1..1000000000000");
+            return tp_refuse_value(refusal, "resource_limit", "must lie in 1..1000000000000");
         if (message->has_expansion_share && !read_milli(message->expansion_share, 0, 1, &out->r_milli))
-            return refuse(refusal, "expansion_share", "must lie in 0..1 and have at most 3 decimals");
+            return tp_refuse_value(refusal, "expansion_share",
+                                   "must lie in 0..1 and have at most 3 decimals");
         if (message->has_trace_steps)
             out->c = message->trace_steps;
         if (out->c < 1 || out->c > TP_C_MAX)
-            return refuse(refusal, "trace_steps", "must lie in 1..1000000");
+            return tp_refuse_value(refusal, "trace_steps", "must lie in 1..1000000");
     } else {
         out->kind = TP_BUDGET_DEADLINE;
         out->deadline_us = message->deadline_us;
         if (message->deadline_us < 1 || message->deadline_us > TP_TICK_US_MAX)
-            return refuse(refusal, "deadline_us", "must lie in 1..10000000");
+            return tp_refuse_value(refusal, "deadline_us", "must lie in 1..10000000");
     }
     return 0;
 }
@@ -75,7 +72,7 @@ static const enum tp_restart restart_of[] = {TP_RESTART_DEFAULT, TP_RESTART_NEVE
     do {                                                                                                     \
         if (open->has_##field) {                                                                             \
             if ((int)open->field < 1 || (size_t)open->field >= sizeof field##_of / sizeof field##_of[0])     \
-                return refuse(refusal, #field, "not a value of its enum");                                   \
+                return tp_refuse_value(refusal, #field, "not a value of its enum");                          \
             params->field = field##_of[open->field];                                                         \
         }                                                                                                    \
     } while (0)
@@ -85,22 +82,22 @@ static int read_params(struct tp_session_params *params, struct tp_agent_budget 
 {
     tp_session_params_init(params);
     if (!open->has_start)
-        return refuse(refusal, "start", "must be given");
+        return tp_refuse_value(refusal, "start", "must be given");
     if (!open->has_goal)
-        return refuse(refusal, "goal", "must be given");
+        return tp_refuse_value(refusal, "goal", "must be given");
     params->start = open->start;
     params->goal = open->goal;
     if (open->algorithm != NULL) {
         params->algorithm = tp_algorithm_find(open->algorithm);
         if (params->algorithm == NULL)
-            return refuse(refusal, "algorithm",
-                          "not one that this server has; a list request tells which it has");
+            return tp_refuse_value(refusal, "algorithm",
+                                   "not one that this server has; a list request tells which it has");
     }
     if (open->has_w && !read_milli(open->w, 1, TP_W_MILLI_MAX / 1000.0, &params->w_milli))
-        return refuse(refusal, "w", "must lie in 1..1000000 and have at most 3 decimals");
+        return tp_refuse_value(refusal, "w", "must lie in 1..1000000 and have at most 3 decimals");
     if (open->has_neighbours) {
         if (open->neighbours != 4 && open->neighbours != 8 && open->neighbours != 16)
-            return refuse(refusal, "neighbours", "must be 4, 8 or 16");
+            return tp_refuse_value(refusal, "neighbours", "must be 4, 8 or 16");
         params->neighbours = (enum tp_neighbours)open->neighbours;
     }
     READ_ENUM(corners);
@@ -112,7 +109,7 @@ static int read_params(struct tp_session_params *params, struct tp_agent_budget 
     params->longest_path_rule = open->has_longest_path_rule && open->longest_path_rule;
     if (open->has_node_bytes_max) {
         if (open->node_bytes_max == 0)
-            return refuse(refusal, "node_bytes_max", "must be at least 1");
+            return tp_refuse_value(refusal, "node_bytes_max", "must be at least 1");
         params->node_bytes_max = open->node_bytes_max;
     }
     *budget = (struct tp_agent_budget){.kind = TP_BUDGET_R, .expansions = 100, .r_milli = 900, .c = 10};

@@ -1,6 +1,8 @@
 /* tick: the message to a schedule, the schedule's answers to the message. */
 #include "daemon/commands.h"
 
+#include "daemon/refusal.h"
+
 #include <string.h>
 
 /* The most bytes of a reply: what every tick has, each session served (id 10, cell 5, status 1, flags 2,
@@ -23,30 +25,24 @@ static void *take(const struct tp_call *call, size_t count, size_t size)
 static int check(const struct tp_call *call, const Tickpath__Tick *tick, struct tp_agent_budget *each,
                  struct tp_refusal *refusal)
 {
-#define REFUSE(error, field, reason)                                                                         \
-    do {                                                                                                     \
-        *refusal = (struct tp_refusal){(field), (reason)};                                                   \
-        return (error);                                                                                      \
-    } while (0)
     bool all = tick->has_all && tick->all;
     if (all && tick->n_session > 0)
-        REFUSE(TP_ERR_INVALID_ARGUMENT, "session", "give either sessions or all");
+        return tp_refuse_value(refusal, "session", "give either sessions or all");
     if (!all && tick->n_session == 0)
-        REFUSE(TP_ERR_INVALID_ARGUMENT, "session", "give sessions, or all");
+        return tp_refuse_value(refusal, "session", "give sessions, or all");
     if (tick->n_session > call->shard->config->sessions_max)
-        REFUSE(TP_ERR_RESOURCE_EXHAUSTED, "session", "more than sessions_max");
+        return tp_refuse(refusal, TP_ERR_RESOURCE_EXHAUSTED, "session", "more than sessions_max");
     if (tick->n_at_session != tick->n_at_cell)
-        REFUSE(TP_ERR_INVALID_ARGUMENT, "at_cell", "at_session and at_cell must be of the same length");
+        return tp_refuse_value(refusal, "at_cell", "at_session and at_cell must be of the same length");
     if (tick->n_at_session > call->shard->config->sessions_max)
-        REFUSE(TP_ERR_RESOURCE_EXHAUSTED, "at_session", "more than sessions_max");
+        return tp_refuse(refusal, TP_ERR_RESOURCE_EXHAUSTED, "at_session", "more than sessions_max");
     if (tick->has_total_expansions && tick->total_expansions == 0)
-        REFUSE(TP_ERR_INVALID_ARGUMENT, "total_expansions", "must be at least 1");
+        return tp_refuse_value(refusal, "total_expansions", "must be at least 1");
     if (tick->has_total_us && (tick->total_us == 0 || tick->total_us > TP_TICK_US_MAX))
-        REFUSE(TP_ERR_INVALID_ARGUMENT, "total_us", "must lie in 1..10000000");
+        return tp_refuse_value(refusal, "total_us", "must lie in 1..10000000");
     if (tick->each != NULL)
         return tp__budget_read(each, tick->each, refusal);
     return 0;
-#undef REFUSE
 }
 
 static void count(const struct tp_call *call, const struct tp_schedule *schedule, uint64_t tick_us)
@@ -168,6 +164,58 @@ static void fill_reply(const struct tp_call *call, const struct tp_schedule *sch
     reply->starved = schedule->starved;
 }
 
+/* The most bytes that the reply's frame can take, paths' cells left out. */
+static size_t reply_bytes(const Tickpath__Tick *tick, size_t served, size_t refused)
+{
+    size_t bytes = REPLY_BYTES + served * SERVED_BYTES + refused * REFUSED_BYTES;
+    if (tick->has_want_work && tick->want_work)
+        bytes += served * WORK_BYTES;
+    if (tick->has_want_path && tick->want_path)
+        bytes += served * PATH_BYTES;
+    return bytes;
+}
+
+/* Cells of each path: paths share what is left of the frame evenly. */
+static uint32_t path_cells_of(const struct tp_config *config, size_t bytes, size_t served)
+{
+    size_t cells = config->path_cells_max;
+    if (served > 0 && cells > (config->frame_bytes_max - bytes) / served / CELL_BYTES)
+        cells = (config->frame_bytes_max - bytes) / served / CELL_BYTES;
+    return (uint32_t)cells;
+}
+
+/* The message as a schedule; `each` is borrowed. */
+static struct tp_schedule schedule_of(const struct tp_call *call, const Tickpath__Tick *tick,
+                                      const struct tp_agent_budget *each)
+{
+    return (struct tp_schedule){
+        .sessions = &call->peer->sessions,
+        .current = call->shard->current,
+        .ids = tick->session,
+        .id_count = tick->n_session,
+        .all = tick->has_all && tick->all,
+        .each = tick->each != NULL ? each : NULL,
+        .total_expansions = tick->has_total_expansions ? tick->total_expansions : TP_TOTAL_NONE,
+        .total_us = tick->has_total_us ? tick->total_us : TP_TOTAL_NONE,
+        .at_ids = tick->at_session,
+        .at_cells = tick->at_cell,
+        .at_count = tick->n_at_session,
+        .min_version = tick->has_min_version ? tick->min_version : 0,
+        .tick = ++call->peer->tick_stamp,
+        .clock = call->shard->clock,
+    };
+}
+
+/* Room for the schedule's answers. */
+static bool take_schedule(const struct tp_call *call, struct tp_schedule *schedule, size_t served,
+                          size_t refused)
+{
+    schedule->capacity = served;
+    return (schedule->slots = take(call, served, sizeof schedule->slots[0])) != NULL &&
+           (schedule->replies = take(call, served, sizeof schedule->replies[0])) != NULL &&
+           (schedule->refused = take(call, refused, sizeof schedule->refused[0])) != NULL;
+}
+
 void tp__command_tick(const struct tp_call *call)
 {
     const Tickpath__Tick *tick = call->request->tick;
@@ -178,45 +226,18 @@ void tp__command_tick(const struct tp_call *call)
         tp__call_refuse(call, error, refusal.field, refusal.reason);
         return;
     }
-    struct tp_schedule schedule = {
-        .sessions = &call->peer->sessions,
-        .current = call->shard->current,
-        .ids = tick->session,
-        .id_count = tick->n_session,
-        .all = tick->has_all && tick->all,
-        .each = tick->each != NULL ? &each : NULL,
-        .total_expansions = tick->has_total_expansions ? tick->total_expansions : TP_TOTAL_NONE,
-        .total_us = tick->has_total_us ? tick->total_us : TP_TOTAL_NONE,
-        .at_ids = tick->at_session,
-        .at_cells = tick->at_cell,
-        .at_count = tick->n_at_session,
-        .min_version = tick->has_min_version ? tick->min_version : 0,
-        .tick = ++call->peer->tick_stamp,
-        .clock = call->shard->clock,
-    };
+    struct tp_schedule schedule = schedule_of(call, tick, &each);
     size_t served = tp_schedule_most(&schedule), refused = tick->n_session + tick->n_at_session;
-    size_t bytes = REPLY_BYTES + served * SERVED_BYTES + refused * REFUSED_BYTES;
-    if (tick->has_want_work && tick->want_work)
-        bytes += served * WORK_BYTES;
-    if (tick->has_want_path && tick->want_path)
-        bytes += served * PATH_BYTES;
+    size_t bytes = reply_bytes(tick, served, refused);
     if (bytes > call->shard->config->frame_bytes_max) {
         tp__call_refuse(call, TP_ERR_RESOURCE_EXHAUSTED, "session",
                         "the reply would not fit into one frame: tick fewer sessions at a time");
         return;
     }
-    /* paths share what is left of the frame evenly */
-    size_t path_cells = call->shard->config->path_cells_max;
-    if (served > 0 && path_cells > (call->shard->config->frame_bytes_max - bytes) / served / CELL_BYTES)
-        path_cells = (call->shard->config->frame_bytes_max - bytes) / served / CELL_BYTES;
-
+    uint32_t path_cells = path_cells_of(call->shard->config, bytes, served);
     Tickpath__Ticked reply = TICKPATH__TICKED__INIT;
-    schedule.capacity = served;
-    schedule.slots = take(call, served, sizeof schedule.slots[0]);
-    schedule.replies = take(call, served, sizeof schedule.replies[0]);
-    schedule.refused = take(call, refused, sizeof schedule.refused[0]);
-    if (schedule.slots == NULL || schedule.replies == NULL || schedule.refused == NULL ||
-        !take_reply(call, tick, &reply, served, refused, (uint32_t)path_cells)) {
+    if (!take_schedule(call, &schedule, served, refused) ||
+        !take_reply(call, tick, &reply, served, refused, path_cells)) {
         tp__call_refuse(call, TP_ERR_RESOURCE_EXHAUSTED, "session", "too many sessions for one tick");
         return;
     }
@@ -229,6 +250,6 @@ void tp__command_tick(const struct tp_call *call)
         return;
     }
     count(call, &schedule, clock->now_us(clock->context) - began_us);
-    fill_reply(call, &schedule, &reply, (uint32_t)path_cells);
+    fill_reply(call, &schedule, &reply, path_cells);
     tp_peer_reply(call->peer, call->id, TICKPATH__REPLY__BODY_TICKED, &reply);
 }

@@ -2,7 +2,6 @@
 
 #include "daemon/log.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -30,44 +29,6 @@ struct option_row {
      unit_text,          help_text, offsetof(struct tp_config, field)},
 static const struct option_row rows[] = {TP_OPTION_LIST(ROW)};
 enum { ROWS = sizeof rows / sizeof rows[0] };
-
-int tp_address_read(struct tp_address *address, const char *text, const char **reason)
-{
-    memset(address, 0, sizeof *address);
-    const char *colon = strrchr(text, ':');
-    if (colon == NULL) {
-        *reason = "an address is HOST:PORT";
-        return TP_ERR_INVALID_ARGUMENT;
-    }
-    char *end;
-    errno = 0;
-    unsigned long port = strtoul(colon + 1, &end, 10);
-    if (colon[1] < '0' || colon[1] > '9' || *end != '\0' || errno != 0 || port > 65535) {
-        *reason = "a port is a number from 0 to 65535";
-        return TP_ERR_INVALID_ARGUMENT;
-    }
-    size_t length = (size_t)(colon - text);
-    bool bracketed = length >= 2 && text[0] == '[' && text[length - 1] == ']';
-    if (bracketed) {
-        text++;
-        length -= 2;
-    }
-    if (length == 0 || length >= sizeof address->host) {
-        *reason = "an address is HOST:PORT, for instance 127.0.0.1:7878 or [::1]:7878";
-        return TP_ERR_INVALID_ARGUMENT;
-    }
-    memcpy(address->host, text, length);
-    if (strcmp(address->host, "localhost") == 0)
-        strcpy(address->host, "127.0.0.1");
-    address->port = (uint16_t)port;
-    struct in6_addr binary;
-    if (inet_pton(bracketed ? AF_INET6 : AF_INET, address->host, &binary) != 1) {
-        *reason = bracketed ? "not an IPv6 address between the brackets"
-                            : "a host is a numeric address (an IPv6 one in brackets) or localhost";
-        return TP_ERR_INVALID_ARGUMENT;
-    }
-    return 0;
-}
 
 /* Sets one option from its text; `origin` says for the words where it came from. */
 static int set_option(struct tp_config *config, const struct option_row *row, const char *text,

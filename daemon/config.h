@@ -11,6 +11,7 @@
 #define TP_DAEMON_CONFIG_H
 
 #include "base/error.h"
+#include "daemon/address.h"
 
 #include <stdint.h>
 
@@ -56,11 +57,6 @@ enum { TP_CONFIG_TEXT_MAX = 1024 };
       "batches in a map's log before it is folded into a new snapshot")                                      \
     X(LEVEL, log_level, "log-level", "info", 0, 0, "", "error, warn, info or debug")
 
-struct tp_address {
-    char host[256]; /* numeric, without brackets */
-    uint16_t port;
-};
-
 #define TP_OPTION_FIELD_ADDRESS(field) struct tp_address field;
 #define TP_OPTION_FIELD_TEXT(field) char field[TP_CONFIG_TEXT_MAX];
 #define TP_OPTION_FIELD_NUMBER(field) uint64_t field;
@@ -79,9 +75,5 @@ int tp_config_read(struct tp_config *config, int argc, char *const *argv, char *
 
 /* Gives the text of --help; the caller frees it. NULL when out of memory. */
 char *tp_config_help(void);
-
-/* Reads HOST:PORT: a numeric IPv4 or [IPv6] address, or "localhost". TP_ERR_INVALID_ARGUMENT with static
- * words. */
-int tp_address_read(struct tp_address *address, const char *text, const char **reason) TP_MUST_CHECK;
 
 #endif

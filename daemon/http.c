@@ -8,9 +8,9 @@
  */
 #include "daemon/http.h"
 
+#include "daemon/address.h"
 #include "daemon/log.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
@@ -164,31 +164,12 @@ __attribute__((format(printf, 2, 0))) static void log_words(void *context, const
 
 /* ---- Start and stop ---- */
 
-/* Fills the address; false if `host` is no numeric address. */
-static bool address_of(const char *host, uint16_t port, struct sockaddr_storage *address)
-{
-    memset(address, 0, sizeof *address);
-    struct sockaddr_in *v4 = (struct sockaddr_in *)address;
-    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)address;
-    if (inet_pton(AF_INET, host, &v4->sin_addr) == 1) {
-        v4->sin_family = AF_INET;
-        v4->sin_port = htons(port);
-        return true;
-    }
-    if (inet_pton(AF_INET6, host, &v6->sin6_addr) == 1) {
-        v6->sin6_family = AF_INET6;
-        v6->sin6_port = htons(port);
-        return true;
-    }
-    return false;
-}
-
 int tp_http_start(struct tp_http **out, const struct tp_http_config *config, uint16_t *port, char reason[160])
 {
     *out = NULL;
     reason[0] = 0;
     struct sockaddr_storage address;
-    if (!address_of(config->host, config->port, &address)) {
+    if (tp_address_socket(&address, config->host, config->port) == 0) {
         snprintf(reason, 160, "%.100s is no numeric address", config->host);
         return TP_ERR_IO;
     }

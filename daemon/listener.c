@@ -1,6 +1,5 @@
 #include "daemon/listener.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -46,18 +45,11 @@ static int take_inherited(int *fd, char reason[256])
 
 static int open_own(const struct tp_address *address, int *out, char reason[256])
 {
-    struct sockaddr_storage storage = {0};
-    struct sockaddr_in *v4 = (struct sockaddr_in *)&storage;
-    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&storage;
-    socklen_t size = sizeof *v4;
-    if (inet_pton(AF_INET, address->host, &v4->sin_addr) == 1) {
-        v4->sin_family = AF_INET;
-        v4->sin_port = htons(address->port);
-    } else {
-        inet_pton(AF_INET6, address->host, &v6->sin6_addr);
-        v6->sin6_family = AF_INET6;
-        v6->sin6_port = htons(address->port);
-        size = sizeof *v6;
+    struct sockaddr_storage storage;
+    socklen_t size = tp_address_socket(&storage, address->host, address->port);
+    if (size == 0) {
+        errno = EINVAL;
+        return fail(reason, "no numeric address", address);
     }
     int fd = socket(storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)

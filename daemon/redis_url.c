@@ -49,6 +49,63 @@ static int url_number(const char *text, size_t length, int max)
     return value <= max ? value : -1;
 }
 
+/* Reads "user[:password]", what stands before the '@'. */
+static const char *read_login(struct tp_redis_url *url, const char *text, size_t length)
+{
+    const char *colon = memchr(text, ':', length);
+    size_t user = colon ? (size_t)(colon - text) : length;
+    if (!url_decode(url->user, sizeof url->user, text, user))
+        return "the Redis URL's user is too long or badly %-coded";
+    if (colon && !url_decode(url->password, sizeof url->password, colon + 1, length - user - 1))
+        return "the Redis URL's password is too long or badly %-coded";
+    url->has_password = colon != NULL;
+    if (url->user[0] && !colon)
+        return "the Redis URL names a user without a password";
+    return NULL;
+}
+
+/* Reads "HOST[:PORT]", the host perhaps in brackets. */
+static const char *read_place(struct tp_redis_url *url, const char *text, size_t length)
+{
+    const char *end = text + length, *port;
+    size_t host;
+    if (text[0] == '[') {
+        const char *close = memchr(text, ']', length);
+        if (!close)
+            return "the Redis URL's [ has no ]";
+        text++;
+        host = (size_t)(close - text);
+        port = close + 1 < end ? close + 1 : NULL;
+        if (port && *port != ':')
+            return "after ] the Redis URL may hold :PORT only";
+    } else {
+        port = memchr(text, ':', length);
+        host = port ? (size_t)(port - text) : length;
+    }
+    if (host == 0)
+        return "the Redis URL names no host";
+    if (!url_decode(url->host, sizeof url->host, text, host))
+        return "the Redis URL's host is too long or badly %-coded";
+    if (port && (url->port = url_number(port + 1, (size_t)(end - port) - 1, 65535)) < 1)
+        return "the Redis URL's port is a number from 1 to 65535";
+    return NULL;
+}
+
+/* Reads "[/DB][?prefix=P]". */
+static const char *read_rest(struct tp_redis_url *url, const char *text)
+{
+    static const char key[] = "?prefix=";
+    const char *query = strchr(text, '?');
+    size_t path = query ? (size_t)(query - text) : strlen(text);
+    if (path > 1 && (url->db = url_number(text + 1, path - 1, 99999)) < 0)
+        return "the Redis URL's path is a database number";
+    if (query && (strncmp(query, key, sizeof key - 1) != 0 ||
+                  !url_decode(url->prefix, sizeof url->prefix, query + sizeof key - 1,
+                              strlen(query + sizeof key - 1))))
+        return "after ? the Redis URL may hold prefix=P only, P of at most 63 bytes";
+    return NULL;
+}
+
 const char *tp__redis_url_read(struct tp_redis_url *url, const char *text)
 {
     static const char scheme[] = "redis://";
@@ -61,59 +118,11 @@ const char *tp__redis_url_read(struct tp_redis_url *url, const char *text)
     if (strlen(text) >= URL_MAX)
         return "the Redis URL is too long";
 
-    size_t authority = strcspn(text, "/?");
-    const char *rest = text + authority;
-    const char *at = NULL;
-    for (size_t i = 0; i < authority; i++)
-        if (text[i] == '@')
-            at = text + i;
-    if (at) {
-        size_t length = (size_t)(at - text);
-        const char *colon = memchr(text, ':', length);
-        size_t user = colon ? (size_t)(colon - text) : length;
-        if (!url_decode(url->user, sizeof url->user, text, user))
-            return "the Redis URL's user is too long or badly %-coded";
-        if (colon && !url_decode(url->password, sizeof url->password, colon + 1, length - user - 1))
-            return "the Redis URL's password is too long or badly %-coded";
-        url->has_password = colon != NULL;
-        if (url->user[0] && !colon)
-            return "the Redis URL names a user without a password";
-        authority -= length + 1;
-        text = at + 1;
-    }
-
-    const char *port = NULL;
-    size_t host = authority;
-    if (text[0] == '[') {
-        const char *close = memchr(text, ']', authority);
-        if (!close)
-            return "the Redis URL's [ has no ]";
-        host = (size_t)(close - text) - 1;
-        port = close + 1 < text + authority ? close + 1 : NULL;
-        if (port && *port != ':')
-            return "after ] the Redis URL may hold :PORT only";
-        text++;
-    } else {
-        port = memchr(text, ':', authority);
-        host = port ? (size_t)(port - text) : authority;
-    }
-    if (host == 0)
-        return "the Redis URL names no host";
-    if (!url_decode(url->host, sizeof url->host, text, host))
-        return "the Redis URL's host is too long or badly %-coded";
-    if (port && (url->port = url_number(port + 1, (size_t)(rest - port) - 1, 65535)) < 1)
-        return "the Redis URL's port is a number from 1 to 65535";
-
-    const char *query = strchr(rest, '?');
-    size_t path = query ? (size_t)(query - rest) : strlen(rest);
-    if (path > 1 && (url->db = url_number(rest + 1, path - 1, 99999)) < 0)
-        return "the Redis URL's path is a database number";
-    if (query) {
-        static const char key[] = "?prefix=";
-        if (strncmp(query, key, sizeof key - 1) != 0 ||
-            !url_decode(url->prefix, sizeof url->prefix, query + sizeof key - 1,
-                        strlen(query + sizeof key - 1)))
-            return "after ? the Redis URL may hold prefix=P only, P of at most 63 bytes";
-    }
-    return NULL;
+    size_t authority = strcspn(text, "/?"), login = authority;
+    while (login > 0 && text[login - 1] != '@') /* the last one: a password may hold others */
+        login--;
+    const char *wrong = login > 0 ? read_login(url, text, login - 1) : NULL;
+    if (!wrong)
+        wrong = read_place(url, text + login, authority - login);
+    return wrong ? wrong : read_rest(url, text + authority);
 }

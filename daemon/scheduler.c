@@ -1,5 +1,7 @@
 #include "daemon/scheduler.h"
 
+#include "daemon/refusal.h"
+
 /* When a session's turn ends, for budgets in time. */
 struct turn {
     const struct tp_clock *clock;
@@ -72,8 +74,8 @@ static int check(const struct tp_schedule *schedule, struct tp_refusal *refusal)
     for (size_t i = 0; i < schedule->served; i++) {
         uint32_t slot = schedule->slots[i];
         if (map_of(schedule, slot)->version < schedule->min_version) {
-            *refusal = (struct tp_refusal){"min_version", "a map of these sessions is behind it"};
-            return TP_ERR_MAP_NOT_READY;
+            return tp_refuse(refusal, TP_ERR_MAP_NOT_READY, "min_version",
+                             "a map of these sessions is behind it");
         }
         if (schedule->each != NULL) {
             struct tp_budget budget = tp_agent_budget_for_check(schedule->each);

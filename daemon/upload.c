@@ -1,35 +1,30 @@
 #include "daemon/upload.h"
 
 #include "base/limits.h"
+#include "daemon/refusal.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static int refuse(struct tp_refusal *refusal, int error, const char *field, const char *reason)
-{
-    *refusal = (struct tp_refusal){field, reason};
-    return error;
-}
 
 int tp_upload_begin(struct tp_upload *upload, struct tp_upload_quota *quota, const char *name, uint32_t width,
                     uint32_t height, struct tp_refusal *refusal)
 {
     if (width == 0)
-        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "width", "the first chunk must say it, and not 0");
+        return tp_refuse_value(refusal, "width", "the first chunk must say it, and not 0");
     if (height == 0)
-        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "height", "the first chunk must say it, and not 0");
+        return tp_refuse_value(refusal, "height", "the first chunk must say it, and not 0");
     uint64_t cells = (uint64_t)width * height;
     if (cells > (uint64_t)TP_MAP_CELLS_MAX)
-        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "width", "more cells than map_cells_max");
+        return tp_refuse_value(refusal, "width", "more cells than map_cells_max");
     if (atomic_fetch_add(&quota->bytes, cells) + cells > quota->bytes_max) {
         atomic_fetch_sub(&quota->bytes, cells);
-        return refuse(refusal, TP_ERR_RESOURCE_EXHAUSTED, "width",
-                      "too many map bytes are being uploaded at a time");
+        return tp_refuse(refusal, TP_ERR_RESOURCE_EXHAUSTED, "width",
+                         "too many map bytes are being uploaded at a time");
     }
     upload->cells = malloc(cells);
     if (upload->cells == NULL) {
         atomic_fetch_sub(&quota->bytes, cells);
-        return refuse(refusal, TP_ERR_NO_MEMORY, "width", "out of memory");
+        return tp_refuse(refusal, TP_ERR_NO_MEMORY, "width", "out of memory");
     }
     upload->quota = quota;
     upload->is_open = true;
@@ -45,10 +40,9 @@ int tp_upload_add(struct tp_upload *upload, uint64_t offset, const void *cells, 
                   struct tp_refusal *refusal)
 {
     if (offset != upload->received)
-        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "offset",
-                      "must be the number of cells received so far");
+        return tp_refuse_value(refusal, "offset", "must be the number of cells received so far");
     if (count > (uint64_t)upload->width * upload->height - upload->received)
-        return refuse(refusal, TP_ERR_OUT_OF_RANGE, "cells", "more cells than width * height");
+        return tp_refuse(refusal, TP_ERR_OUT_OF_RANGE, "cells", "more cells than width * height");
     if (count > 0)
         memcpy(upload->cells + upload->received, cells, count);
     upload->received += count;
