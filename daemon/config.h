@@ -45,7 +45,8 @@ enum { TP_CONFIG_TEXT_MAX = 1024 };
     X(NUMBER, output_bytes_max, "output-bytes-max", 8388608, 4096, 1073741824, "bytes",                      \
       "replies waiting on one connection before its reading stops")                                          \
     X(NUMBER, node_bytes_max, "node-bytes-max", 4294967296, 1048576, 1125899906842624, "bytes",              \
-      "search memory of all sessions together")                                                              \
+      "search memory of all sessions together, in slabs of 64 KiB; at the cap they answer with what they "   \
+      "have")                                                                                                \
     X(NUMBER, drain_ms, "drain-ms", 5000, 0, 3600000, "ms", "longest time from SIGTERM to the end")          \
     X(NUMBER, idle_timeout_ms, "idle-timeout-ms", 300000, 0, 86400000, "ms",                                 \
       "drop a connection that sends nothing for so long; 0: never")                                          \

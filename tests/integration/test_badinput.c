@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 enum { FRAME_BYTES_MAX = 4 << 20 };
 
@@ -169,7 +170,8 @@ START_TEST(test_byte_at_a_time)
 }
 END_TEST
 
-/* An unfinished frame at the end of a connection has no effect and harms nobody, wherever it is cut. */
+/* An unfinished frame at the end of a connection has no effect and harms nobody, wherever it is cut; a peer that
+ * only shut its sending side is told. */
 START_TEST(test_truncated_then_gone)
 {
     Tickpath__ChangeCosts change = TICKPATH__CHANGE_COSTS__INIT;
@@ -188,6 +190,10 @@ START_TEST(test_truncated_then_gone)
         struct wire gone;
         wire_open_greeted(&gone, served.daemon.port);
         ck_assert(wire_send_bytes(&gone, frame, cut));
+        if (cut % 4 == 0) {
+            ck_assert_int_eq(shutdown(gone.fd, SHUT_WR), 0);
+            wire_expect_last_error(&gone, TICKPATH__ERROR_CODE__MALFORMED_FRAME);
+        }
         wire_close(&gone);
     }
     free(frame);
