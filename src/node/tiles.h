@@ -1,7 +1,7 @@
 /* A sparse table of 8x8-cell tiles over a map: the two-level index under node stores and path marks.
  *
- * What it is: pages of 16x16 tile pointers, allocated when first touched, under one top table; a look-up is two
- * indexings, without a hash. Tiles are blocks of the pool; what they hold is their owner's affair, but each begins
+ * What it is: pages of 256 tile pointers (16x16, or longer where the map is narrow), allocated when first touched, under
+ * one top table; a look-up is two indexings, without a hash. Tiles are blocks of the pool; what they hold is their owner's affair, but each begins
  * with a stamp (struct tp_tile), so that starting anew is a new stamp and nothing is cleared.
  * What it refuses: growing beyond its byte cap (touch gives NULL and the owner goes on with what it has).
  */
@@ -18,9 +18,8 @@ enum {
     TP_TILE_BITS = 3,                    /* 8 cells on a tile's side */
     TP_TILE_SIDE = 1 << TP_TILE_BITS,
     TP_TILE_CELLS = TP_TILE_SIDE * TP_TILE_SIDE,
-    TP_PAGE_BITS = 4,                    /* 16 tiles on a page's side */
-    TP_PAGE_SIDE = 1 << TP_PAGE_BITS,
-    TP_PAGE_TILES = TP_PAGE_SIDE * TP_PAGE_SIDE,
+    TP_PAGE_BITS = 8,
+    TP_PAGE_TILES = 1 << TP_PAGE_BITS, /* of one page */
 };
 
 struct tp_tile {
@@ -31,10 +30,11 @@ struct tp_tiles {
     struct tp_pool *pool;    /* borrowed */
     struct tp_tile ***top;   /* pages_x * pages_y pages; NULL until the first touch */
     uint32_t pages_x, pages_y;
+    uint32_t page_bits_x, page_bits_y; /* a page's sides in tiles, as powers of 2: together TP_PAGE_BITS */
     uint32_t tile_bytes;     /* of one tile, header included */
     uint32_t stamp;          /* of the present use */
     uint32_t stamp_max;      /* the largest before it wraps */
-    uint64_t *bytes;         /* the owner's count of pool bytes held, shared by its tables */
+    uint64_t *bytes;         /* the owner's count of bytes held, top table included; shared by its tables */
     uint64_t bytes_max;      /* its cap; UINT64_MAX for none */
 };
 
@@ -55,16 +55,27 @@ static inline uint32_t tp_tile_slot(uint32_t x, uint32_t y)
     return (y & (TP_TILE_SIDE - 1)) << TP_TILE_BITS | (x & (TP_TILE_SIDE - 1));
 }
 
+/* The index of a tile's page in the top table, and of the tile in its page. */
+static inline size_t tp__tiles_page(const struct tp_tiles *tiles, uint32_t tx, uint32_t ty)
+{
+    return (size_t)(ty >> tiles->page_bits_y) * tiles->pages_x + (tx >> tiles->page_bits_x);
+}
+
+static inline uint32_t tp__tiles_in_page(const struct tp_tiles *tiles, uint32_t tx, uint32_t ty)
+{
+    return (ty & ((1u << tiles->page_bits_y) - 1)) << tiles->page_bits_x | (tx & ((1u << tiles->page_bits_x) - 1));
+}
+
 /* The tile over cell (x, y) if it belongs to the present use, else NULL. */
 static inline struct tp_tile *tp_tiles_find(const struct tp_tiles *tiles, uint32_t x, uint32_t y)
 {
     uint32_t tx = x >> TP_TILE_BITS, ty = y >> TP_TILE_BITS;
     if (!tiles->top)
         return NULL;
-    struct tp_tile **page = tiles->top[(ty >> TP_PAGE_BITS) * tiles->pages_x + (tx >> TP_PAGE_BITS)];
+    struct tp_tile **page = tiles->top[tp__tiles_page(tiles, tx, ty)];
     if (!page)
         return NULL;
-    struct tp_tile *tile = page[(ty & (TP_PAGE_SIDE - 1)) << TP_PAGE_BITS | (tx & (TP_PAGE_SIDE - 1))];
+    struct tp_tile *tile = page[tp__tiles_in_page(tiles, tx, ty)];
     return tile && tile->stamp == tiles->stamp ? tile : NULL;
 }
 

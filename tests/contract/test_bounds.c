@@ -145,6 +145,16 @@ START_TEST(narrow_maps_are_small)
         ck_assert_int_eq(tp_map_build(&map, upright ? 1 : LENGTH, upright ? LENGTH : 1, cells, &profile, 1), 0);
         ck_assert_uint_le(tp_map_bytes(map), 12ull * LENGTH);
         ck_assert(tp_map_passable(map, upright ? 0 : LENGTH - 1, upright ? LENGTH - 1 : 0));
+        struct tp_session_params params;
+        tp_session_params_init(&params);
+        params.goal = LENGTH - 1;
+        params.budget = tp_budget_k(1);
+        struct play play;
+        play_open(&play, &params, map);
+        for (int i = 0; i < 10; i++)
+            play_tick(&play, NULL);
+        ck_assert_uint_le(play.stats.bytes, LENGTH / 32);
+        play_close(&play);
         tp_map_unref(map);
     }
     free(cells);
