@@ -26,14 +26,12 @@ static const struct tp_cli_usage usage = {
     .summary = "Solves rows of a scenario and prints means over the rows solved.",
     .notes =
         "Budget: one of --k, --R (with --r, --c) and --deadline-us; default R = 100, r = 0.9, c = 10.\n"
-        "A row whose start or goal is blocked, or whose goal is out of reach, counts in n and not in "
-        "solved.\n"
-        "cost and optimal are in unit steps; optimal is the scenario's; subopt is the mean of cost / "
-        "optimal;\n"
-        "nonopt is moves less the moves of an optimal path (8 neighbours only); max_exp is the largest "
-        "number\n"
-        "of expansions in one tick; restarts leave out the first search. With --via every figure but the\n"
-        "times is the same.",
+        "A row whose start or goal is blocked, or whose goal is out of reach, counts in n and not in\n"
+        "solved. cost and optimal are in unit steps; optimal is the scenario's, which is for 8 neighbours,\n"
+        "both corner cells free and weights of 1, whatever the options say; subopt is the mean of cost /\n"
+        "optimal; nonopt is moves less the moves of an optimal path (8 neighbours, weights of 1 only);\n"
+        "max_exp is the largest number of expansions in one tick; restarts leave out the first search. With\n"
+        "--via every figure but the times is the same.",
 };
 
 /* What is printed. Means over the rows solved. */
@@ -45,6 +43,9 @@ struct figures {
     double ns_per_expansion, bytes_per_session;
     double bytes_per_state; /* peak memory over states in the tree at the end; in-process only */
     bool has_nonopt;
+    bool is_like; /* the scenario's optimal length is for moves and weights such as these */
+    size_t start_blocked, goal_blocked, unreachable, gave_up; /* why rows were not solved */
+    size_t too_good; /* rows solved below the scenario's optimal length */
 };
 
 /* The moves of an optimal path, with 8 neighbours: A* to its end, in-process. The optimal cost has one pair
@@ -63,11 +64,13 @@ static int optimal_moves(const struct tp_cli_play *play, struct tp_cli_problem *
 static struct figures sum_up(const struct tp_cli_problem *problems, const struct tp_cli_problem *optimal,
                              const double *lengths, size_t count)
 {
-    struct figures f = {.n = count, .has_nonopt = optimal != NULL};
+    struct figures f = {.has_nonopt = optimal != NULL};
     double expansions_all = 0, touched_all = 0;
     for (size_t i = 0; i < count; i++) {
         const struct tp_cli_problem *p = &problems[i];
         expansions_all += (double)p->expansions;
+        f.unreachable += p->outcome == TP_CLI_UNREACHABLE;
+        f.gave_up += p->outcome == TP_CLI_GAVE_UP;
         if (p->outcome != TP_CLI_ARRIVED)
             continue;
         double cost = (double)p->cost / TP_COST_UNIT;
@@ -80,6 +83,7 @@ static struct figures sum_up(const struct tp_cli_problem *problems, const struct
         f.restarts += (double)p->restarts;
         f.optimal += lengths[i];
         f.subopt += lengths[i] > 0 ? cost / lengths[i] : 1;
+        f.too_good += cost < lengths[i] * (1 - 1e-4);
         f.bytes_per_session += (double)p->bytes_peak;
         touched_all += (double)p->touched;
         f.bytes_per_state += (double)p->bytes_peak;
@@ -135,7 +139,9 @@ static void print_table(const struct figures *f)
     printf("%-18s %zu of %zu\n", "solved", f->solved, f->n);
     if (f->solved == 0)
         return;
-    printf("%-18s %.3f (optimal %.3f, suboptimality %.4f)\n", "cost", f->cost, f->optimal, f->subopt);
+    printf("%-18s %.3f (optimal %.3f, suboptimality %.4f%s)\n", "cost", f->cost, f->optimal, f->subopt,
+           f->is_like ? ""
+                      : "; optimal is the scenario's, for 8 neighbours, both corners free, weights of 1");
     printf("%-18s %.2f in %.2f ticks\n", "moves", f->moves, f->ticks);
     printf("%-18s %.2f\n", "back-moves", f->back);
     if (f->has_nonopt)
@@ -149,6 +155,20 @@ static void print_table(const struct figures *f)
         printf("%-18s %.2f bytes per state touched\n", "", f->bytes_per_state);
 }
 
+/* Says on stderr what the figures alone do not tell. */
+static void print_doubts(const struct figures *f, const char *scen_path)
+{
+    if (f->solved == 0)
+        tp_cli_warn(&usage,
+                    "no row was solved: of %zu rows %zu have a blocked start, %zu a blocked goal, %zu are "
+                    "unreachable, %zu were given up",
+                    f->n, f->start_blocked, f->goal_blocked, f->unreachable, f->gave_up);
+    if (f->is_like && f->too_good > 0)
+        tp_cli_warn(&usage,
+                    "%s does not fit the map: %zu of %zu rows were solved at less than their optimal length",
+                    scen_path, f->too_good, f->solved);
+}
+
 /* Whether the options describe A* without a limit: then the run itself tells the optimal moves. */
 static bool is_unlimited_astar(const struct tp_cli_search *search)
 {
@@ -158,7 +178,7 @@ static bool is_unlimited_astar(const struct tp_cli_search *search)
 /* Plays the rows chosen and prints the figures. */
 static int bench_rows(const struct tp_cli_search *search, const struct bench_options *options,
                       const struct tp_cli_rows *rows, const struct tp_cli_map *map,
-                      const struct tp_movingai_scen *scen, const size_t *chosen, size_t count)
+                      const struct tp_cli_scen *scen, const size_t *chosen, size_t count)
 {
     /* Rows with both ends free are played; the others only count. */
     struct tp_cli_problem *problems = calloc(2 * count + 1, sizeof *problems), *optimal = problems + count;
@@ -168,12 +188,17 @@ static int bench_rows(const struct tp_cli_search *search, const struct bench_opt
         free(lengths);
         return tp_cli_fail(&usage, "out of memory");
     }
-    size_t played = 0;
+    size_t played = 0, start_blocked = 0, goal_blocked = 0;
     for (size_t i = 0; i < count; i++) {
         const struct tp_movingai_row *row = &scen->rows[chosen[i]];
-        if (!tp_map_passable(map->map, row->start_x, row->start_y) ||
-            !tp_map_passable(map->map, row->goal_x, row->goal_y))
+        if (!tp_map_passable(map->map, row->start_x, row->start_y)) {
+            start_blocked++;
             continue;
+        }
+        if (!tp_map_passable(map->map, row->goal_x, row->goal_y)) {
+            goal_blocked++;
+            continue;
+        }
         problems[played].start = optimal[played].start = row->start_y * map->grid.width + row->start_x;
         problems[played].goal = optimal[played].goal = row->goal_y * map->grid.width + row->goal_x;
         lengths[played++] = row->optimal;
@@ -185,19 +210,26 @@ static int bench_rows(const struct tp_cli_search *search, const struct bench_opt
         .map_path = rows->map_path,
         .via = &options->via,
     };
-    bool has_nonopt = search->neighbours == TP_NEIGHBOURS_8, own = is_unlimited_astar(search);
+    bool has_nonopt = search->neighbours == TP_NEIGHBOURS_8 && !map->map->weighted,
+         own = is_unlimited_astar(search);
     int result = tp_cli_play(&play, problems, played);
     if (result == TP_CLI_OK && has_nonopt && !own)
         result = optimal_moves(&play, optimal, played);
     if (result == TP_CLI_OK) {
         struct figures f = sum_up(problems, !has_nonopt ? NULL : own ? problems : optimal, lengths, played);
         f.n = count;
+        f.start_blocked = start_blocked;
+        f.goal_blocked = goal_blocked;
+        f.is_like = search->neighbours == TP_NEIGHBOURS_8 && search->corners == TP_CORNERS_BOTH_FREE &&
+                    search->goal_policy == TP_GOAL_EXACT && !search->terrain.given;
         f.algorithm = search->algorithm;
         f.ns_per_expansion *= play.seconds;
         if (options->json)
             print_json(&f);
         else
             print_table(&f);
+        fflush(stdout);
+        print_doubts(&f, rows->scen_path);
     }
     free(problems);
     free(lengths);
@@ -221,21 +253,20 @@ int tp_cli_bench(int argc, char **argv)
     if (result != TP_CLI_GO_ON)
         return result;
     struct tp_cli_map map, known = {.map = NULL};
-    struct tp_movingai_scen scen;
-    result = tp_cli_map_load(&usage, rows.map_path, &map);
+    const struct tp_profile *profile = tp_cli_search_profile(&search);
+    struct tp_cli_scen scen;
+    size_t *chosen, count;
+    result = tp_cli_map_load(&usage, rows.map_path, profile, &map);
     if (result != TP_CLI_OK)
         return result;
     if (search.known != NULL)
-        result = tp_cli_map_load(&usage, search.known, &known);
+        result = tp_cli_map_load(&usage, search.known, profile, &known);
     if (result == TP_CLI_OK)
-        result = tp_cli_scen_load(&usage, rows.scen_path, map.grid.width, map.grid.height, &scen);
+        result = tp_cli_rows_load(&usage, &rows, &map, &scen, &chosen, &count);
     if (result == TP_CLI_OK) {
-        size_t *chosen, count;
-        result = tp_cli_rows_choose(&usage, &rows, &scen, &chosen, &count);
-        if (result == TP_CLI_OK)
-            result = bench_rows(&search, &options, &rows, &map, &scen, chosen, count);
+        result = bench_rows(&search, &options, &rows, &map, &scen, chosen, count);
         free(chosen);
-        tp_movingai_scen_fini(&scen);
+        tp_cli_scen_fini(&scen);
     }
     if (search.known != NULL)
         tp_cli_map_fini(&known);

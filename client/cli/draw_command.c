@@ -212,7 +212,7 @@ int tp_cli_draw(int argc, char **argv)
     if (!settings.out && !settings.terminal)
         return tp_cli_refuse(&usage, "out", "nothing to draw to: give --out FILE or --terminal");
     struct tp_cli_map map;
-    result = tp_cli_map_load(&usage, settings.map, &map);
+    result = tp_cli_map_load(&usage, settings.map, NULL, &map);
     if (result != TP_CLI_OK)
         return result;
     result = draw_map(&settings, &map);

@@ -39,15 +39,32 @@ static int read_file(const struct tp_cli_usage *usage, const char *path, char **
     return TP_CLI_OK;
 }
 
-static int fail_parse(const struct tp_cli_usage *usage, const char *path, int error,
-                      const struct tp_place *place, const char *reason)
+/* Whether a reason speaks of the character at the place. */
+static bool is_about_a_character(const char *reason)
 {
-    if (error == TP_ERR_PARSE)
-        return tp_cli_fail(usage, "%s:%u:%u: %s", path, place->line, place->column, reason);
-    return tp_cli_fail(usage, "%s: %s", path, tp_error_text(error));
+    return strstr(reason, "unknown character") != NULL || strstr(reason, "a digit is expected") != NULL;
 }
 
-int tp_cli_map_load(const struct tp_cli_usage *usage, const char *path, struct tp_cli_map *map)
+static int fail_parse(const struct tp_cli_usage *usage, const char *path, int error, const char *text,
+                      size_t size, const struct tp_place *place, const char *reason)
+{
+    if (error != TP_ERR_PARSE)
+        return tp_cli_fail(usage, "%s: %s", path, tp_error_text(error));
+    char shown[16] = "";
+    const char *at = text, *end = text + size;
+    for (uint32_t line = 1; at != NULL && line < place->line; line++) {
+        at = memchr(at, '\n', (size_t)(end - at));
+        at = at != NULL ? at + 1 : NULL;
+    }
+    if (at != NULL && is_about_a_character(reason) && place->column <= (size_t)(end - at)) {
+        unsigned char c = (unsigned char)at[place->column - 1];
+        snprintf(shown, sizeof shown, c >= 0x20 && c < 0x7f ? ": '%c'" : ": \\x%02X", c);
+    }
+    return tp_cli_fail(usage, "%s:%u:%u: %s%s", path, place->line, place->column, reason, shown);
+}
+
+int tp_cli_map_load(const struct tp_cli_usage *usage, const char *path, const struct tp_profile *profile,
+                    struct tp_cli_map *map)
 {
     memset(map, 0, sizeof *map);
     char *text = NULL;
@@ -58,12 +75,15 @@ int tp_cli_map_load(const struct tp_cli_usage *usage, const char *path, struct t
     struct tp_place place = {0, 0};
     const char *reason = NULL;
     int error = tp_movingai_map_parse(&map->grid, text, size, &place, &reason);
+    if (error != 0)
+        result = fail_parse(usage, path, error, text, size, &place, reason);
     free(text);
     if (error != 0)
-        return fail_parse(usage, path, error, &place, reason);
-    struct tp_profile profile;
-    tp_profile_init_movingai(&profile);
-    error = tp_map_build(&map->map, map->grid.width, map->grid.height, map->grid.cells, &profile, 1);
+        return result;
+    struct tp_profile benchmarks;
+    tp_profile_init_movingai(&benchmarks);
+    error = tp_map_build(&map->map, map->grid.width, map->grid.height, map->grid.cells,
+                         profile != NULL ? profile : &benchmarks, 1);
     if (error != 0) {
         tp_movingai_map_fini(&map->grid);
         return tp_cli_fail(usage, "%s: %s", path, tp_error_text(error));
@@ -78,36 +98,97 @@ void tp_cli_map_fini(struct tp_cli_map *map)
     memset(map, 0, sizeof *map);
 }
 
-int tp_cli_scen_load(const struct tp_cli_usage *usage, const char *path, uint32_t width, uint32_t height,
-                     struct tp_movingai_scen *scen)
+/* Finds the line and the map's name of each row: the rows are the lines behind the first that are not blank. The
+ * names get their 0 in the text. */
+static void place_rows(struct tp_cli_scen *scen, size_t size)
 {
-    char *text = NULL;
+    size_t n = 0;
+    char *next = memchr(scen->text, '\n', size), *end = scen->text + size;
+    for (uint32_t line = 2; next != NULL && n < scen->count; line++) {
+        char *at = next + 1;
+        next = memchr(at, '\n', (size_t)(end - at));
+        char *stop = next != NULL ? next : end;
+        while (at < stop && isspace((unsigned char)*at))
+            at++;
+        if (at == stop)
+            continue;
+        while (at < stop && !isspace((unsigned char)*at)) /* the bucket */
+            at++;
+        while (at < stop && isspace((unsigned char)*at))
+            at++;
+        scen->places[n++] = (struct tp_cli_scen_place){.line = line, .map = at};
+        while (at < stop && !isspace((unsigned char)*at))
+            at++;
+        *at = '\0'; /* a blank: more fields follow */
+    }
+}
+
+int tp_cli_scen_load(const struct tp_cli_usage *usage, const char *path, struct tp_cli_scen *scen)
+{
+    *scen = (struct tp_cli_scen){.path = path};
     size_t size = 0;
-    int result = read_file(usage, path, &text, &size);
+    int result = read_file(usage, path, &scen->text, &size);
     if (result != TP_CLI_OK)
         return result;
     struct tp_place place = {0, 0};
     const char *reason = NULL;
-    int error = tp_movingai_scen_parse(scen, text, size, &place, &reason);
-    free(text);
-    if (error != 0)
-        return fail_parse(usage, path, error, &place, reason);
-    for (size_t i = 0; i < scen->count; i++) {
-        const struct tp_movingai_row *row = &scen->rows[i];
-        if (row->start_x >= width || row->goal_x >= width || row->start_y >= height ||
-            row->goal_y >= height) {
-            tp_movingai_scen_fini(scen);
-            return tp_cli_fail(usage, "%s: row %zu: start or goal lies outside the map of %ux%u cells", path,
-                               i, width, height);
-        }
+    struct tp_movingai_scen parsed;
+    int error = tp_movingai_scen_parse(&parsed, scen->text, size, &place, &reason);
+    if (error != 0) {
+        result = fail_parse(usage, path, error, scen->text, size, &place, reason);
+        free(scen->text);
+        return result;
     }
+    scen->count = parsed.count;
+    scen->rows = parsed.rows;
+    scen->places = calloc(scen->count + 1, sizeof *scen->places);
+    if (scen->places == NULL) {
+        tp_cli_scen_fini(scen);
+        return tp_cli_fail(usage, "out of memory");
+    }
+    place_rows(scen, size);
+    return TP_CLI_OK;
+}
+
+void tp_cli_scen_fini(struct tp_cli_scen *scen)
+{
+    struct tp_movingai_scen parsed = {.count = scen->count, .rows = scen->rows};
+    tp_movingai_scen_fini(&parsed);
+    free(scen->places);
+    free(scen->text);
+    memset(scen, 0, sizeof *scen);
+}
+
+/* The last part of a path. */
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+int tp_cli_scen_check(const struct tp_cli_usage *usage, const struct tp_cli_scen *scen, const size_t *chosen,
+                      size_t count, const struct tp_cli_map *map, const char *map_path)
+{
+    const struct tp_cli_scen_place *other = NULL; /* the first row that names another map */
+    for (size_t i = 0; i < count; i++) {
+        const struct tp_movingai_row *row = &scen->rows[chosen[i]];
+        const struct tp_cli_scen_place *place = &scen->places[chosen[i]];
+        if (row->map_width != map->grid.width || row->map_height != map->grid.height)
+            return tp_cli_fail(usage, "%s:%u: the row is for a map of %ux%u cells, and %s has %ux%u",
+                               scen->path, place->line, row->map_width, row->map_height, map_path,
+                               map->grid.width, map->grid.height);
+        if (other == NULL && strcmp(last_part(place->map), last_part(map_path)) != 0)
+            other = place;
+    }
+    if (other != NULL)
+        tp_cli_warn(usage, "%s:%u: the row is for the map %s, not %s", scen->path, other->line, other->map,
+                    last_part(map_path));
     return TP_CLI_OK;
 }
 
 void tp_cli_map_name(const char *path, char name[64])
 {
-    const char *slash = strrchr(path, '/');
-    const char *from = slash != NULL ? slash + 1 : path;
+    const char *from = last_part(path);
     size_t length = strlen(from), used = 0;
     if (length > 4 && strcmp(from + length - 4, ".map") == 0)
         length -= 4;

@@ -13,16 +13,34 @@
 
 struct tp_cli_map {
     struct tp_movingai_map grid; /* width, height, class bytes */
-    struct tp_map *map;          /* version 1 of it, under the benchmarks' profile */
+    struct tp_map *map;          /* version 1 of it */
 };
 
-/* Loads a .map file. TP_CLI_FAILED after saying why; *map then needs no fini. */
-int tp_cli_map_load(const struct tp_cli_usage *usage, const char *path, struct tp_cli_map *map);
+/* Loads a .map file under a profile, NULL for the benchmarks'. TP_CLI_FAILED after saying why; *map then needs
+ * no fini. */
+int tp_cli_map_load(const struct tp_cli_usage *usage, const char *path, const struct tp_profile *profile,
+                    struct tp_cli_map *map);
 void tp_cli_map_fini(struct tp_cli_map *map);
 
-/* Loads a .scen file; refuses rows whose start or goal lies outside a map of that size. */
-int tp_cli_scen_load(const struct tp_cli_usage *usage, const char *path, uint32_t width, uint32_t height,
-                     struct tp_movingai_scen *scen);
+struct tp_cli_scen {
+    const char *path; /* borrowed */
+    size_t count;
+    struct tp_movingai_row *rows;
+    struct tp_cli_scen_place {
+        uint32_t line;   /* of the file, from 1 */
+        const char *map; /* the map's name in the row */
+    } * places;          /* one a row */
+    char *text;          /* the file, which the names point into */
+};
+
+/* Loads a .scen file. TP_CLI_FAILED after saying why; *scen then needs no fini. */
+int tp_cli_scen_load(const struct tp_cli_usage *usage, const char *path, struct tp_cli_scen *scen);
+void tp_cli_scen_fini(struct tp_cli_scen *scen);
+
+/* Whether the rows chosen are for this map: TP_CLI_FAILED after naming the line of a row that states another
+ * size. Another name is a warning on stderr, one for all rows. */
+int tp_cli_scen_check(const struct tp_cli_usage *usage, const struct tp_cli_scen *scen, const size_t *chosen,
+                      size_t count, const struct tp_cli_map *map, const char *map_path);
 
 /* A name for a map on a server, from its file's name: the last part, without suffix, allowed characters only.
  */

@@ -1,6 +1,8 @@
 /* See options.h. One function per kind of value; each gives false when the text is no such value. */
 #include "client/cli/options.h"
 
+#include "base/limits.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -22,6 +24,15 @@ int tp_cli_fail(const struct tp_cli_usage *usage, const char *format, ...)
     say(usage, format, arguments);
     va_end(arguments);
     return TP_CLI_FAILED;
+}
+
+void tp_cli_warn(const struct tp_cli_usage *usage, const char *format, ...)
+{
+    va_list arguments;
+    fprintf(stderr, "warning: ");
+    va_start(arguments, format);
+    say(usage, format, arguments);
+    va_end(arguments);
 }
 
 int tp_cli_refuse(const struct tp_cli_usage *usage, const char *option, const char *format, ...)
@@ -145,6 +156,27 @@ static bool parse_host_port(const char *text, void *value)
     return true;
 }
 
+static bool parse_terrain(const char *text, void *value)
+{
+    struct tp_cli_terrain *terrain = value;
+    tp_profile_init_movingai(&terrain->profile);
+    terrain->given = true;
+    for (const char *at = text;; at++) {
+        uint64_t weight = 0;
+        unsigned char class = (unsigned char)*at;
+        if (class == '\0' || at[1] != '=')
+            return false;
+        at += 2;
+        if (!scan_uint(&at, &weight) || weight > TP_WEIGHT_MAX)
+            return false;
+        terrain->profile.weight[class] = (uint16_t)weight;
+        if (*at == '\0')
+            return true;
+        if (*at != ',')
+            return false;
+    }
+}
+
 static bool parse_value(const struct tp_cli_option *option, const char *text, void *value)
 {
     switch (option->kind) {
@@ -167,6 +199,8 @@ static bool parse_value(const struct tp_cli_option *option, const char *text, vo
         return parse_size(option, text, value);
     case TP_CLI_HOST_PORT:
         return parse_host_port(text, value);
+    case TP_CLI_TERRAIN:
+        return parse_terrain(text, value);
     }
     return false;
 }
@@ -199,7 +233,11 @@ static void describe(const struct tp_cli_option *option, char *words, size_t siz
         snprintf(words, size, "a size such as 512x512, each side from %llu to %llu", min, max);
         return;
     case TP_CLI_HOST_PORT:
-        snprintf(words, size, "an address such as 127.0.0.1:7400");
+        snprintf(words, size, "an address such as 127.0.0.1:7878");
+        return;
+    case TP_CLI_TERRAIN:
+        snprintf(words, size, "a list such as .=1,T=5,W=0: a map's character and its weight, 0 to %u",
+                 TP_WEIGHT_MAX);
         return;
     case TP_CLI_CHOICE:
         break;

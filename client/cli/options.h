@@ -14,6 +14,8 @@
 #ifndef TP_CLI_OPTIONS_H
 #define TP_CLI_OPTIONS_H
 
+#include "map/profile.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,6 +37,7 @@ enum tp_cli_option_kind {
     TP_CLI_CHOICE, /* int, one of `choices` */
     TP_CLI_SIZE,   /* uint32_t[2]: WIDTHxHEIGHT, each side in min..max */
     TP_CLI_HOST_PORT, /* struct tp_cli_host_port: HOST:PORT or [IPV6]:PORT */
+    TP_CLI_TERRAIN,   /* struct tp_cli_terrain: CHAR=WEIGHT,... on top of the benchmarks' profile */
 };
 
 struct tp_cli_choice {
@@ -87,5 +90,15 @@ int tp_cli_refuse(const struct tp_cli_usage *usage, const char *option, const ch
 /* Says on stderr why the command failed, and gives TP_CLI_FAILED. */
 int tp_cli_fail(const struct tp_cli_usage *usage, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Says on stderr what looks wrong; the command goes on. */
+void tp_cli_warn(const struct tp_cli_usage *usage, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A profile that --terrain gave. */
+struct tp_cli_terrain {
+    bool given;
+    struct tp_profile profile;
+};
 
 #endif

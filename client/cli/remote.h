@@ -15,7 +15,7 @@ int tp_cli_client_failed(const struct tp_cli_usage *usage, const char *what,
 int tp_cli_remote_open(const struct tp_cli_usage *usage, const struct tp_cli_host_port *via,
                        struct tp_client **client);
 
-/* Puts the map, replacing an older one of the same name; where that one is in use, under a name of this
+/* Puts the map with its profile, replacing an older one of the same name; where that one is in use, under a name of this
  * process's own. Gives the name and the version the map is at. */
 int tp_cli_remote_put_map(const struct tp_cli_usage *usage, struct tp_client *client,
                           const struct tp_cli_map *map, const char *path, char name[96], uint64_t *epoch,

@@ -24,8 +24,8 @@ void tp_cli_rows_init(struct tp_cli_rows *rows)
     *rows = (struct tp_cli_rows){.stride = 1, .count = UINT64_MAX, .max_optimal = DBL_MAX};
 }
 
-int tp_cli_rows_choose(const struct tp_cli_usage *usage, const struct tp_cli_rows *rows,
-                       const struct tp_movingai_scen *scen, size_t **chosen, size_t *count)
+static int choose(const struct tp_cli_usage *usage, const struct tp_cli_rows *rows,
+                  const struct tp_cli_scen *scen, size_t **chosen, size_t *count)
 {
     *count = 0;
     *chosen = calloc(scen->count + 1, sizeof **chosen);
@@ -38,5 +38,25 @@ int tp_cli_rows_choose(const struct tp_cli_usage *usage, const struct tp_cli_row
         if (rows->stride > scen->count)
             break; /* and no sum can wrap */
     }
+    if (*count == 0)
+        return tp_cli_fail(usage, "no row of %s is left by the options; it has %zu", rows->scen_path,
+                           scen->count);
     return TP_CLI_OK;
+}
+
+int tp_cli_rows_load(const struct tp_cli_usage *usage, const struct tp_cli_rows *rows,
+                     const struct tp_cli_map *map, struct tp_cli_scen *scen, size_t **chosen, size_t *count)
+{
+    int result = tp_cli_scen_load(usage, rows->scen_path, scen);
+    if (result != TP_CLI_OK)
+        return result;
+    result = choose(usage, rows, scen, chosen, count);
+    if (result == TP_CLI_OK)
+        result = tp_cli_scen_check(usage, scen, *chosen, *count, map, rows->map_path);
+    if (result != TP_CLI_OK) {
+        free(*chosen);
+        *chosen = NULL;
+        tp_cli_scen_fini(scen);
+    }
+    return result;
 }

@@ -16,8 +16,10 @@ extern const struct tp_cli_option tp_cli_rows_options[];
 
 void tp_cli_rows_init(struct tp_cli_rows *rows);
 
-/* Gives the numbers of the rows chosen in *chosen (to be freed) and how many in *count. */
-int tp_cli_rows_choose(const struct tp_cli_usage *usage, const struct tp_cli_rows *rows,
-                       const struct tp_movingai_scen *scen, size_t **chosen, size_t *count);
+/* Loads the scenario, and gives the numbers of the rows chosen in *chosen (to be freed) and how many in *count,
+ * at least one. Rows that are not for this map, and options that leave no row, are TP_CLI_FAILED after saying so;
+ * nothing is then to be freed. */
+int tp_cli_rows_load(const struct tp_cli_usage *usage, const struct tp_cli_rows *rows,
+                     const struct tp_cli_map *map, struct tp_cli_scen *scen, size_t **chosen, size_t *count);
 
 #endif

@@ -106,27 +106,39 @@ static int draw_agents(struct run *run)
 
 static int read_agents(struct run *run)
 {
-    struct tp_movingai_scen scen;
-    int result =
-        tp_cli_scen_load(&usage, run->options.scen_path, run->map.grid.width, run->map.grid.height, &scen);
+    struct tp_cli_scen scen;
+    int result = tp_cli_scen_load(&usage, run->options.scen_path, &scen);
     if (result != TP_CLI_OK)
         return result;
-    if (tp_cli_fleet_init(&run->fleet, run->options.agents) != 0)
+    size_t *chosen = calloc(scen.count + 1, sizeof *chosen);
+    if (chosen == NULL)
         result = tp_cli_fail(&usage, "out of memory");
-    size_t n = 0;
+    if (result == TP_CLI_OK && tp_cli_fleet_init(&run->fleet, run->options.agents) != 0)
+        result = tp_cli_fail(&usage, "out of memory");
+    size_t n = 0, left_out = 0, taken = 0;
     for (uint64_t i = run->options.first; result == TP_CLI_OK && i < scen.count && n < run->fleet.count;
          i += run->options.stride) {
         const struct tp_movingai_row *row = &scen.rows[i];
+        chosen[taken++] = i;
         if (!tp_map_passable(run->map.map, row->start_x, row->start_y) ||
-            !tp_map_passable(run->map.map, row->goal_x, row->goal_y))
+            !tp_map_passable(run->map.map, row->goal_x, row->goal_y)) {
+            left_out++;
             continue;
+        }
         run->fleet.agents[n].start = row->start_y * run->map.grid.width + row->start_x;
         run->fleet.agents[n++].goal = row->goal_y * run->map.grid.width + row->goal_x;
     }
     run->fleet.count = result == TP_CLI_OK ? n : run->fleet.count;
-    tp_movingai_scen_fini(&scen);
+    if (result == TP_CLI_OK)
+        result = tp_cli_scen_check(&usage, &scen, chosen, taken, &run->map, run->options.map_path);
+    if (result == TP_CLI_OK && left_out > 0)
+        tp_cli_warn(&usage, "%s: %zu rows are left out: their start or goal is blocked",
+                    run->options.scen_path, left_out);
     if (result == TP_CLI_OK && n == 0)
-        result = tp_cli_fail(&usage, "%s: no row is left by the options", run->options.scen_path);
+        result = tp_cli_fail(&usage, "no row of %s is left by the options; it has %zu",
+                             run->options.scen_path, scen.count);
+    free(chosen);
+    tp_cli_scen_fini(&scen);
     return result;
 }
 
@@ -460,7 +472,7 @@ int tp_cli_run(int argc, char **argv)
         result = tp_cli_search_check(&usage, &run.search);
     if (result != TP_CLI_GO_ON)
         return result;
-    result = tp_cli_map_load(&usage, run.options.map_path, &run.map);
+    result = tp_cli_map_load(&usage, run.options.map_path, tp_cli_search_profile(&run.search), &run.map);
     if (result != TP_CLI_OK)
         return result;
     result = prepare(&run);

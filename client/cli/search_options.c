@@ -67,6 +67,9 @@ const struct tp_cli_option tp_cli_search_options[] = {
      0, 0, NULL, false},
     {"node-bytes-max", TP_CLI_UINT, AT(node_bytes_max), "N", "cap on one session's search memory (none)", 1,
      UINT64_MAX, NULL, false},
+    {"terrain", TP_CLI_TERRAIN, AT(terrain), "CHAR=WEIGHT,...",
+     "weights of the map's characters, 0 impassable, the rest as before (.=1,G=1,S=1, others 0)", 0, 0, NULL,
+     false},
     {"seed", TP_CLI_UINT, AT(seed), "N", "seed of whatever is drawn at random (1)", 0, UINT64_MAX, NULL,
      false},
     {NULL, TP_CLI_FLAG, 0, NULL, NULL, 0, 0, NULL, false},
@@ -106,6 +109,11 @@ int tp_cli_search_check(const struct tp_cli_usage *usage, const struct tp_cli_se
     if (search->unknown && search->known != NULL)
         return tp_cli_refuse(usage, "known", "an agent on an unknown map (--unknown) knows no map");
     return TP_CLI_GO_ON;
+}
+
+const struct tp_profile *tp_cli_search_profile(const struct tp_cli_search *search)
+{
+    return search->terrain.given ? &search->terrain.profile : NULL;
 }
 
 void tp_cli_search_params(const struct tp_cli_search *search, struct tp_session_params *params)

@@ -27,6 +27,7 @@ struct tp_cli_search {
     const char *known; /* file, NULL: not given */
     bool longest_path_rule, shortcut, path_switch;
     uint64_t node_bytes_max; /* 0: no cap */
+    struct tp_cli_terrain terrain;
     uint64_t seed;
 };
 
@@ -37,6 +38,9 @@ void tp_cli_search_init(struct tp_cli_search *search);
 
 /* Whether the options go together, and names are known. TP_CLI_GO_ON, or TP_CLI_USAGE after saying why. */
 int tp_cli_search_check(const struct tp_cli_usage *usage, const struct tp_cli_search *search);
+
+/* The profile for the map: what --terrain gave, or NULL for the benchmarks'. Borrowed. */
+const struct tp_profile *tp_cli_search_profile(const struct tp_cli_search *search);
 
 /* The same as a session's parameters, without start and goal. A deadline's `expired` is left to the caller.
  */

@@ -33,35 +33,25 @@ static void print_step(const struct tp_cli_step *step, void *context)
 
 static int trace_row(const struct tp_cli_search *search, const struct tp_cli_rows *rows,
                      const struct tp_cli_host_port *via, const struct tp_cli_map *map,
-                     const struct tp_movingai_scen *scen)
+                     const struct tp_movingai_row *row)
 {
-    size_t *chosen, count;
-    int result = tp_cli_rows_choose(&usage, rows, scen, &chosen, &count);
-    if (result == TP_CLI_OK && count == 0) {
-        free(chosen);
-        return tp_cli_fail(&usage, "no row of %s is left by the options", rows->scen_path);
-    }
-    if (result == TP_CLI_OK) {
-        const struct tp_movingai_row *row = &scen->rows[chosen[0]];
-        uint32_t width = map->grid.width;
-        struct tp_cli_problem problem = {
-            .start = row->start_y * width + row->start_x,
-            .goal = row->goal_y * width + row->goal_x,
-        };
-        struct tp_cli_play play = {
-            .usage = &usage,
-            .search = search,
-            .map = map,
-            .map_path = rows->map_path,
-            .via = via,
-            .step_cb = print_step,
-            .context = &width,
-        };
-        result = tp_cli_play(&play, &problem, 1);
-        if (result == TP_CLI_OK && (fflush(stdout) != 0 || ferror(stdout)))
-            result = tp_cli_fail(&usage, "cannot write the trace");
-    }
-    free(chosen);
+    uint32_t width = map->grid.width;
+    struct tp_cli_problem problem = {
+        .start = row->start_y * width + row->start_x,
+        .goal = row->goal_y * width + row->goal_x,
+    };
+    struct tp_cli_play play = {
+        .usage = &usage,
+        .search = search,
+        .map = map,
+        .map_path = rows->map_path,
+        .via = via,
+        .step_cb = print_step,
+        .context = &width,
+    };
+    int result = tp_cli_play(&play, &problem, 1);
+    if (result == TP_CLI_OK && (fflush(stdout) != 0 || ferror(stdout)))
+        result = tp_cli_fail(&usage, "cannot write the trace");
     return result;
 }
 
@@ -80,14 +70,17 @@ int tp_cli_trace(int argc, char **argv)
     if (result != TP_CLI_GO_ON)
         return result;
     struct tp_cli_map map;
-    struct tp_movingai_scen scen;
-    result = tp_cli_map_load(&usage, rows.map_path, &map);
+    struct tp_cli_scen scen;
+    size_t *chosen, count;
+    result = tp_cli_map_load(&usage, rows.map_path, tp_cli_search_profile(&search), &map);
     if (result != TP_CLI_OK)
         return result;
-    result = tp_cli_scen_load(&usage, rows.scen_path, map.grid.width, map.grid.height, &scen);
+    rows.count = 1;
+    result = tp_cli_rows_load(&usage, &rows, &map, &scen, &chosen, &count);
     if (result == TP_CLI_OK) {
-        result = trace_row(&search, &rows, &via, &map, &scen);
-        tp_movingai_scen_fini(&scen);
+        result = trace_row(&search, &rows, &via, &map, &scen.rows[chosen[0]]);
+        free(chosen);
+        tp_cli_scen_fini(&scen);
     }
     tp_cli_map_fini(&map);
     return result;

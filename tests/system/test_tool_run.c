@@ -134,6 +134,44 @@ START_TEST(truly_unreachable_is_no_failure)
 }
 END_TEST
 
+/* A scenario of another map is refused, its line named; rows left out are counted. */
+START_TEST(scenario_of_another_map)
+{
+    char *map = tool_write_file(folder, "a.map", "type octile\nheight 2\nwidth 5\nmap\n.....\n..@..\n");
+    char *scen = tool_write_file(folder, "a.scen",
+                                 "version 1\n0\ta.map\t5\t2\t0\t0\t4\t0\t4\n0\ta.map\t5\t2\t2\t1\t4\t0\t3\n\n"
+                                 "0\ta.map\t9\t2\t8\t0\t4\t0\t4\n");
+    struct tool_run run;
+    tool_run(&run, "run --via 127.0.0.1:%u --map %s --scen %s", daemon_.port, map, scen);
+    ck_assert_int_eq(run.exit_code, 1);
+    check_has(run.err, "a.scen:5: the row is for a map of 9x2 cells, and ");
+    tool_run_fini(&run);
+    tool_run(&run, "run --via 127.0.0.1:%u --map %s --scen %s --stride 9 --doors 0", daemon_.port, map, scen);
+    ck_assert_int_eq(run.exit_code, 0); /* the row of the other map is not among those taken */
+    ck_assert_str_eq(run.err, "");
+    tool_run_fini(&run);
+    tool_run(&run, "run --via 127.0.0.1:%u --map %s --scen %s --first 1 --stride 9", daemon_.port, map, scen);
+    ck_assert_int_eq(run.exit_code, 1);
+    check_has(run.err, "1 rows are left out");
+    check_has(run.err, "no row");
+    tool_run_fini(&run);
+    free(map);
+    free(scen);
+}
+END_TEST
+
+/* Weights go to the daemon with the map: every cost of every move is checked against them. */
+START_TEST(terrain)
+{
+    char *map = generate("city", "96x96");
+    char *out = tool_ok("run --via 127.0.0.1:%u --map %s --agents 30 --k 30 --doors 6 --terrain T=3,W=9,G=2",
+                        daemon_.port, map);
+    check_has(out, "30: 30 arrived");
+    free(out);
+    free(map);
+}
+END_TEST
+
 START_TEST(gives_up)
 {
     char *map = generate("maze", "63x63");
@@ -243,6 +281,8 @@ static Suite *tool_run_suite(void)
     tcase_add_test(served, agents_walk_while_doors_close);
     tcase_add_test(served, picture_and_single_way);
     tcase_add_test(served, truly_unreachable_is_no_failure);
+    tcase_add_test(served, scenario_of_another_map);
+    tcase_add_test(served, terrain);
     tcase_add_test(served, gives_up);
     suite_add_tcase(suite, served);
     tcase_add_checked_fixture(liar, folder_begin, folder_end);
