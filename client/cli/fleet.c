@@ -25,7 +25,7 @@ void tp_cli_fleet_fini(struct tp_cli_fleet *fleet)
         free(fleet->agents[i].trail);
     free(fleet->agents);
     free(fleet->cells);
-    free(fleet->latency_us);
+    free(fleet->round_trip_us);
     memset(fleet, 0, sizeof *fleet);
 }
 
@@ -190,17 +190,17 @@ static int take_answer(struct tp_cli_fleet *fleet, const struct tp_client_ticked
     return TP_CLI_OK;
 }
 
-static int note_latency(struct tp_cli_fleet *fleet, double seconds)
+static int note_round_trip(struct tp_cli_fleet *fleet, double seconds)
 {
-    if (fleet->ticks == fleet->latency_room) {
-        size_t room = fleet->latency_room == 0 ? 1024 : fleet->latency_room * 2;
-        float *latency = realloc(fleet->latency_us, room * sizeof *latency);
-        if (latency == NULL)
+    if (fleet->ticks == fleet->round_trip_room) {
+        size_t room = fleet->round_trip_room == 0 ? 1024 : fleet->round_trip_room * 2;
+        float *round_trip = realloc(fleet->round_trip_us, room * sizeof *round_trip);
+        if (round_trip == NULL)
             return tp_cli_fail(fleet->usage, "out of memory");
-        fleet->latency_us = latency;
-        fleet->latency_room = room;
+        fleet->round_trip_us = round_trip;
+        fleet->round_trip_room = room;
     }
-    fleet->latency_us[fleet->ticks++] = (float)(seconds * 1e6);
+    fleet->round_trip_us[fleet->ticks++] = (float)(seconds * 1e6);
     return TP_CLI_OK;
 }
 
@@ -209,13 +209,14 @@ int tp_cli_fleet_collect(struct tp_cli_fleet *fleet, uint64_t ticket, double sen
     struct tp_client_reply reply;
     if (tp_client_collect(fleet->client, ticket, &reply, TP_CLI_CALL_MS) != 0)
         return tp_cli_client_failed(fleet->usage, "cannot tick", tp_client_error(fleet->client));
-    int result = note_latency(fleet, tp_cli_now() - sent_at);
+    int result = note_round_trip(fleet, tp_cli_now() - sent_at);
     const struct tp_client_ticked *ticked = &reply.ticked;
     if (ticked->count != fleet->count || ticked->refused_count > 0)
         return tp_cli_fail(fleet->usage, "a tick of %zu sessions answered %zu and refused %zu", fleet->count,
                            ticked->count, ticked->refused_count);
     if (ticked->expansions == NULL)
         return tp_cli_fail(fleet->usage, "a tick that asked for the work done did not get it");
+    fleet->ticks_under_way += fleet->count - fleet->arrived;
     fleet->arrived = fleet->unreachable = 0;
     uint64_t expansions = 0;
     for (size_t i = 0; result == TP_CLI_OK && i < ticked->count; i++) {

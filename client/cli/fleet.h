@@ -31,9 +31,10 @@ struct tp_cli_fleet {
     size_t count;
     size_t arrived, unreachable;         /* by the last answers */
     uint64_t expansions, expansions_max; /* in all; the most in one tick of all agents */
-    uint64_t ticks;
-    float *latency_us; /* of each tick */
-    size_t latency_room;
+    uint64_t ticks;                      /* requests, each of all agents */
+    uint64_t ticks_under_way;            /* agent ticks of agents that had not arrived before */
+    float *round_trip_us;                /* of each tick: from its sending to its answer, as seen here */
+    size_t round_trip_room;
 };
 
 /* Makes room for `count` agents, whose starts and goals the caller then sets. TP_ERR_NO_MEMORY. */

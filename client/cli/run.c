@@ -18,7 +18,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WAYS_FOR_DOORS = 64 }; /* agents whose ways are looked at to place the doors */
+enum {
+    WAYS_FOR_DOORS = 64,       /* agents whose ways are looked at to place the doors */
+    OPTIMUM_AGENTS_MAX = 2000, /* agents up to which the ways walked are compared with the shortest, */
+    OPTIMUM_EXPANSIONS_MAX = 20000000, /* and the work for that: a few seconds */
+};
 
 struct run_options {
     const char *map_path, *scen_path, *png_path;
@@ -56,7 +60,9 @@ static const struct tp_cli_usage usage = {
         "Walks many agents on a map through a daemon while doors close and open, and checks every answer.",
     .notes =
         "Exit code 0: every agent arrived, or was told UNREACHABLE and that is so. The seed decides starts,\n"
-        "goals and doors: the same options give the same run (but with --deadline-us).",
+        "goals and doors: the same options give the same run (but with --deadline-us). The daemon's own "
+        "time\n"
+        "for a tick is tickpath_tick_us of its stats endpoint; the table has what the client sees.",
 };
 
 struct run {
@@ -320,9 +326,99 @@ static double octile(uint32_t a, uint32_t b, uint32_t width)
     return fmax(dx, dy) + (sqrt(2) - 1) * fmin(dx, dy);
 }
 
-static void print_table(struct run *run)
+/* What the ways walked are compared with. */
+struct optimum {
+    size_t agents;           /* that arrived and whose shortest way is known */
+    double walked, shortest; /* their sums, in unit steps */
+    bool cut;                /* there were more agents, the work was not */
+};
+
+/* The shortest ways of the agents that arrived, as the map was when they set out: A* in-process, one after the
+ * other, until OPTIMUM_EXPANSIONS_MAX. */
+static int find_optimum(const struct run *run, struct optimum *optimum)
+{
+    struct tp_cli_search search;
+    uint64_t expansions = 0;
+    tp_cli_search_init(&search);
+    search.algorithm = "astar";
+    search.k = 1000000000;
+    search.neighbours = run->search.neighbours;
+    search.corners = run->search.corners;
+    struct tp_cli_play play = {.usage = &usage, .search = &search, .map = &run->map};
+    *optimum = (struct optimum){.agents = 0};
+    for (size_t i = 0; i < run->fleet.count; i++) {
+        const struct tp_cli_agent *agent = &run->fleet.agents[i];
+        struct tp_cli_problem problem = {.start = agent->start, .goal = agent->goal};
+        if (agent->status != TP_STATUS_ARRIVED)
+            continue;
+        if (expansions > OPTIMUM_EXPANSIONS_MAX) {
+            optimum->cut = true;
+            break;
+        }
+        int result = tp_cli_play(&play, &problem, 1);
+        if (result != TP_CLI_OK)
+            return result;
+        expansions += problem.expansions;
+        if (problem.outcome != TP_CLI_ARRIVED)
+            continue;
+        optimum->agents++;
+        optimum->walked += (double)agent->cost / TP_COST_UNIT;
+        optimum->shortest += (double)problem.cost / TP_COST_UNIT;
+    }
+    return TP_CLI_OK;
+}
+
+static int print_optimum(const struct run *run)
+{
+    struct optimum optimum;
+    if (run->fleet.count > OPTIMUM_AGENTS_MAX) {
+        printf("%-18s not looked for: more than %d agents\n", "shortest ways", OPTIMUM_AGENTS_MAX);
+        return TP_CLI_OK;
+    }
+    int result = find_optimum(run, &optimum);
+    if (result != TP_CLI_OK || optimum.agents == 0)
+        return result;
+    double agents = (double)optimum.agents;
+    printf(
+        "%-18s %.1f a walk on the map as it was at the start, all doors open: walked were %.1f, %.3f times "
+        "that%s\n",
+        "shortest ways", optimum.shortest / agents, optimum.walked / agents,
+        optimum.shortest > 0 ? optimum.walked / optimum.shortest : 1,
+        optimum.cut ? " (of the first agents only)" : "");
+    return TP_CLI_OK;
+}
+
+/* The least of the sorted values that `percent` of them do not exceed. */
+static double percentile(const float *sorted, uint64_t count, uint64_t percent)
+{
+    uint64_t rank = (count * percent + 99) / 100;
+    return sorted[rank > 0 ? rank - 1 : 0];
+}
+
+static void print_times(struct run *run, uint64_t moves)
 {
     struct tp_cli_fleet *fleet = &run->fleet;
+    if (fleet->ticks == 0)
+        return;
+    double seconds = run->seconds > 0 ? run->seconds : 1e-9;
+    qsort(fleet->round_trip_us, fleet->ticks, sizeof *fleet->round_trip_us, compare_floats);
+    printf(
+        "%-18s %llu requests for all agents; %llu agent ticks under way, %llu of agents that had arrived\n",
+        "ticks", (unsigned long long)fleet->ticks, (unsigned long long)fleet->ticks_under_way,
+        (unsigned long long)(fleet->ticks * fleet->count - fleet->ticks_under_way));
+    printf("%-18s %.0f requests, %.0f agent ticks under way, %.0f moves; %.2f s, with the checks made here\n",
+           "a second", (double)fleet->ticks / seconds, (double)fleet->ticks_under_way / seconds,
+           (double)moves / seconds, run->seconds);
+    printf("%-18s client side, a request until its answer: half within %.0f us, 95 %% within %.0f us, 99 %% "
+           "within %.0f us, longest %.0f us\n",
+           "round trip", percentile(fleet->round_trip_us, fleet->ticks, 50),
+           percentile(fleet->round_trip_us, fleet->ticks, 95),
+           percentile(fleet->round_trip_us, fleet->ticks, 99), fleet->round_trip_us[fleet->ticks - 1]);
+}
+
+static int print_table(struct run *run)
+{
+    const struct tp_cli_fleet *fleet = &run->fleet;
     uint64_t moves = 0, back_moves = 0;
     double cost = 0, distance = 0;
     for (size_t i = 0; i < fleet->count; i++) {
@@ -335,7 +431,6 @@ static void print_table(struct run *run)
         }
     }
     double arrived = fleet->arrived > 0 ? (double)fleet->arrived : 1;
-    qsort(fleet->latency_us, fleet->ticks, sizeof *fleet->latency_us, compare_floats);
     const struct tp_client_server *server = tp_client_server(run->client);
     printf("%-18s tickpathd %s at %s:%u%s%s\n", "daemon", server->version, run->options.via.host,
            run->options.via.port, server->degraded[0] != '\0' ? ", degraded: " : "", server->degraded);
@@ -348,21 +443,15 @@ static void print_table(struct run *run)
            (unsigned long long)back_moves, moves > 0 ? 100.0 * (double)back_moves / (double)moves : 0.0);
     printf("%-18s %.1f a walk; %.1f from start to goal as the crow flies (octile)\n", "cost", cost / arrived,
            distance / arrived);
+    int result = print_optimum(run);
     printf("%-18s %llu, at most %llu in a tick of all agents\n", "expansions",
            (unsigned long long)fleet->expansions, (unsigned long long)fleet->expansions_max);
     printf("%-18s %llu\n", "restarts", (unsigned long long)run->restarts);
     printf("%-18s %llu to %llu, made by %zu doors that closed and opened\n", "map versions",
            (unsigned long long)run->version_first, (unsigned long long)run->mirror.newest, run->doors.count);
-    if (fleet->ticks == 0)
-        return;
-    double seconds = run->seconds > 0 ? run->seconds : 1e-9;
-    printf("%-18s %llu in %.2f s: %.0f a second, %.0f agent ticks a second\n", "ticks",
-           (unsigned long long)fleet->ticks, run->seconds, (double)fleet->ticks / seconds,
-           (double)fleet->ticks * (double)fleet->count / seconds);
-    printf("%-18s 50 %%: %.0f us, 95 %%: %.0f us, 99 %%: %.0f us, longest %.0f us\n", "tick latency",
-           fleet->latency_us[fleet->ticks / 2], fleet->latency_us[fleet->ticks * 95 / 100],
-           fleet->latency_us[fleet->ticks * 99 / 100], fleet->latency_us[fleet->ticks - 1]);
+    print_times(run, moves);
     printf("%-18s every move checked: one step, legal in the version named, at the cost named\n", "verdict");
+    return result;
 }
 
 static int draw(const struct run *run)
@@ -446,8 +535,9 @@ static int prepare(struct run *run)
 
 static int finish(struct run *run)
 {
-    print_table(run);
-    int result = run->options.png_path != NULL ? draw(run) : TP_CLI_OK;
+    int result = print_table(run);
+    if (result == TP_CLI_OK && run->options.png_path != NULL)
+        result = draw(run);
     if (run->gave_up && result == TP_CLI_OK)
         result = tp_cli_fail(&usage, "gave up after %llu ticks (--ticks-max) with agents still under way",
                              (unsigned long long)run->options.ticks_max);

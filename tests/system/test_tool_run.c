@@ -53,7 +53,7 @@ static void check_has(const char *text, const char *words)
 static char *timeless(const char *table)
 {
     char *copy = strdup(table);
-    const char *const lines[] = {"\nticks ", "\ntick latency "};
+    const char *const lines[] = {"\na second ", "\nround trip "};
     for (size_t i = 0; i < 2; i++) {
         char *from = strstr(copy, lines[i]);
         ck_assert_msg(from != NULL, "%s", table);
@@ -61,6 +61,45 @@ static char *timeless(const char *table)
         memmove(from, to, strlen(to) + 1);
     }
     return copy;
+}
+
+/* The numbers of the table that must fit each other. */
+static void check_figures(const char *table)
+{
+    unsigned long long moves, requests, under_way, waiting;
+    unsigned agents;
+    double walked, crow, shortest, walked_again, ratio, half, most, nearly_all, longest;
+    const char *line = strstr(table, "\nagents ");
+    ck_assert(line != NULL && sscanf(line, " agents %u", &agents) == 1);
+    line = strstr(table, "\nmoves ");
+    ck_assert(line != NULL && sscanf(line, " moves %llu", &moves) == 1);
+    line = strstr(table, "\ncost ");
+    ck_assert(line != NULL && sscanf(line, " cost %lf a walk; %lf", &walked, &crow) == 2);
+    line = strstr(table, "\nshortest ways ");
+    ck_assert_msg(line != NULL &&
+                      sscanf(line,
+                             " shortest ways %lf a walk on the map as it was at the start, all doors "
+                             "open: walked were %lf, %lf",
+                             &shortest, &walked_again, &ratio) == 3,
+                  "%s", table);
+    ck_assert_msg(walked_again == walked && shortest <= walked && ratio >= 1 &&
+                      walked - shortest * ratio < 0.06 * ratio,
+                  "%s", table);
+    line = strstr(table, "\nticks ");
+    ck_assert_msg(line != NULL &&
+                      sscanf(line, " ticks %llu requests for all agents; %llu agent ticks under way, %llu of",
+                             &requests, &under_way, &waiting) == 3,
+                  "%s", table);
+    ck_assert_msg(under_way + waiting == requests * agents && moves <= under_way && requests <= under_way,
+                  "%s", table);
+    line = strstr(table, "\nround trip ");
+    ck_assert_msg(line != NULL &&
+                      sscanf(line,
+                             " round trip client side, a request until its answer: half within %lf us, "
+                             "95 %% within %lf us, 99 %% within %lf us, longest %lf",
+                             &half, &most, &nearly_all, &longest) == 4,
+                  "%s", table);
+    ck_assert_msg(half > 0 && half <= most && most <= nearly_all && nearly_all <= longest, "%s", table);
 }
 
 START_TEST(agents_walk_while_doors_close)
@@ -83,6 +122,7 @@ START_TEST(agents_walk_while_doors_close)
         check_has(first, " arrived, 0 unreachable, 0 under way");
         check_has(first, "every move checked");
         check_has(first, "doors that closed and opened");
+        check_figures(first);
         char *a = timeless(first), *b = timeless(second);
         ck_assert_str_eq(a, b); /* the same seed, the same run */
         free(a);
@@ -167,6 +207,19 @@ START_TEST(terrain)
     char *out = tool_ok("run --via 127.0.0.1:%u --map %s --agents 30 --k 30 --doors 6 --terrain T=3,W=9,G=2",
                         daemon_.port, map);
     check_has(out, "30: 30 arrived");
+    free(out);
+    free(map);
+}
+END_TEST
+
+/* The shortest ways of very many agents are not looked for, and that is said. */
+START_TEST(very_many_agents)
+{
+    char *map =
+        tool_write_file(folder, "hall.map", "type octile\nheight 3\nwidth 4\nmap\n....\n....\n....\n");
+    char *out = tool_ok("run --via 127.0.0.1:%u --map %s --agents 2001 --doors 0", daemon_.port, map);
+    check_has(out, "2001: 2001 arrived");
+    check_has(out, "shortest ways      not looked for: more than 2000 agents");
     free(out);
     free(map);
 }
@@ -283,6 +336,7 @@ static Suite *tool_run_suite(void)
     tcase_add_test(served, truly_unreachable_is_no_failure);
     tcase_add_test(served, scenario_of_another_map);
     tcase_add_test(served, terrain);
+    tcase_add_test(served, very_many_agents);
     tcase_add_test(served, gives_up);
     suite_add_tcase(suite, served);
     tcase_add_checked_fixture(liar, folder_begin, folder_end);
