@@ -6,6 +6,7 @@
 #include "client/cli/generate.h"
 #include "client/cli/options.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,11 +27,15 @@ static const struct command commands[] = {
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
-static void print_help(FILE *out)
+/* The commands, or those of one first word; NULL for all. */
+static void print_help(FILE *out, const char *first)
 {
-    fprintf(out, "usage: tickpath COMMAND [options]\n\ncommands:\n");
+    fprintf(out, "usage: tickpath %s%sCOMMAND [options]\n\ncommands:\n", first != NULL ? first : "",
+            first != NULL ? " " : "");
     for (size_t i = 0; i < COMMANDS; i++) {
         char words[32];
+        if (first != NULL && strcmp(first, commands[i].word) != 0)
+            continue;
         snprintf(words, sizeof words, "%s%s%s", commands[i].word, commands[i].second != NULL ? " " : "",
                  commands[i].second != NULL ? commands[i].second : "");
         fprintf(out, "  %-14s %s\n", words, commands[i].summary);
@@ -45,6 +50,11 @@ static void print_failed_check(const char *condition, const char *file, int line
     fprintf(stderr, "tickpath: check failed: %s (%s:%d)\n", condition, file, line);
 }
 
+static bool is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+}
+
 int main(int argc, char **argv)
 {
     tp_check_failed_cb = print_failed_check;
@@ -53,19 +63,27 @@ int main(int argc, char **argv)
         printf("tickpath %s\n", TP_VERSION);
         return TP_CLI_OK;
     }
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
-        print_help(stdout);
+    if (is_help(word)) {
+        print_help(stdout, NULL);
         return TP_CLI_OK;
     }
+    const char *first = NULL; /* a first word that needs a second */
     for (size_t i = 0; i < COMMANDS; i++) {
         if (strcmp(word, commands[i].word) != 0)
             continue;
         int words = commands[i].second != NULL ? 2 : 1;
         if (words == 1 || (argc > 2 && strcmp(argv[2], commands[i].second) == 0))
             return commands[i].run(argc - words, argv + words);
+        first = word;
     }
-    if (argc > 1)
+    if (first != NULL && argc > 2 && is_help(argv[2])) {
+        print_help(stdout, first);
+        return TP_CLI_OK;
+    }
+    if (first != NULL && argc > 2)
+        fprintf(stderr, "tickpath: unknown command \"%s %s\"\n", first, argv[2]);
+    else if (first == NULL && argc > 1)
         fprintf(stderr, "tickpath: unknown command \"%s\"\n", word);
-    print_help(stderr);
+    print_help(stderr, first);
     return TP_CLI_USAGE;
 }

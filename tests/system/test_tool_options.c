@@ -4,11 +4,13 @@
 #include "tests/lib/harness.h"
 #include "tests/lib/tool.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static char folder[256];
 static char *good_map, *good_scen;
+static const char good_known[] = "the map itself";
 
 static const char map_text[] = "type octile\nheight 3\nwidth 4\nmap\n....\n.@@.\n....\n";
 static const char scen_text[] = "version 1\n0\tm.map\t4\t3\t0\t0\t3\t2\t5\n0\tm.map\t4\t3\t0\t0\t0\t2\t2\n";
@@ -150,13 +152,84 @@ START_TEST(help_and_version)
     }
     free(help);
     struct tool_run run;
-    static const char *const wrong[] = {"", "nosuch", "map", "map nosuch", "--nosuch"};
+    static const char *const wrong[] = {"", "nosuch", "--nosuch"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         tool_run(&run, "%s", wrong[i]);
         ck_assert_int_eq(run.exit_code, 2);
         ck_assert_ptr_nonnull(strstr(run.err, "usage: tickpath COMMAND"));
         tool_run_fini(&run);
     }
+    /* a first word that needs a second lists those there are */
+    out = tool_ok("map --help");
+    ck_assert_ptr_nonnull(strstr(out, "usage: tickpath map COMMAND"));
+    ck_assert_ptr_nonnull(strstr(out, "map generate"));
+    ck_assert_ptr_null(strstr(out, "bench"));
+    static const char *const half[] = {"map", "map nosuch"};
+    for (size_t i = 0; i < 2; i++) {
+        tool_run(&run, "%s", half[i]);
+        ck_assert_int_eq(run.exit_code, 2);
+        ck_assert_str_eq(run.out, "");
+        const char *list = strstr(run.err, "usage: ");
+        ck_assert(list != NULL && strcmp(list, out) == 0);
+        ck_assert(i == 0 ? list == run.err : strstr(run.err, "\"map nosuch\"") != NULL);
+        tool_run_fini(&run);
+    }
+    free(out);
+}
+END_TEST
+
+/* What no algorithm serves is marked in the help, and nothing else is. */
+START_TEST(help_marks_what_is_not_served)
+{
+    static const struct {
+        const char *option, *value;
+    } all[] = {
+        {"--unknown", ""},
+        {"--known", good_known},
+        {"--goal-policy", "exact"},
+        {"--goal-policy", "within"},
+        {"--goal-policy", "nearest"},
+        {"--restart", "default"},
+        {"--restart", "never"},
+        {"--restart", "eager"},
+        {"--restart", "lazy"},
+        {"--restart", "on-rise"},
+        {"--open", "exact"},
+        {"--open", "bucket"},
+        {"--shortcut", ""},
+        {"--path-switch", ""},
+        {"--longest-path-rule", ""},
+        {"--corners", "always"},
+        {"--node-bytes-max", "99999"},
+        {"--terrain", "T=2"},
+        {"--neighbours", "16"},
+        {"--w", "2"},
+    };
+    static const char *const algorithms[] = {"tba", "tbwa", "tbgbfs", "astar"};
+    char *help = tool_ok("bench --help");
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        bool served = false;
+        for (size_t a = 0; a < 4 && !served; a++) {
+            struct tool_run run;
+            tool_run(&run, "bench --map %s --scen %s --alg %s %s %s", good_map, good_scen, algorithms[a],
+                     all[i].option, strcmp(all[i].value, good_known) == 0 ? good_map : all[i].value);
+            served = run.exit_code == 0;
+            ck_assert(served || run.exit_code == 2);
+            tool_run_fini(&run);
+        }
+        char lead[40], line[256] = "";
+        snprintf(lead, sizeof lead, "\n  %s ", all[i].option);
+        const char *at = strstr(help, lead);
+        ck_assert_msg(at != NULL, "%s", all[i].option);
+        snprintf(line, sizeof line, "%.*s", (int)strcspn(at + 1, "\n"), at + 1);
+        bool has_default = strstr(line, "exact") != NULL || strstr(line, "default") != NULL;
+        bool named = strcmp(all[i].value, "exact") == 0 || strcmp(all[i].value, "default") == 0 ||
+                     strcmp(all[i].value, "never") == 0 || strcmp(all[i].value, "eager") == 0;
+        bool marked = strstr(line, "not in this version") != NULL && !(has_default && named);
+        ck_assert_msg(marked == !served, "%s %s is %s: %s", all[i].option, all[i].value,
+                      served ? "served" : "not served", line);
+    }
+    free(help);
 }
 END_TEST
 
@@ -297,6 +370,7 @@ static Suite *tool_options_suite(void)
     tcase_add_test(cases, known_map_is_refused);
     tcase_add_test(cases, needed_options);
     tcase_add_test(cases, help_and_version);
+    tcase_add_test(cases, help_marks_what_is_not_served);
     tcase_add_test(cases, algorithms_are_listed);
     tcase_add_test(cases, equals_sign_and_last_wins);
     tcase_add_test(cases, bad_files);
