@@ -8,16 +8,19 @@ One line a program, the output of those that failed, then Check-style totals and
 A program's checks are counted from its "NN%: Checks: N, Failures: N, Errors: N" lines. A crash, a timeout, an exit
 status that the counts don't explain, a Check program that ran no test, and a process left running are failures too.
 A check_* script that prints no such line is one check; its exit status decides (77: skipped, with the reason printed).
-A line that starts with "skip", "skipped" or "skipping" says that something was skipped; under TICKPATH_NO_SKIP=1
+A program gets a temporary folder of its own in TMPDIR, which goes when it ends; a program that ended by itself and
+left something there has failed. A line that starts with "skip", "skipped" or "skipping" says that something was skipped; under TICKPATH_NO_SKIP=1
 that is a failure.
 """
 
 import argparse
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -92,6 +95,15 @@ RUNNING = set()  # sessions under way
 
 
 def run(path, timeout_s, env, log_path):
+    # A short name: paths in it go into addresses and fixed buffers.
+    folder = tempfile.mkdtemp(prefix="tickpath-")
+    try:
+        return run_in(folder, path, timeout_s, dict(env, TMPDIR=folder), log_path)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def run_in(folder, path, timeout_s, env, log_path):
     result = Result(path)
     command = [env["TICKPATH_PYTHON"], path] if path.endswith(".py") else [path]
     started = time.monotonic()
@@ -122,6 +134,9 @@ def run(path, timeout_s, env, log_path):
         result.output = log.read().decode("utf-8", "replace")
     result.seconds = time.monotonic() - started
     judge(result, status, timed_out, timeout_s, len(left))
+    left_files = os.listdir(folder)
+    if left_files and not result.failed:
+        result.problem("left in its temporary folder: " + " ".join(sorted(left_files)[:5]))
     return result
 
 

@@ -90,7 +90,8 @@ static void check_exposition(const char *text)
 /* Whether Python's parser takes it as JSON, and an expression over it, `j`, is true. */
 static void check_json(const char *text, const char *expression)
 {
-    char path[] = "/tmp/tickpath-json-XXXXXX", command[1024];
+    char path[256], command[1024];
+    snprintf(path, sizeof path, "%s/json-XXXXXX", getenv("TMPDIR"));
     int fd = mkstemp(path);
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));

@@ -1,11 +1,13 @@
 #include "tests/lib/harness.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,10 +41,13 @@ int tp_test_main(const char *name, Suite *(*suite)(void))
            (unsigned long long)seed, tp_test_long() ? "TICKPATH_LONG=1 " : "", program_invocation_name);
     fflush(stdout); /* before the forks, which would each write it again */
     setenv("CK_DEFAULT_TIMEOUT", tp_test_long() ? "3600" : "60", 0);
+    struct tp_test_scratch scratch;
+    tp_test_scratch_begin(&scratch);
     SRunner *runner = srunner_create(suite());
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
+    tp_test_scratch_end(&scratch);
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
@@ -130,12 +135,19 @@ char *tp_test_read_file(const char *path, size_t *size)
     return text;
 }
 
+static void scratch_failed(const char *what)
+{
+    fprintf(stderr, "no temporary folder: %s: %s\n", what, strerror(errno));
+    exit(2);
+}
+
 const char *tp_test_folder_make(void)
 {
     static char path[PATH_MAX];
     const char *parent = getenv("TMPDIR");
-    snprintf(path, sizeof path, "%s/tickpath-test-XXXXXX", parent && *parent ? parent : "/tmp");
-    ck_assert_msg(mkdtemp(path), "%s: %s", path, strerror(errno));
+    snprintf(path, sizeof path, "%s/tickpath-XXXXXX", parent && *parent ? parent : "/tmp");
+    if (!mkdtemp(path))
+        scratch_failed(path);
     return path;
 }
 
@@ -148,4 +160,46 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
 void tp_test_folder_remove(const char *path)
 {
     nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* ---- The folder that outlives nobody ---- */
+
+/* Waits until nobody holds the other end, in a session of its own, so that what ends a test leaves it alone. */
+static _Noreturn void wait_and_remove(int fd, const char *path)
+{
+    char byte;
+    setsid();
+    for (int i = 0; i < 3; i++)
+        close(i); /* whoever reads a test's output is not to wait for us */
+    while (read(fd, &byte, 1) < 0 && errno == EINTR)
+        ;
+    tp_test_folder_remove(path);
+    _exit(0);
+}
+
+void tp_test_scratch_begin(struct tp_test_scratch *scratch)
+{
+    char path[PATH_MAX];
+    int ends[2];
+    snprintf(path, sizeof path, "%s", tp_test_folder_make());
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        scratch_failed("pipe");
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid < 0)
+        scratch_failed("fork");
+    if (pid == 0) {
+        close(ends[1]);
+        wait_and_remove(ends[0], path);
+    }
+    close(ends[0]);
+    setenv("TMPDIR", path, 1);
+    *scratch = (struct tp_test_scratch){.fd = ends[1], .pid = pid};
+}
+
+void tp_test_scratch_end(struct tp_test_scratch *scratch)
+{
+    close(scratch->fd);
+    while (waitpid(scratch->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
 }

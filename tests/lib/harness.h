@@ -56,6 +56,16 @@ const char *tp_test_path(const char *folder, const char *name, const char *suffi
 /* Reads a whole file; fails the test if it can't. Gives malloc'd memory with a 0 after the `*size` bytes. */
 char *tp_test_read_file(const char *path, size_t *size);
 
+/* Makes a temporary folder for everything this program and its tests make, and names it in TMPDIR. It goes when
+ * `end` is called, or when all processes that came of this one by fork are gone, whatever ended them: a process
+ * of its own waits for that. Called by tp_test_main. */
+struct tp_test_scratch {
+    int fd;  /* open as long as one of us lives */
+    int pid; /* of the process that removes the folder */
+};
+void tp_test_scratch_begin(struct tp_test_scratch *scratch);
+void tp_test_scratch_end(struct tp_test_scratch *scratch);
+
 /* Makes a fresh temporary folder, and removes a folder with all it holds. Gives the path in static memory,
  * one for all calls. */
 const char *tp_test_folder_make(void);

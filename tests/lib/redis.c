@@ -40,7 +40,9 @@ static uint16_t free_port(void)
 void test_redis_init(struct test_redis *redis)
 {
     *redis = (struct test_redis){.port = free_port()};
-    snprintf(redis->folder, sizeof redis->folder, "%s", tp_test_folder_make());
+    const char *folder = tp_test_folder_make();
+    ck_assert_msg(strlen(folder) < sizeof redis->folder, "too long a path of temporary folders: %s", folder);
+    strcpy(redis->folder, folder);
     snprintf(redis->url, sizeof redis->url, "redis://127.0.0.1:%u", redis->port);
 }
 
@@ -97,7 +99,7 @@ static redisContext *connect_to(const struct test_redis *redis)
 void test_redis_start(struct test_redis *redis)
 {
     ck_assert_int_eq(redis->pid, 0);
-    char log_path[96];
+    char log_path[128];
     snprintf(log_path, sizeof log_path, "%s/log", redis->folder);
     pid_t parent = getpid();
     fflush(NULL);

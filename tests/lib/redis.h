@@ -13,7 +13,7 @@
 struct test_redis {
     pid_t pid;     /* 0: not running */
     uint16_t port; /* the same over all starts */
-    char folder[64];
+    char folder[96];
     char url[64];      /* redis://127.0.0.1:PORT */
     char password[32]; /* asked for when not empty; set before a start */
 };

@@ -33,9 +33,9 @@ uint64_t wire_now_ms(void)
 void wire_daemon_init(struct wire_daemon *daemon)
 {
     *daemon = (struct wire_daemon){0};
-    const char *tmp = getenv("TMPDIR");
-    snprintf(daemon->folder, sizeof daemon->folder, "%.40s/tickpath-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    ck_assert_msg(mkdtemp(daemon->folder) != NULL, "mkdtemp %s: %s", daemon->folder, strerror(errno));
+    const char *folder = tp_test_folder_make();
+    ck_assert_msg(strlen(folder) < sizeof daemon->folder, "too long a path of temporary folders: %s", folder);
+    strcpy(daemon->folder, folder);
 }
 
 static void in_folder(const struct wire_daemon *daemon, const char *name, char *path, size_t size)

@@ -24,7 +24,7 @@ struct wire_daemon {
     pid_t pid;           /* 0: not running */
     uint16_t port;       /* protocol, on 127.0.0.1 */
     uint16_t stats_port; /* http, 0 when the daemon wrote none */
-    char folder[64]; /* temporary folder: port file, log; room for the test's own files; gone at the end */
+    char folder[96]; /* temporary folder: port file, log; room for the test's own files; gone at the end */
     int exit_status; /* of the last run, as waitpid gives it */
 };
 
