@@ -59,7 +59,7 @@ static int set_option(struct tp_config *config, const struct option_row *row, co
             break;
         }
         if (errno != 0 || value < row->min || value > row->max) {
-            snprintf(reason, 512, "%s%s: %.64s is not in %llu..%llu", origin, row->name, text,
+            snprintf(reason, 512, "%s: %.64s is not in %llu..%llu", origin, text,
                      (unsigned long long)row->min, (unsigned long long)row->max);
             return TP_ERR_INVALID_ARGUMENT;
         }
@@ -73,7 +73,7 @@ static int set_option(struct tp_config *config, const struct option_row *row, co
         words = "not one of error, warn, info, debug";
         break;
     }
-    snprintf(reason, 512, "%s%s: '%.64s': %s", origin, row->name, text, words);
+    snprintf(reason, 512, "%s: '%.64s': %s", origin, text, words);
     return TP_ERR_INVALID_ARGUMENT;
 }
 
@@ -114,7 +114,9 @@ static int read_environment(struct tp_config *config, char *const *environment, 
                    tp_log_quote(quoted, sizeof quoted, entry));
             continue;
         }
-        int error = set_option(config, row, equals + 1, "environment: ", reason);
+        char origin[64];
+        variable_name(row, origin);
+        int error = set_option(config, row, equals + 1, origin, reason);
         if (error != 0)
             return error;
     }
@@ -126,7 +128,7 @@ int tp_config_read(struct tp_config *config, int argc, char *const *argv, char *
 {
     memset(config, 0, sizeof *config);
     for (size_t i = 0; i < ROWS; i++) {
-        int error = set_option(config, &rows[i], rows[i].initial, "default: ", reason);
+        int error = set_option(config, &rows[i], rows[i].initial, rows[i].name, reason);
         if (error != 0)
             return error;
     }
@@ -158,7 +160,9 @@ int tp_config_read(struct tp_config *config, int argc, char *const *argv, char *
             snprintf(reason, 512, "--%s wants a value", row->name);
             return TP_ERR_INVALID_ARGUMENT;
         }
-        error = set_option(config, row, equals != NULL ? equals + 1 : argv[++i], "--", reason);
+        char origin[64];
+        snprintf(origin, sizeof origin, "--%s", row->name);
+        error = set_option(config, row, equals != NULL ? equals + 1 : argv[++i], origin, reason);
         if (error != 0)
             return error;
     }
