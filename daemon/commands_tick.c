@@ -203,6 +203,7 @@ static struct tp_schedule schedule_of(const struct tp_call *call, const Tickpath
         .min_version = tick->has_min_version ? tick->min_version : 0,
         .tick = ++call->peer->tick_stamp,
         .clock = call->shard->clock,
+        .is_over = call->shard->is_over,
     };
 }
 
@@ -247,6 +248,10 @@ void tp__command_tick(const struct tp_call *call)
     if (error != 0) {
         tp_peer_reply_error(call->peer, call->id, error, refusal.field, refusal.reason,
                             error == TP_ERR_MAP_NOT_READY ? 10 : 0);
+        return;
+    }
+    if (schedule.is_over != NULL && atomic_load(schedule.is_over)) { /* perhaps cut: its moves are nobody's */
+        tp__call_refuse(call, TP_ERR_SHUTTING_DOWN, NULL, "the drain's time is over");
         return;
     }
     count(call, &schedule, clock->now_us(clock->context) - began_us);

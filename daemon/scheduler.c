@@ -2,16 +2,29 @@
 
 #include "daemon/refusal.h"
 
-/* When a session's turn ends, for budgets in time. */
+/* When a session's turn ends. */
 struct turn {
     const struct tp_clock *clock;
-    uint64_t end_us;
+    uint64_t end_us; /* for budgets in time */
+    const atomic_bool *is_over;
 };
+
+static bool is_over(const atomic_bool *flag)
+{
+    return flag != NULL && atomic_load_explicit(flag, memory_order_relaxed);
+}
+
+/* Expansions and steps alone count: the clock is not looked at. */
+static bool given_up_cb(void *context)
+{
+    const struct turn *turn = context;
+    return is_over(turn->is_over);
+}
 
 static bool turn_over_cb(void *context)
 {
     const struct turn *turn = context;
-    return turn->clock->now_us(turn->clock->context) >= turn->end_us;
+    return is_over(turn->is_over) || turn->clock->now_us(turn->clock->context) >= turn->end_us;
 }
 
 static bool always_over_cb(void *context)
@@ -126,7 +139,9 @@ static struct tp_budget turn_budget(const struct tp_agent_budget *own, struct tu
                                     uint64_t expansions_left, uint64_t total_end_us)
 {
     struct tp_budget budget = tp_agent_budget_for_check(own);
-    budget.expired = own->kind == TP_BUDGET_DEADLINE || total_end_us != UINT64_MAX ? turn_over_cb : NULL;
+    budget.expired = own->kind == TP_BUDGET_DEADLINE || total_end_us != UINT64_MAX ? turn_over_cb
+                     : turn->is_over != NULL                                       ? given_up_cb
+                                                                                   : NULL;
     budget.context = turn;
     budget.expansions_max = expansions_left;
     turn->end_us = total_end_us;
@@ -156,7 +171,7 @@ static void serve(struct tp_schedule *schedule)
 
     for (size_t i = 0; i < schedule->served; i++) {
         struct tp_agent *agent = &schedule->sessions->agents[schedule->slots[i]];
-        struct turn turn = {.clock = clock};
+        struct turn turn = {.clock = clock, .is_over = schedule->is_over};
         bool is_spent = expansions_left == 0 ||
                         (total_end_us != UINT64_MAX && clock->now_us(clock->context) >= total_end_us);
         const struct tp_agent_budget *own = schedule->each != NULL ? schedule->each : &agent->budget;

@@ -14,6 +14,8 @@
 
 #include "daemon/sessions.h"
 
+#include <stdatomic.h>
+
 enum { TP_TOTAL_NONE = 0 };
 
 struct tp_schedule {
@@ -32,6 +34,8 @@ struct tp_schedule {
     uint64_t min_version;
     uint64_t tick; /* number of this tick, never the same twice for a connection */
     struct tp_clock clock;
+    const atomic_bool
+        *is_over; /* set by another thread: searches end early, whatever their budget; NULL: never */
 
     /* room for the answers, the caller's: `capacity` elements each, at least tp_schedule_most() */
     size_t capacity;

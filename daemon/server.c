@@ -32,6 +32,20 @@ enum {
 
 enum state { STARTING, SERVING, DRAINING, STOPPING };
 
+/* Hears the signals on a thread of its own, since a loop hears nothing while it searches: drain_ms after the
+ * first one, or at the second, is_over ends the ticks under way. */
+struct watch {
+    atomic_bool is_over; /* never false again */
+    uint64_t drain_ms;
+    bool is_told; /* the first signal has come */
+    uv_loop_t uv;
+    uv_signal_t sigterm, sigint;
+    uv_timer_t deadline;
+    uv_async_t stop;
+    uv_thread_t thread;
+    bool has_thread;
+};
+
 struct server {
     const struct tp_config *config;
     _Atomic int state;
@@ -54,6 +68,7 @@ struct server {
     uv_signal_t sigterm, sigint;
     bool has_handles;
     uint64_t drain_end_us;
+    struct watch watch;
     struct tp_http *http;
     struct tp_stats_source stats;
 };
@@ -242,7 +257,8 @@ static void server_drain_poll_cb(uv_timer_t *timer)
     int64_t left = atomic_load(&server->connections);
     if (left == 0) {
         stop(server);
-    } else if (tp_clock_now_us() >= server->drain_end_us) {
+    } else if (server->drain_end_us != UINT64_MAX &&
+               (atomic_load(&server->watch.is_over) || tp_clock_now_us() >= server->drain_end_us)) {
         tp_log(TP_LOG_WARN, "the drain's time is over: connections are dropped", "left=%" PRId64, left);
         drop_all(server);
     }
@@ -266,6 +282,77 @@ static void server_signal_cb(uv_signal_t *handle, int number)
         tp_log(TP_LOG_WARN, "second signal: connections are dropped", "signal=%d", number);
         drop_all(server);
     }
+}
+
+/* ---- Ending long ticks ---- */
+
+static void watch_deadline_cb(uv_timer_t *timer)
+{
+    struct watch *watch = timer->data;
+    atomic_store(&watch->is_over, true);
+}
+
+static void watch_signal_cb(uv_signal_t *handle, int number)
+{
+    struct watch *watch = handle->data;
+    (void)number;
+    if (watch->is_told) {
+        atomic_store(&watch->is_over, true);
+        return;
+    }
+    watch->is_told = true;
+    uv_timer_start(&watch->deadline, watch_deadline_cb, watch->drain_ms, 0);
+}
+
+static void watch_stop_cb(uv_async_t *async)
+{
+    struct watch *watch = async->data;
+    uv_close((uv_handle_t *)&watch->sigterm, NULL);
+    uv_close((uv_handle_t *)&watch->sigint, NULL);
+    uv_close((uv_handle_t *)&watch->deadline, NULL);
+    uv_close((uv_handle_t *)&watch->stop, NULL);
+}
+
+static void watch_run(void *argument)
+{
+    struct watch *watch = argument;
+    tp_log_thread_name("watch");
+    uv_run(&watch->uv, UV_RUN_DEFAULT);
+}
+
+static int watch_start(struct watch *watch, uint64_t drain_ms)
+{
+    watch->drain_ms = drain_ms;
+    if (uv_loop_init(&watch->uv) != 0)
+        return TP_ERR_IO;
+    if (uv_async_init(&watch->uv, &watch->stop, watch_stop_cb) != 0) {
+        uv_loop_close(&watch->uv);
+        return TP_ERR_IO;
+    }
+    uv_signal_init(&watch->uv, &watch->sigterm);
+    uv_signal_init(&watch->uv, &watch->sigint);
+    uv_timer_init(&watch->uv, &watch->deadline);
+    watch->sigterm.data = watch->sigint.data = watch->deadline.data = watch->stop.data = watch;
+    if (uv_signal_start(&watch->sigterm, watch_signal_cb, SIGTERM) == 0 &&
+        uv_signal_start(&watch->sigint, watch_signal_cb, SIGINT) == 0 &&
+        uv_thread_create(&watch->thread, watch_run, watch) == 0) {
+        watch->has_thread = true;
+        return 0;
+    }
+    watch_stop_cb(&watch->stop);
+    uv_run(&watch->uv, UV_RUN_DEFAULT);
+    uv_loop_close(&watch->uv);
+    return TP_ERR_IO;
+}
+
+static void watch_stop(struct watch *watch)
+{
+    if (!watch->has_thread)
+        return;
+    uv_async_send(&watch->stop);
+    uv_thread_join(&watch->thread);
+    uv_loop_close(&watch->uv);
+    watch->has_thread = false;
 }
 
 /* ---- Starting ---- */
@@ -341,6 +428,7 @@ static int make_loops(struct server *server)
         shard->metrics = server->metrics[server->loops_made];
         shard->clock.now_us = now_us;
         shard->context = server;
+        shard->is_over = &server->watch.is_over;
         shard->submit = submit_cb;
         if (getrandom(&shard->seed, sizeof shard->seed, 0) != sizeof shard->seed)
             return start_failed("no randomness");
@@ -441,6 +529,8 @@ static int start(struct server *server)
         error = make_handles(server);
     if (error != 0)
         return error;
+    if (watch_start(&server->watch, config->drain_ms) != 0)
+        return start_failed("cannot watch for signals");
     if (tp_world_thread_start(&server->world_thread, server->world) != 0)
         return start_failed("cannot start a thread");
     server->has_world_thread = true;
@@ -494,6 +584,7 @@ int tp_server_run(const struct tp_config *config)
     if (server->loops_made > 0)
         tp_loop_run(&server->loops[0]);
     tp_http_stop(server->http);
+    watch_stop(&server->watch);
     for (unsigned i = 0; i < server->loops_made; i++) {
         if (i > 0 && !server->loops[i].has_thread)
             tp_loop_run(&server->loops[i]); /* never started: only its handles are to be closed */

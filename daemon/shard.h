@@ -14,6 +14,8 @@
 #include "daemon/upload.h"
 #include "daemon/world.h"
 
+#include <stdatomic.h>
+
 enum { TP_SHARD_FREE_US = 500 };
 
 struct tp_shard {
@@ -28,6 +30,7 @@ struct tp_shard {
     void (*submit)(void *context, struct tp_world_request *request); /* gives a request to the world */
     uint64_t seed;                                                   /* of session ids */
     bool is_draining;                                                /* new opens are refused */
+    const atomic_bool *is_over; /* borrowed; set: ticks under way are given up; NULL: never */
 
     /* the shard's own, set by tp_shard_init */
     struct tp_pool pool;

@@ -97,7 +97,7 @@ START_TEST(test_bad_options_are_refused_with_words)
     ck_assert_int_eq(RUN(NULL, said, "--threads"), 2);
     ck_assert(strstr(said, "wants a value") != NULL);
     ck_assert_int_eq(RUN("TICKPATHD_DRAIN_MS=soon", said, "--listen=127.0.0.1:0"), 2);
-    ck_assert(strstr(said, "drain-ms") != NULL);
+    ck_assert_msg(strstr(said, "TICKPATHD_DRAIN_MS") != NULL, "%s", said);
     ck_assert_int_eq(RUN(NULL, said, "--data", "x", "--redis", "redis://127.0.0.1"), 2);
 }
 END_TEST
@@ -383,6 +383,47 @@ START_TEST(test_drain_deadline)
 }
 END_TEST
 
+/* A search without end on the only loop, which hears no signal meanwhile: it is cut at the deadline. */
+START_TEST(test_drain_cuts_a_long_tick)
+{
+    enum { SIDE = 2000 };
+    wire_daemon_start(&daemon_, "--drain-ms", "300", "--threads", "1", NULL);
+    struct wire wire;
+    wire_open_greeted(&wire, daemon_.port);
+    wire_put_free_map(&wire, "m", SIDE, SIDE);
+    Tickpath__Rectangle wall = TICKPATH__RECTANGLE__INIT, *walls[] = {&wall};
+    wall.has_x = wall.has_y = wall.has_width = wall.has_height = wall.has_terrain = 1;
+    wall.x = SIDE - 2; /* the goal can't be had: all the rest is searched */
+    wall.width = 1;
+    wall.height = SIDE;
+    wall.terrain = '@';
+    Tickpath__ChangeCosts change = TICKPATH__CHANGE_COSTS__INIT;
+    change.map = "m";
+    change.rectangle = walls;
+    change.n_rectangle = 1;
+    wire_reply_free(
+        wire_ask(&wire, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change, TICKPATH__REPLY__BODY_CHANGED));
+    enum { SESSIONS = 12 };
+    for (int i = 0; i < SESSIONS; i++)
+        wire_open_session(&wire, "m", 0, SIDE * SIDE - 1, NULL, 1000000000);
+    Tickpath__Tick tick = TICKPATH__TICK__INIT;
+    tick.has_all = tick.all = 1;
+    wire_send(&wire, TICKPATH__REQUEST__BODY_TICK, &tick);
+    sleep_ms(100);
+    uint64_t began_ms = wire_now_ms();
+    ck_assert_int_eq(kill(daemon_.pid, SIGTERM), 0);
+    expect_end();
+    uint64_t took_ms = wire_now_ms() - began_ms;
+    ck_assert_msg(took_ms >= 200 && took_ms < 1500, "the end took %llu ms", (unsigned long long)took_ms);
+    Tickpath__Reply *reply = NULL;
+    if (wire_poll(&wire, &reply, WIRE_TIMEOUT_MS) == WIRE_GOT_FRAME) {
+        ck_assert_int_eq(reply->body_case, TICKPATH__REPLY__BODY_ERROR);
+        wire_reply_free(reply);
+    }
+    wire_close(&wire);
+}
+END_TEST
+
 START_TEST(test_second_signal)
 {
     wire_daemon_start(&daemon_, "--drain-ms", "60000", NULL);
@@ -417,6 +458,7 @@ static Suite *life_suite(void)
     tcase_add_test(cases, test_connections_max);
     tcase_add_test(cases, test_drain);
     tcase_add_test(cases, test_drain_deadline);
+    tcase_add_test(cases, test_drain_cuts_a_long_tick);
     tcase_add_test(cases, test_second_signal);
     suite_add_tcase(suite, cases);
     return suite;
