@@ -188,7 +188,7 @@ static int read_rectangles(struct tp_change *out, const Tickpath__ChangeCosts *m
     for (size_t i = 0; i < message->n_rectangle; i++) {
         const Tickpath__Rectangle *rectangle = message->rectangle[i];
         if (!rectangle->has_terrain || rectangle->terrain > 255)
-            return tp_refuse_value(refusal, "rectangle.terrain", "a class is 0..255");
+            return tp_refuse_value(refusal, "rectangle.terrain", "must be given; a class is 0..255");
         if (!rectangle->has_x || !rectangle->has_y || !rectangle->has_width || !rectangle->has_height)
             return tp_refuse_value(refusal, "rectangle", "x, y, width and height must be given");
         out[i] = (struct tp_change){.kind = TP_CHANGE_RECT,
@@ -208,7 +208,7 @@ static int read_bitmaps(struct tp_change *out, uint8_t *bits, const Tickpath__Ch
     for (size_t i = 0; i < message->n_bitmap; i++) {
         const Tickpath__Bitmap *bitmap = message->bitmap[i];
         if (!bitmap->has_terrain || bitmap->terrain > 255)
-            return tp_refuse_value(refusal, "bitmap.terrain", "a class is 0..255");
+            return tp_refuse_value(refusal, "bitmap.terrain", "must be given; a class is 0..255");
         if (!bitmap->has_x || !bitmap->has_y || !bitmap->has_width || !bitmap->has_height ||
             !bitmap->has_bits)
             return tp_refuse_value(refusal, "bitmap", "x, y, width, height and bits must be given");

@@ -273,12 +273,24 @@ static bool create_log(struct tp_folder *folder, struct kept *kept)
     return true;
 }
 
+/* Whether the log still has a name: what is written to a removed file is on disk and lost all the same. False with
+ * errno. */
+static bool has_name(int fd)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0)
+        return false;
+    errno = ENOENT;
+    return status.st_nlink > 0;
+}
+
 /* Writes one record and syncs it; false with errno, the file cut back as far as that can be done. */
 static bool write_record(struct tp_folder *folder, struct kept *kept, const uint8_t *record, size_t size)
 {
     if (kept->log_fd < 0 && !create_log(folder, kept))
         return false;
-    if (write_all(kept->log_fd, record, size, kept->log_bytes) && sync_file(folder, kept->log_fd)) {
+    if (write_all(kept->log_fd, record, size, kept->log_bytes) && sync_file(folder, kept->log_fd) &&
+        has_name(kept->log_fd)) {
         kept->log_bytes += size;
         return true;
     }

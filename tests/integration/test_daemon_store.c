@@ -467,6 +467,35 @@ START_TEST(test_full_disk)
 }
 END_TEST
 
+/* The folder is removed under the daemon: nothing more is acknowledged, ticks go on. */
+START_TEST(test_folder_removed)
+{
+    wire_daemon_start(&daemon_, "--data", data_, NULL);
+    wire_open_greeted(&wire_, daemon_.port);
+    wire_put_free_map(&wire_, "m", WIDTH, HEIGHT);
+    uint64_t session = wire_open_session(&wire_, "m", 0, CELLS - 1, NULL, 10);
+    block("m", 100, 104);
+    char command[300];
+    snprintf(command, sizeof command, "rm -rf '%s'", data_);
+    ck_assert_int_eq(system(command), 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        uint32_t cell = 200 + i, terrain = '@';
+        Tickpath__ChangeCosts change = TICKPATH__CHANGE_COSTS__INIT;
+        change.map = "m";
+        change.cell = &cell;
+        change.cell_terrain = &terrain;
+        change.n_cell = change.n_cell_terrain = 1;
+        wire_ask_error(&wire_, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change, TICKPATH__ERROR_CODE__UNAVAILABLE,
+                       NULL);
+    }
+    char *words = degraded();
+    ck_assert_ptr_nonnull(words);
+    free(words);
+    wire_reply_free(wire_tick(&wire_, session));
+    stop();
+}
+END_TEST
+
 /* The same with one refused change and no retry of ours in between: the next change must itself be enough. */
 START_TEST(test_full_disk_then_change)
 {
@@ -569,6 +598,7 @@ static Suite *store_suite(void)
     tcase_add_test(cases, test_folder_in_use);
     tcase_add_test(cases, test_full_disk);
     tcase_add_test(cases, test_full_disk_then_change);
+    tcase_add_test(cases, test_folder_removed);
     tcase_add_test(cases, test_mended_while_others_change);
     suite_add_tcase(suite, cases);
     return suite;
