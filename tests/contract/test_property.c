@@ -220,10 +220,7 @@ static void dirty(struct tp_pool *pool)
 static void settle(struct tp_test_rng *rng, struct play *play)
 {
     bool was_blocked = !play->plain.weight[play->cell], reachable = play_reachable(play);
-    /* an agent-centred row learns its way: its moves are bounded by the square of the states, not by their number */
-    uint64_t cells = (uint64_t)play->map->width * play->map->height;
-    bool learns_its_way = !strcmp(tp_engine_name(play->params.algorithm->engine), "agent-centred");
-    uint64_t ticks_max = 12 * cells * (learns_its_way ? cells : 1) + 400;
+    uint64_t ticks_max = 12ull * play->map->width * play->map->height + 400;
     struct play_clock clock;
     struct tp_tick_reply reply;
     do {
