@@ -5,8 +5,7 @@
 bool tp_marks_set(struct tp_tiles *marks, uint32_t x, uint32_t y, uint8_t mark)
 {
     bool fresh;
-    uint32_t stamp;
-    struct tp_marks_tile *tile = (struct tp_marks_tile *)tp_tiles_touch(marks, x, y, &fresh, &stamp);
+    struct tp_marks_tile *tile = (struct tp_marks_tile *)tp_tiles_touch(marks, x, y, &fresh);
     if (!tile)
         return false;
     if (fresh)

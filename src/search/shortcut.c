@@ -37,8 +37,8 @@ static struct tp_shortcut *shortcut_open(struct tp_session *session)
     if (!shortcut)
         return NULL;
     shortcut->phase = SHORTCUT_NONE;
-    tp_search_init(&shortcut->search, session->search.domain, &session->belief, NULL, session->params.corners, 1, 1,
-                   false, session->pool, UINT32_MAX, &session->bytes, session->search.nodes.tiles.bytes_max);
+    tp_search_init(&shortcut->search, session->search.domain, session->map, session->params.corners, 1, 1, false,
+                   session->pool, UINT32_MAX, &session->bytes, session->search.nodes.tiles.bytes_max);
     return shortcut;
 }
 
@@ -92,7 +92,7 @@ bool tp__shortcut_try(struct tp_tick *tick)
     if (!shortcut || shortcut->phase == SHORTCUT_FAILED || shortcut->phase == SHORTCUT_FOLLOWING)
         return false;
     if (shortcut->phase == SHORTCUT_NONE) {
-        tp_search_begin_seeds(&shortcut->search, session->at);
+        tp_search_begin_seeds(&shortcut->search, session->map, session->at);
         shortcut->cursor = session->at;
         shortcut->meeting = true;
         shortcut->phase = SHORTCUT_SEEDING;
@@ -102,6 +102,7 @@ bool tp__shortcut_try(struct tp_tick *tick)
     if (shortcut->phase != SHORTCUT_RUNNING)
         return false;
 
+    shortcut->search.nodes.map = session->map;
     if (shortcut->search.goal != session->at)
         tp_search_retarget(&shortcut->search, session->at);
     const struct tp_budget *budget = tick->budget;
