@@ -129,6 +129,9 @@ bool tp__shortcut_try(struct tp_tick *tick);
 /* The direction of the next step along the shortcut followed; TP_DIRECTION_NONE when the agent is on none. */
 uint8_t tp__shortcut_next(const struct tp_session *session);
 
+/* Gives the shortcut search the session's map version, before the last one is let go. Cost: O(1). */
+void tp__shortcut_adopt_map(struct tp_session *session);
+
 /* Forgets the shortcut search (the path it led to is no longer followed). Cost: O(1). */
 void tp__shortcut_forget(struct tp_session *session);
 void tp__shortcut_close(struct tp_session *session);

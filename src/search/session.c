@@ -259,7 +259,6 @@ void tp__tick_run(struct tp_tick *tick, struct tp_search *search, uint64_t expan
         .expired = budget->expired,
         .context = budget->context,
     };
-    search->nodes.map = tick->session->map;
     tp_search_run(search, &run);
     work->expansions += run.expansions;
     work->generated += run.generated;
@@ -328,7 +327,7 @@ static bool impassable(const struct tp_session *session, tp_state state)
     return !tp_map_passable(session->map, tp_state_x(&session->search, state), tp_state_y(&session->search, state));
 }
 
-/* Takes up this tick's version; true when it is another than the last. */
+/* Takes up this tick's version, in every search that lasts from tick to tick; true when it is another than the last. */
 static bool adopt_map(struct tp_session *session, const struct tp_map *map)
 {
     const struct tp_map *before = session->map;
@@ -341,6 +340,8 @@ static bool adopt_map(struct tp_session *session, const struct tp_map *map)
         session->restart_wanted = true;
     }
     session->map = tp_map_ref(map);
+    session->search.nodes.map = map;
+    tp__shortcut_adopt_map(session);
     tp_map_unref(before);
     return changed;
 }

@@ -102,7 +102,6 @@ bool tp__shortcut_try(struct tp_tick *tick)
     if (shortcut->phase != SHORTCUT_RUNNING)
         return false;
 
-    shortcut->search.nodes.map = session->map;
     if (shortcut->search.goal != session->at)
         tp_search_retarget(&shortcut->search, session->at);
     const struct tp_budget *budget = tick->budget;
@@ -117,6 +116,12 @@ bool tp__shortcut_try(struct tp_tick *tick)
         tick->steps_left -= (tick->reply->work.expansions - spent) * budget->c;
     shortcut->phase = SHORTCUT_FOLLOWING;
     return true;
+}
+
+void tp__shortcut_adopt_map(struct tp_session *session)
+{
+    if (session->shortcut)
+        session->shortcut->search.nodes.map = session->map;
 }
 
 void tp__shortcut_forget(struct tp_session *session)

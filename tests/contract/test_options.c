@@ -65,7 +65,7 @@ static void carve(struct tp_map **map, uint32_t x, uint32_t y, uint32_t width, u
  * The left one leads straight at the goal and ends in a room beside it; while the room is searched the agent
  * walks down. The path found is the right one, from the top: back all the way, or back to the passage and
  * across. */
-START_TEST(a_shortcut_is_found_through_a_passage)
+static struct tp_map *corridors(struct tp_session_params *params)
 {
     enum { WIDTH = 36, HEIGHT = 60, LEFT = 20, SLANT = 14 };
     struct tp_map *map = tp_test_map_free(WIDTH, HEIGHT);
@@ -78,11 +78,17 @@ START_TEST(a_shortcut_is_found_through_a_passage)
         carve(&map, LEFT + i, i, 2, 2);
         carve(&map, LEFT + i, HEIGHT - 2 - i, 2, 2);
     }
+    tp_session_params_init(params);
+    params->algorithm = tp_algorithm_find("tba");
+    params->start = LEFT;
+    params->goal = (HEIGHT - 1) * WIDTH + LEFT;
+    return map;
+}
+
+START_TEST(a_shortcut_is_found_through_a_passage)
+{
     struct tp_session_params params;
-    tp_session_params_init(&params);
-    params.algorithm = tp_algorithm_find("tba");
-    params.start = LEFT;
-    params.goal = (HEIGHT - 1) * WIDTH + LEFT;
+    struct tp_map *map = corridors(&params);
     bool better = false;
     for (uint64_t R = 4; R <= 60; R += 2) {
         params.budget = tp_budget_r(R, 500, 10);
@@ -95,6 +101,32 @@ START_TEST(a_shortcut_is_found_through_a_passage)
         better |= with + 20 * TP_COST_UNIT < without;
     }
     ck_assert_msg(better, "no R made use of the shortcut");
+    tp_map_unref(map);
+}
+END_TEST
+
+/* A version a tick, each ended as soon as the next is there, none of them of any concern to the agent: the same walk
+ * as on the map that stays. */
+START_TEST(a_shortcut_goes_on_in_the_next_version)
+{
+    struct tp_session_params params;
+    struct tp_map *map = corridors(&params);
+    params.shortcut = true;
+    for (uint64_t R = 2; R <= 60; R++) {
+        params.budget = tp_budget_r(R, 500, 10);
+        uint64_t staying = cost_of(&params, map, "two corridors that stay");
+        struct play play;
+        play_open(&play, &params, map);
+        snprintf(play.label, sizeof play.label, "R %llu, a version a tick", (unsigned long long)R);
+        struct tp_tick_reply reply;
+        do {
+            play_set(&play, 0, 0, play.ticks % 2 ? '@' : 'O');
+            reply = play_tick(&play, NULL);
+        } while (reply.status != TP_STATUS_ARRIVED && play.ticks < 100000);
+        ck_assert_msg(reply.status == TP_STATUS_ARRIVED && reply.cost == staying, "%s: cost %llu, not %llu",
+                      play.label, (unsigned long long)reply.cost, (unsigned long long)staying);
+        play_close(&play);
+    }
     tp_map_unref(map);
 }
 END_TEST
@@ -250,6 +282,7 @@ static Suite *options_suite(void)
     while (tp_algorithm_at((size_t)rows))
         rows++;
     tcase_add_test(tcase, a_shortcut_is_found_through_a_passage);
+    tcase_add_test(tcase, a_shortcut_goes_on_in_the_next_version);
     tcase_add_loop_test(tcase, a_shortcut_never_costs_more, 0, rows);
     tcase_add_loop_test(tcase, an_eager_restart_forgets_at_every_change, 0, rows);
     tcase_add_loop_test(tcase, a_goal_that_moves_a_little_keeps_the_search, 0, rows);

@@ -49,6 +49,22 @@ static void wait_for_metric(const char *field, uint64_t value)
     }
 }
 
+/* A daemon listens before its maps are loaded. */
+static void wait_until_ready(void)
+{
+    uint64_t until = wire_now_ms() + WIRE_TIMEOUT_MS;
+    int status = 0;
+    for (;;) {
+        char *text = wire_http_get(&daemon_, "/readyz", &status);
+        ck_assert_msg(text, "no answer on /readyz");
+        ck_assert_msg(status == 200 || wire_now_ms() < until, "never ready: %s", text);
+        free(text);
+        if (status == 200)
+            return;
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    }
+}
+
 /* What the replies said, added up. */
 struct tally {
     uint64_t ticks, agent_ticks, moves, back_moves, arrivals, searching, blocked, unreachable, restarts;
@@ -106,7 +122,7 @@ START_TEST(test_workload)
 {
     wire_daemon_start(&daemon_, "--stats", "127.0.0.1:0", "--threads", "2", NULL);
     ck_assert_uint_ne(daemon_.stats_port, 0);
-    free(page("/readyz", 200));
+    wait_until_ready();
     free(page("/livez", 200));
 
     /* A wall with a door at its foot, and a pocket that nobody leaves: back-moves and an unreachable goal. */
