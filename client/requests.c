@@ -211,6 +211,9 @@ int tp_client_send_open_session(struct tp_client *client, const struct tp_client
     message.has_longest_path_rule = message.longest_path_rule = params->longest_path_rule;
     message.has_node_bytes_max = params->node_bytes_max != 0;
     message.node_bytes_max = params->node_bytes_max;
+    message.known_map = (char *)params->known_map;
+    message.has_sensor_radius = params->sensor_radius != 0;
+    message.sensor_radius = params->sensor_radius;
     return send_request(client, TICKPATH__REQUEST__BODY_OPEN_SESSION, &message, ticket, timeout_ms);
 }
 

@@ -211,6 +211,8 @@ struct tp_client_session_params {
     enum tp_client_restart restart;
     bool shortcut, path_switch, longest_path_rule;
     uint64_t node_bytes_max;
+    const char *known_map;  /* with TP_CLIENT_KNOWN_MAP: a map that the server has open, of the same size */
+    uint32_t sensor_radius; /* cells seen around the agent, 1..8 */
 };
 
 struct tp_client_session {

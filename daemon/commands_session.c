@@ -112,6 +112,13 @@ static int read_params(struct tp_session_params *params, struct tp_agent_budget 
             return tp_refuse_value(refusal, "node_bytes_max", "must be at least 1");
         params->node_bytes_max = open->node_bytes_max;
     }
+    if (open->known_map != NULL && params->knowledge != TP_KNOWLEDGE_MAP)
+        return tp_refuse_value(refusal, "known_map", "goes with the knowledge KNOWN_MAP only");
+    if (open->has_sensor_radius) {
+        if (open->sensor_radius == 0)
+            return tp_refuse_value(refusal, "sensor_radius", "must lie in 1..8");
+        params->sensor_radius = open->sensor_radius;
+    }
     *budget = (struct tp_agent_budget){.kind = TP_BUDGET_R, .expansions = 100, .r_milli = 900, .c = 10};
     if (open->budget != NULL) {
         int error = tp__budget_read(budget, open->budget, refusal);
@@ -120,6 +127,34 @@ static int read_params(struct tp_session_params *params, struct tp_agent_budget 
     }
     params->budget = tp_agent_budget_for_check(budget);
     return 0;
+}
+
+/* The known map that the request names, its present version, as a reference of the caller's; NULL where it names none.
+ * False: an error was answered. */
+static bool take_known(const struct tp_call *call, const struct tp_session_params *params,
+                       const struct tp_map **known)
+{
+    const char *name = call->request->open_session->known_map;
+    *known = NULL;
+    if (params->knowledge != TP_KNOWLEDGE_MAP || !(params->algorithm->capabilities & TP_CAN_DISCOVER))
+        return true; /* the session refuses the knowledge of a row that can't have it */
+    if (name == NULL) {
+        tp__call_refuse(call, TP_ERR_INVALID_ARGUMENT, "known_map", "must be given");
+        return false;
+    }
+    struct tp_world_map *of = tp_world_find(call->shard->world, name);
+    if (of == NULL) {
+        tp__call_refuse(call, TP_ERR_NOT_FOUND, "known_map", "the server has no map of that name open");
+        return false;
+    }
+    if (!tp_world_enter(of)) {
+        tp_peer_reply_error(call->peer, call->id, TP_ERR_UNAVAILABLE, "known_map",
+                            "the map is being replaced", 100);
+        return false;
+    }
+    *known = tp_map_ref(tp_shard_refresh(call->shard, of));
+    tp_world_leave(of);
+    return true;
 }
 
 /* Opens a session on a map that was entered; leaves it again on error. */
@@ -159,14 +194,25 @@ void tp__command_open_session(const struct tp_call *call)
     struct tp_world_map *of = tp__call_map(call, open->map);
     if (of == NULL)
         return;
+    if (!take_known(call, &params, &params.known))
+        return;
     if (!tp_world_enter(of)) {
         tp_peer_reply_error(call->peer, call->id, TP_ERR_UNAVAILABLE, "map", "the map is being replaced",
                             100);
+        if (params.known != NULL)
+            tp_map_unref(params.known);
         return;
     }
     const struct tp_map *map = tp_shard_refresh(call->shard, of);
     uint32_t slot;
-    error = open_entered(call, of, map, &params, &budget, &slot, &refusal);
+    if (params.known != NULL && (params.known->width != map->width || params.known->height != map->height)) {
+        error = tp_refuse_value(&refusal, "known_map", "must be of the map's size");
+        tp_world_leave(of);
+    } else {
+        error = open_entered(call, of, map, &params, &budget, &slot, &refusal);
+    }
+    if (params.known != NULL)
+        tp_map_unref(params.known); /* the session has a reference of its own */
     if (error != 0) {
         tp__call_refuse(call, error, refusal.field, refusal.reason);
         return;

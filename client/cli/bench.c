@@ -178,7 +178,8 @@ static bool is_unlimited_astar(const struct tp_cli_search *search)
 /* Plays the rows chosen and prints the figures. */
 static int bench_rows(const struct tp_cli_search *search, const struct bench_options *options,
                       const struct tp_cli_rows *rows, const struct tp_cli_map *map,
-                      const struct tp_cli_scen *scen, const size_t *chosen, size_t count)
+                      const struct tp_cli_map *known, const struct tp_cli_scen *scen, const size_t *chosen,
+                      size_t count)
 {
     /* Rows with both ends free are played; the others only count. */
     struct tp_cli_problem *problems = calloc(2 * count + 1, sizeof *problems), *optimal = problems + count;
@@ -207,6 +208,7 @@ static int bench_rows(const struct tp_cli_search *search, const struct bench_opt
         .usage = &usage,
         .search = search,
         .map = map,
+        .known = known,
         .map_path = rows->map_path,
         .via = &options->via,
     };
@@ -264,11 +266,12 @@ int tp_cli_bench(int argc, char **argv)
     if (result == TP_CLI_OK)
         result = tp_cli_rows_load(&usage, &rows, &map, &scen, &chosen, &count);
     if (result == TP_CLI_OK) {
-        result = bench_rows(&search, &options, &rows, &map, &scen, chosen, count);
+        result = bench_rows(&search, &options, &rows, &map, search.known != NULL ? &known : NULL, &scen, chosen,
+                            count);
         free(chosen);
         tp_cli_scen_fini(&scen);
     }
-    if (search.known != NULL)
+    if (known.map != NULL)
         tp_cli_map_fini(&known);
     tp_cli_map_fini(&map);
     return result;

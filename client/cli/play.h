@@ -45,6 +45,7 @@ struct tp_cli_play {
     const struct tp_cli_usage *usage;
     const struct tp_cli_search *search;
     const struct tp_cli_map *map;
+    const struct tp_cli_map *known;     /* with --known: the map the agent knows, else NULL */
     const char *map_path;               /* the map's name on a daemon is made of it */
     const struct tp_cli_host_port *via; /* daemon; host empty: in-process */
     /* Sees every tick, NULL for none; problems are then played one after the other. */

@@ -85,6 +85,8 @@ int tp_cli__play_local(struct tp_cli_play *play, struct tp_cli_problem *problems
     tp_cli_search_params(play->search, &params);
     if (params.budget.kind == TP_BUDGET_DEADLINE)
         params.budget.expired = deadline_expired;
+    if (play->known != NULL)
+        params.known = play->known->map;
     struct tp_pool pool;
     tp_pool_init(&pool, NULL);
     int result = TP_CLI_OK;

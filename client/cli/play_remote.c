@@ -8,6 +8,7 @@
 #include "client/cli/play.h"
 #include "client/cli/remote.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,11 +41,12 @@ static void watch(const struct group *group, size_t i, const struct tp_client_ti
     group->play->step_cb(&step, group->play->context);
 }
 
-static int open_sessions(struct group *group, const char *map, uint64_t version)
+static int open_sessions(struct group *group, const char *map, const char *known, uint64_t version)
 {
     struct tp_client_session_params params;
     tp_cli_search_client_params(group->play->search, &params);
     params.map = map;
+    params.known_map = known;
     group->active = 0;
     for (size_t i = 0; i < group->count; i++) {
         struct tp_cli_problem *problem = &group->problems[i];
@@ -163,9 +165,9 @@ static int take_measures(struct group *group)
     return TP_CLI_OK;
 }
 
-static int play_group(struct group *group, const char *map, uint64_t version)
+static int play_group(struct group *group, const char *map, const char *known, uint64_t version)
 {
-    int result = open_sessions(group, map, version);
+    int result = open_sessions(group, map, known, version);
     double begin = tp_cli_now();
     while (result == TP_CLI_OK && (group->active > 0 || group->ahead > 0)) {
         if (group->active > 0 && group->ahead < TICKS_AHEAD)
@@ -186,6 +188,16 @@ int tp_cli__play_remote(struct tp_cli_play *play, struct tp_cli_problem *problem
     char name[96];
     uint64_t epoch, version;
     result = tp_cli_remote_put_map(play->usage, client, play->map, play->map_path, name, &epoch, &version);
+    char known_name[96];
+    uint64_t known_epoch, known_version;
+    if (result == TP_CLI_OK && play->known != NULL) {
+        /* a name apart: it may be a file of the same name in another folder */
+        const char *slash = strrchr(play->search->known, '/');
+        char path[128];
+        snprintf(path, sizeof path, "known-%s", slash != NULL ? slash + 1 : play->search->known);
+        result = tp_cli_remote_put_map(play->usage, client, play->known, path, known_name, &known_epoch,
+                                       &known_version);
+    }
     size_t at_once = play->step_cb != NULL ? 1 : GROUP_MAX,
            sessions_max = tp_client_server(client)->sessions_max;
     if (sessions_max > 0 && at_once > sessions_max)
@@ -197,7 +209,7 @@ int tp_cli__play_remote(struct tp_cli_play *play, struct tp_cli_problem *problem
             .problems = problems + i,
             .count = count - i < at_once ? count - i : at_once,
         };
-        result = play_group(&group, name, version);
+        result = play_group(&group, name, play->known != NULL ? known_name : NULL, version);
     }
     tp_client_close(client);
     return result;

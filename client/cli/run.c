@@ -560,6 +560,8 @@ int tp_cli_run(int argc, char **argv)
     int result = tp_cli_parse(&usage, groups, argc, argv);
     if (result == TP_CLI_GO_ON)
         result = tp_cli_search_check(&usage, &run.search);
+    if (result == TP_CLI_GO_ON && run.search.known != NULL)
+        result = tp_cli_refuse(&usage, "known", "is an option of bench and trace");
     if (result != TP_CLI_GO_ON)
         return result;
     result = tp_cli_map_load(&usage, run.options.map_path, tp_cli_search_profile(&run.search), &run.map);

@@ -200,6 +200,7 @@ int tp_cli_search_refused(const struct tp_cli_usage *usage, const struct tp_cli_
         {"goal_policy", "goal-policy"},
         {"restart", "restart"},
         {"knowledge", NULL}, /* --unknown or --known */
+        {"known_map", "known"},
         {"longest_path_rule", "longest-path-rule"},
         {"shortcut", "shortcut"},
         {"path_switch", "path-switch"},

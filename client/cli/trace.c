@@ -33,7 +33,7 @@ static void print_step(const struct tp_cli_step *step, void *context)
 
 static int trace_row(const struct tp_cli_search *search, const struct tp_cli_rows *rows,
                      const struct tp_cli_host_port *via, const struct tp_cli_map *map,
-                     const struct tp_movingai_row *row)
+                     const struct tp_cli_map *known, const struct tp_movingai_row *row)
 {
     uint32_t width = map->grid.width;
     struct tp_cli_problem problem = {
@@ -44,6 +44,7 @@ static int trace_row(const struct tp_cli_search *search, const struct tp_cli_row
         .usage = &usage,
         .search = search,
         .map = map,
+        .known = known,
         .map_path = rows->map_path,
         .via = via,
         .step_cb = print_step,
@@ -69,19 +70,25 @@ int tp_cli_trace(int argc, char **argv)
         result = tp_cli_search_check(&usage, &search);
     if (result != TP_CLI_GO_ON)
         return result;
-    struct tp_cli_map map;
+    struct tp_cli_map map, known = {.map = NULL};
     struct tp_cli_scen scen;
     size_t *chosen, count;
     result = tp_cli_map_load(&usage, rows.map_path, tp_cli_search_profile(&search), &map);
     if (result != TP_CLI_OK)
         return result;
+    if (search.known != NULL)
+        result = tp_cli_map_load(&usage, search.known, tp_cli_search_profile(&search), &known);
     rows.count = 1;
-    result = tp_cli_rows_load(&usage, &rows, &map, &scen, &chosen, &count);
+    if (result == TP_CLI_OK)
+        result = tp_cli_rows_load(&usage, &rows, &map, &scen, &chosen, &count);
     if (result == TP_CLI_OK) {
-        result = trace_row(&search, &rows, &via, &map, &scen.rows[chosen[0]]);
+        result = trace_row(&search, &rows, &via, &map, search.known != NULL ? &known : NULL,
+                           &scen.rows[chosen[0]]);
         free(chosen);
         tp_cli_scen_fini(&scen);
     }
+    if (known.map != NULL)
+        tp_cli_map_fini(&known);
     tp_cli_map_fini(&map);
     return result;
 }

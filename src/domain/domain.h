@@ -1,7 +1,6 @@
 /* State spaces: what a space gives to the search, one table each.
  *
- * The kernels (run, run_wide) are compiled for their space; all else of the search is the same for every space.
- * `wide` kernels are for weighted maps and for maps so large that a path's cost may exceed 32 bits.
+ * The kernels (run) are compiled for their space; all else of the search is the same for every space. Wide kernels are for weighted maps and for maps so large that a path's cost may exceed 32 bits.
  */
 #ifndef TP_DOMAIN_DOMAIN_H
 #define TP_DOMAIN_DOMAIN_H
@@ -13,8 +12,8 @@ struct tp_search;
 struct tp_run;
 
 struct tp_domain {
-    void (*run)(struct tp_search *search, struct tp_run *run);
-    void (*run_wide)(struct tp_search *search, struct tp_run *run);
+    /* by [wide][learns]: whether g has 64 bits, whether h may have been raised by learning */
+    void (*run[2][2])(struct tp_search *search, struct tp_run *run);
     /* the distance from (dx, dy) away, over weight 1 */
     tp_cost (*distance)(uint32_t dx, uint32_t dy);
     uint32_t step_max; /* the longest single step over weight 1 */

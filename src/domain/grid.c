@@ -1,7 +1,7 @@
 /* Grids with 4, 8 and 16 neighbours: distances, and the kernel that expands states.
  *
  * The kernel is written once, with the neighbourhood and the node width as constants where it is inlined, so that
- * each of the six instances below is a loop of its own without a test of either. One call runs many expansions;
+ * each instance below is a loop of its own without a test of either. One call runs many expansions;
  * there is no call through a pointer per successor.
  *
  * Paper lines (2014, Algorithm 1; 2016, Algorithm 4): the loop of Best-First-Search() is run_grid. Line 11's
@@ -51,17 +51,21 @@ struct goal {
 };
 
 TP_ALWAYS_INLINE uint64_t priority(const struct tp_search *s, struct goal goal, uint32_t x, uint32_t y, uint64_t g,
-                                   enum tp_neighbours neighbours, bool wide)
+                                   enum tp_neighbours neighbours, bool wide, bool learns)
 {
     uint32_t dx = x > goal.x ? x - goal.x : goal.x - x, dy = y > goal.y ? y - goal.y : goal.y - y;
     uint64_t h = distance(dx, dy, neighbours);
-    return s->g_factor * g + s->h_factor * (wide ? h * s->h_unit : h);
+    if (wide)
+        h *= s->h_unit;
+    if (learns)
+        h += tp_learned_at(s->learned, x, y);
+    return s->g_factor * g + s->h_factor * h;
 }
 
 /* Lines 12 and 22: brings the best open state to the top, dropping stale entries and renewing the f of entries made
  * for an earlier goal. False when the list is empty. */
 TP_ALWAYS_INLINE bool find_best(struct tp_search *s, struct tp_run *run, struct goal goal, struct best *best,
-                                enum tp_neighbours neighbours, bool wide)
+                                enum tp_neighbours neighbours, bool wide, bool learns)
 {
     struct tp_open *open = &s->open;
     while (open->count) {
@@ -76,7 +80,7 @@ TP_ALWAYS_INLINE bool find_best(struct tp_search *s, struct tp_run *run, struct 
             continue;
         }
         if (__builtin_expect(s->rekey, 0) && run->rekeyed < run->rekeyed_max) {
-            uint64_t f = priority(s, goal, best->x, best->y, g, neighbours, wide);
+            uint64_t f = priority(s, goal, best->x, best->y, g, neighbours, wide, learns);
             if (f > best->entry.f) {
                 best->entry.f = f;
                 tp_open_replace(open, best->entry, wide);
@@ -116,7 +120,7 @@ static inline bool within_tile(uint32_t x, uint32_t y)
 /* Lines 13 to 19 for the state on top of the list, whose place its first new successor takes. False when a
  * successor's tile could not be had: the state stays open and nothing is lost. */
 TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct goal goal, const struct best *best,
-                             enum tp_neighbours neighbours, bool wide)
+                             enum tp_neighbours neighbours, bool wide, bool learns)
 {
     struct tp_node_tile *tile = best->tile;
     uint32_t x = best->x, y = best->y, slot = best->slot;
@@ -129,6 +133,9 @@ TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct goa
     for (int i = neighbours == TP_NEIGHBOURS_16 ? 0 : 1; i < (neighbours == TP_NEIGHBOURS_16 ? 5 : 4); i++)
         window.row[i] = rows[i] >> shift;
     uint32_t moves = tp_walk_moves(&window, neighbours, s->corners);
+    /* a cell that was blocked after it was generated leads nowhere; a root is left all the same */
+    if (!(window.row[2] >> TP_NODE_MARGIN & 1) && !(tile->meta[slot] & TP_NODE_ROOT))
+        moves = 0;
     if (!wide && neighbours != TP_NEIGHBOURS_16 && within_tile(x, y))
         moves &= improving_within_tile(tile, slot, (uint32_t)g, neighbours);
     bool on_top = true;
@@ -146,8 +153,8 @@ TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct goa
             }
         }
         uint32_t next_slot = tp_tile_slot(nx, ny);
-        uint64_t next_g = g + (wide && s->nodes.map->weighted ? tp_walk_cost(s->nodes.map, x, y, nx, ny, direction)
-                                                              : tp_direction_length[direction]);
+        uint64_t next_g = g + (wide && s->weighted ? tp_belief_cost(s->nodes.belief, x, y, nx, ny, direction)
+                                                : tp_direction_length[direction]);
         uint64_t old_g = wide ? next->g.wide[next_slot] : next->g.narrow[next_slot];
         if (next_g >= old_g)
             continue;
@@ -161,7 +168,7 @@ TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct goa
         else
             next->g.narrow[next_slot] = (uint32_t)next_g;
         next->meta[next_slot] = tp_direction_opposite[direction];
-        struct tp_open_entry entry = {priority(s, goal, nx, ny, next_g, neighbours, wide), next_g,
+        struct tp_open_entry entry = {priority(s, goal, nx, ny, next_g, neighbours, wide, learns), next_g,
                                       tp_state_at(s, nx, ny)};
         if (on_top)
             tp_open_replace(&s->open, entry, wide);
@@ -175,12 +182,12 @@ TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct goa
     return true;
 }
 
-TP_ALWAYS_INLINE void run_grid(struct tp_search *s, struct tp_run *run, enum tp_neighbours neighbours, bool wide)
+TP_ALWAYS_INLINE void run_grid(struct tp_search *s, struct tp_run *run, enum tp_neighbours neighbours, bool wide, bool learns)
 {
     struct goal goal = {tp_state_x(s, s->goal), tp_state_y(s, s->goal)};
     for (;;) {
         struct best best;
-        if (!find_best(s, run, goal, &best, neighbours, wide)) {
+        if (!find_best(s, run, goal, &best, neighbours, wide, learns)) {
             s->exhausted = true;
             return;
         }
@@ -196,7 +203,7 @@ TP_ALWAYS_INLINE void run_grid(struct tp_search *s, struct tp_run *run, enum tp_
             run->capped = true;
             return;
         }
-        if (!expand(s, run, goal, &best, neighbours, wide)) {
+        if (!expand(s, run, goal, &best, neighbours, wide, learns)) {
             run->capped = true;
             return;
         }
@@ -206,27 +213,31 @@ TP_ALWAYS_INLINE void run_grid(struct tp_search *s, struct tp_run *run, enum tp_
     }
 }
 
-#define TP_GRID_KERNEL(n)                                                                                     \
-    static void run_##n(struct tp_search *search, struct tp_run *run)                                         \
+/* The instances of one neighbourhood: by node width and by whether h is learned. */
+#define TP_GRID_KERNEL(n, name, wide, learns)                                                                 \
+    static void run_##n##_##name(struct tp_search *search, struct tp_run *run)                                \
     {                                                                                                         \
-        run_grid(search, run, TP_NEIGHBOURS_##n, false);                                                      \
-    }                                                                                                         \
-    static void run_##n##_wide(struct tp_search *search, struct tp_run *run)                                  \
-    {                                                                                                         \
-        run_grid(search, run, TP_NEIGHBOURS_##n, true);                                                       \
-    }                                                                                                         \
+        run_grid(search, run, TP_NEIGHBOURS_##n, wide, learns);                                               \
+    }
+#define TP_GRID(n, step)                                                                                      \
+    TP_GRID_KERNEL(n, narrow, false, false)                                                                   \
+    TP_GRID_KERNEL(n, narrow_learned, false, true)                                                            \
+    TP_GRID_KERNEL(n, wide, true, false)                                                                      \
+    TP_GRID_KERNEL(n, wide_learned, true, true)                                                               \
     static tp_cost grid_distance_##n(uint32_t dx, uint32_t dy)                                                \
     {                                                                                                         \
         return distance_##n(dx, dy);                                                                          \
-    }
-TP_GRID_KERNEL(4)
-TP_GRID_KERNEL(8)
-TP_GRID_KERNEL(16)
+    }                                                                                                         \
+    static const struct tp_domain grid_##n = {                                                                \
+        {{run_##n##_narrow, run_##n##_narrow_learned}, {run_##n##_wide, run_##n##_wide_learned}},             \
+        grid_distance_##n,                                                                                    \
+        step,                                                                                                 \
+    };
+TP_GRID(4, TP_COST_UNIT)
+TP_GRID(8, TP_COST_DIAGONAL)
+TP_GRID(16, TP_COST_KNIGHT)
+#undef TP_GRID
 #undef TP_GRID_KERNEL
-
-static const struct tp_domain grid_4 = {run_4, run_4_wide, grid_distance_4, TP_COST_UNIT};
-static const struct tp_domain grid_8 = {run_8, run_8_wide, grid_distance_8, TP_COST_DIAGONAL};
-static const struct tp_domain grid_16 = {run_16, run_16_wide, grid_distance_16, TP_COST_KNIGHT};
 
 const struct tp_domain *tp_domain_grid(enum tp_neighbours neighbours)
 {

@@ -5,7 +5,8 @@
 bool tp_marks_set(struct tp_tiles *marks, uint32_t x, uint32_t y, uint8_t mark)
 {
     bool fresh;
-    struct tp_marks_tile *tile = (struct tp_marks_tile *)tp_tiles_touch(marks, x, y, &fresh);
+    uint32_t stamp;
+    struct tp_marks_tile *tile = (struct tp_marks_tile *)tp_tiles_touch(marks, x, y, &fresh, &stamp);
     if (!tile)
         return false;
     if (fresh)

@@ -1,27 +1,30 @@
 /* The node store of one search: g, parent and flags of every state met, in tiles of 8x8 cells.
  *
- * A tile carries the passability of its own cells and two around them, read from the map when the search first
- * touches it and again when the map's version has changed, so that an expansion reads the map only once a tile.
+ * A tile carries the believed passability of its own cells and two around them, read when the search first touches
+ * it and again when the beliefs have changed, so that an expansion reads the map only once a tile.
  * g is 32 bits where no path of the map can exceed them (narrow), else 64 (wide): the store is told which.
  * No pointers in nodes: the parent is a direction.
  */
 #ifndef TP_NODE_NODES_H
 #define TP_NODE_NODES_H
 
-#include "map/map.h"
+#include "node/belief.h"
+#include "node/learned.h"
 #include "node/tiles.h"
 
 enum {
     TP_NODE_PARENT = 15,    /* direction to the parent; meaningless in the root */
     TP_NODE_ROOT = 1 << 4,  /* has no parent */
     TP_NODE_CLOSED = 1 << 5,/* expanded */
+    TP_NODE_REACHED = 1 << 6, /* the learning step has given it some h */
+    TP_NODE_LEARNED = 1 << 7, /* the learning step has given it its final h */
     TP_NODE_MARGIN = 2,     /* cells of surroundings a tile knows */
     TP_NODE_ROWS = TP_TILE_SIDE + 2 * TP_NODE_MARGIN,
 };
 
 struct tp_node_tile {
     struct tp_tile tile;
-    uint32_t seen;                  /* low bits of the map version the rows were read from */
+    uint32_t seen;                  /* the belief's stamp when the rows were read */
     uint16_t passable[TP_NODE_ROWS]; /* bit j of row i: cell (x0 - 2 + j, y0 - 2 + i) */
     uint8_t padding[32];
     uint8_t meta[TP_TILE_CELLS];    /* TP_NODE_* */
@@ -38,15 +41,32 @@ enum {
 
 struct tp_nodes {
     struct tp_tiles tiles;
-    const struct tp_map *map; /* the version searched now; borrowed from the session */
+    const struct tp_belief *belief; /* what is searched; borrowed from the session */
     bool wide;
+    struct tp_nodes_adaptive *adaptive; /* NULL for none; see below */
+};
+
+/* The h-values that Adaptive A* takes from former searches (2012, Algorithm 3): when a search first touches a tile, each
+ * state that an earlier search gave a g gets h = max(h, pathcost of that search - g). The paper does so state by state
+ * on first touch; a tile's states are done together, to the same values. */
+struct tp_nodes_adaptive {
+    struct tp_tiles *learned;
+    uint64_t *pathcost; /* by search stamp, 0 for a search that gave none */
+    uint32_t room;      /* of pathcost */
+    uint64_t updates;   /* h-values raised, in all */
+    uint64_t (*h)(const void *context, uint32_t x, uint32_t y); /* the domain's own h */
+    const void *context;
 };
 
 /* Prepares an empty store; allocates nothing. */
-void tp_nodes_init(struct tp_nodes *nodes, const struct tp_map *map, bool wide, struct tp_pool *pool,
+void tp_nodes_init(struct tp_nodes *nodes, const struct tp_belief *belief, bool wide, struct tp_pool *pool,
                    uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max);
 
-/* The tile over a cell, set up for this search and this version of the map; NULL at the cap. */
+/* Begins a new search: all nodes are forgotten. Cost: O(1), but O(tiles held) when the stamp wraps; what the adaptive rule
+ * would still take from them is taken then. */
+void tp_nodes_begin(struct tp_nodes *nodes);
+
+/* The tile over a cell, set up for this search; NULL at the cap. */
 struct tp_node_tile *tp_nodes_touch_slow(struct tp_nodes *nodes, uint32_t x, uint32_t y);
 
 static inline struct tp_node_tile *tp_nodes_find(const struct tp_nodes *nodes, uint32_t x, uint32_t y)
@@ -60,14 +80,14 @@ static inline struct tp_node_tile *tp_nodes_touch(struct tp_nodes *nodes, uint32
     return __builtin_expect(tile != NULL, 1) ? tile : tp_nodes_touch_slow(nodes, x, y);
 }
 
-/* Reads the passability of the tile over (x, y) from the map. */
-void tp__nodes_read_map(const struct tp_nodes *nodes, struct tp_node_tile *tile, uint32_t x, uint32_t y);
+/* Reads the believed passability of the tile over (x, y). */
+void tp__nodes_read_belief(const struct tp_nodes *nodes, struct tp_node_tile *tile, uint32_t x, uint32_t y);
 
-/* Reads the tile's passability anew if the map has changed since. Cost: O(1). */
+/* Reads the tile's passability anew if beliefs have changed since. Cost: O(1). */
 static inline void tp_nodes_refresh(const struct tp_nodes *nodes, struct tp_node_tile *tile, uint32_t x, uint32_t y)
 {
-    if (__builtin_expect(tile->seen != (uint32_t)nodes->map->version, 0))
-        tp__nodes_read_map(nodes, tile, x, y);
+    if (__builtin_expect(tile->seen != nodes->belief->stamp, 0))
+        tp__nodes_read_belief(nodes, tile, x, y);
 }
 
 /* g of a slot as 64 bits, TP_COST_INFINITE where not generated. */

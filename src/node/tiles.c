@@ -85,10 +85,11 @@ static void *block_get(struct tp_tiles *tiles, uint32_t bytes)
     return block;
 }
 
-struct tp_tile *tp_tiles_touch(struct tp_tiles *tiles, uint32_t x, uint32_t y, bool *fresh)
+struct tp_tile *tp_tiles_touch(struct tp_tiles *tiles, uint32_t x, uint32_t y, bool *fresh, uint32_t *stamp)
 {
     uint32_t tx = x >> TP_TILE_BITS, ty = y >> TP_TILE_BITS;
     *fresh = false;
+    *stamp = 0;
     if (!tiles->top) {
         if (*tiles->bytes + top_bytes(tiles) > tiles->bytes_max)
             return NULL;
@@ -113,6 +114,7 @@ struct tp_tile *tp_tiles_touch(struct tp_tiles *tiles, uint32_t x, uint32_t y, b
         (*slot)->stamp = 0;
     }
     if ((*slot)->stamp != tiles->stamp) {
+        *stamp = (*slot)->stamp;
         (*slot)->stamp = tiles->stamp;
         *fresh = true;
     }

@@ -79,8 +79,8 @@ static inline struct tp_tile *tp_tiles_find(const struct tp_tiles *tiles, uint32
     return tile && tile->stamp == tiles->stamp ? tile : NULL;
 }
 
-/* The tile over cell (x, y), allocated if need be; *fresh tells that its content is of an earlier use or undefined
- * and that the owner must set it up (its stamp is current already). NULL at the cap. Cost: O(1). */
-struct tp_tile *tp_tiles_touch(struct tp_tiles *tiles, uint32_t x, uint32_t y, bool *fresh);
+/* The tile over cell (x, y), allocated if need be; *fresh tells that its content is of an earlier use (*stamp) or
+ * undefined (*stamp 0) and that the owner must set it up (its stamp is current already). NULL at the cap. Cost: O(1). */
+struct tp_tile *tp_tiles_touch(struct tp_tiles *tiles, uint32_t x, uint32_t y, bool *fresh, uint32_t *stamp);
 
 #endif

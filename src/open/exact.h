@@ -162,15 +162,21 @@ TP_ALWAYS_INLINE void tp_open_replace(struct tp_open *open, struct tp_open_entry
         tp__open_sink_narrow(open, (struct tp_open_narrow){e.f, (uint64_t)~(uint32_t)e.g << 32 | e.state});
 }
 
+/* The entry at an index, TP_OPEN_ROOT .. TP_OPEN_ROOT + count - 1, in no order but that the first is the least. */
+TP_ALWAYS_INLINE struct tp_open_entry tp_open_at(const struct tp_open *open, uint32_t i, bool wide)
+{
+    if (wide) {
+        const struct tp_open_wide *e = tp__open_wide(open, i);
+        return (struct tp_open_entry){e->f, ~e->g_inverted, (uint32_t)e->state};
+    }
+    const struct tp_open_narrow *e = tp__open_narrow(open, i);
+    return (struct tp_open_entry){e->f, ~(uint32_t)(e->low >> 32), (uint32_t)e->low};
+}
+
 /* The least entry; the list must not be empty. */
 TP_ALWAYS_INLINE struct tp_open_entry tp_open_least(const struct tp_open *open, bool wide)
 {
-    if (wide) {
-        const struct tp_open_wide *e = tp__open_wide(open, TP_OPEN_ROOT);
-        return (struct tp_open_entry){e->f, ~e->g_inverted, (uint32_t)e->state};
-    }
-    const struct tp_open_narrow *e = tp__open_narrow(open, TP_OPEN_ROOT);
-    return (struct tp_open_entry){e->f, ~(uint32_t)(e->low >> 32), (uint32_t)e->low};
+    return tp_open_at(open, TP_OPEN_ROOT, wide);
 }
 
 /* Removes the least entry; the list must not be empty. Cost: O(log n). */

@@ -18,6 +18,8 @@ enum tp_priority {
 
 enum tp_learning {
     TP_LEARNING_NONE,
+    TP_LEARNING_DIJKSTRA, /* least of cost + h over the open states (2016, Equation 1) */
+    TP_LEARNING_ADAPTIVE, /* h := max(h, pathcost - g), on first touch (2012, Algorithm 3) */
 };
 
 enum tp_capability {
@@ -25,6 +27,9 @@ enum tp_capability {
     TP_CAN_DETECT_UNREACHABLE = 1 << 1, /* says UNREACHABLE if and only if it is so */
     TP_CAN_ENHANCE_2009 = 1 << 2,       /* takes longest_path_rule, shortcut and path_switch */
     TP_CAN_BOUND_COST = 1 << 3,         /* Theorem 2 (2014): cost <= floor((N(w) - 1) / k) c+ + 2 w c* */
+    TP_CAN_AVOID_RAISED = 1 << 8,       /* goes towards the open state whose h was raised least (daRTAA*) */
+    TP_CAN_DISCOVER = 1 << 6,           /* takes knowledge other than FULL: reacts to what the agent sees */
+    TP_CAN_RESTART_BY_RULE = 1 << 7,    /* takes every restart rule, not only NEVER and EAGER */
     TP_CAN_SPLIT_R = 1 << 4,            /* divides R into N_E and N_T; both must be at least 1 */
     TP_CAN_BE_OPTIMAL = 1 << 5,         /* optimal on a static map, for a goal that stays, with an unlimited budget */
 };

@@ -4,6 +4,9 @@
  *   time_bounded.c  the engine of the TB family: expand, trace, follow or back-move
  *   replan.c        the engine that searches to the end, then follows
  *   trace.c         tracing a path back over as many ticks as the budget asks
+ *   agent_centred.c the engine that looks ahead, learns and moves
+ *   learn.c         the learning step of LSS-LRTA*
+ *   react.c         what a changed map or a new sight asks: restart rules, forgetting what was learned
  *   shortcut.c      TBA*'s search for a shortcut while the agent moves back
  */
 #ifndef TP_SEARCH_INTERNAL_H
@@ -25,14 +28,35 @@ struct tp_trace {
     tp_state front;         /* where the trace stands */
     bool running;           /* a trace is under way (2009: not doneTrace) */
     bool capped;            /* no memory for marks */
+    bool rose;              /* a step of the fresh path costs more, or is illegal, since the search began */
 };
 
 struct tp_shortcut;
+
+/* The learning step of LSS-LRTA* under way (learn.c). */
+struct tp_learn {
+    struct tp_open heap;    /* states by h, least first */
+    uint32_t cursor;        /* entries of the search's open list copied so far */
+    uint64_t expanded_left; /* expanded states whose h is not final */
+    bool running;
+};
+
+/* Where an agent-centred session stands in its cycle (agent_centred.c). */
+enum tp_cycle { TP_CYCLE_LOOK, TP_CYCLE_LEARN, TP_CYCLE_TRACE };
 
 struct tp_session {
     struct tp_session_params params;
     const struct tp_map *map; /* the version of the last tick (or of open), referenced */
     struct tp_pool *pool;
+    const struct tp_map *map_before; /* the version of the tick before, during a tick that brings another; else NULL */
+    struct tp_belief belief;
+    struct tp_tiles learned;         /* increases of h; used where the row learns */
+    struct tp_nodes_adaptive adaptive;
+    struct tp_learn learn;
+    enum tp_cycle cycle;
+    bool unteachable;       /* nothing is learned from the present search */
+    uint64_t looked_ahead; /* expansions of the present lookahead */
+    uint64_t learned_falls, learned_fell_version; /* the state of falls when learning last began */
     struct tp_search search;
     struct tp_trace trace;
     struct tp_shortcut *shortcut; /* NULL until first needed */
@@ -52,6 +76,8 @@ struct tp_tick {
     const struct tp_budget *budget;
     struct tp_tick_reply *reply;
     uint64_t steps_left; /* traceback steps that may still be taken in this tick */
+    uint64_t looked;     /* changed cells looked at, paid like traceback steps */
+    bool began_anew;     /* a new search was begun after this tick's search phase */
     bool changed;        /* the map is another version than at the last tick */
     bool node_cap;
 };
@@ -61,7 +87,7 @@ struct tp_engine {
     void (*tick)(struct tp_tick *tick);
 };
 
-extern const struct tp_engine tp__engine_time_bounded, tp__engine_replan;
+extern const struct tp_engine tp__engine_time_bounded, tp__engine_replan, tp__engine_agent_centred;
 
 /* How a tick's budget is divided: at most `expansions` expansions and `steps` traceback steps: N_E and N_T (2009,
  * section 3.3). Under K and DEADLINE tracing is free: steps is UINT64_MAX. */
@@ -74,6 +100,25 @@ struct tp_share tp__budget_share(const struct tp_budget *budget);
 
 /* Begins the first search or a new one from where the agent stands; marks the reply RESTARTED for a new one. */
 void tp__session_begin_search(struct tp_tick *tick);
+
+/* ---- react.c ---- */
+
+/* At the start of a tick and after a move: the agent looks around, and a changed map is compared with the one before.
+ * True when the session's restart rule asks for a new search. Under R, looking at changed cells is paid from the purse
+ * that `tick` still has; a change too large for it restarts at once. */
+bool tp__react(struct tp_tick *tick);
+
+/* 2012, Algorithm 2, lines 29 and 30: the agent looks around after a move; true when what it saw asks for a new search. */
+bool tp__react_after_move(struct tp_tick *tick);
+
+/* Forgets what was learned when it no longer bounds the true costs: a cost fell, or the goal is another. */
+void tp__learning_check(struct tp_session *session);
+void tp__learning_forget(struct tp_session *session);
+
+/* 2012, Algorithm 3, line 13: before a new search, the old one's least f is remembered. */
+void tp__learning_remember(struct tp_session *session);
+
+/* ---- session.c ---- */
 
 /* Runs a search (the session's own, or its shortcut's) for at most `expansions`, within the tick's cap and deadline,
  * and books the work. */
@@ -96,6 +141,19 @@ bool tp__session_exhausted(struct tp_tick *tick, uint64_t expansions);
 /* Pays for one traceback step (or a path's state copied): false when the tick has none left, or its time is over. */
 bool tp__tick_step(struct tp_tick *tick);
 
+/* Pays for one update of h, as much as an expansion: false when the tick can't. */
+bool tp__tick_update(struct tp_tick *tick);
+
+/* ---- learn.c ---- */
+
+/* Begins the learning step over the search's `expanded` states. */
+void tp__learn_begin(struct tp_session *session, uint64_t expanded);
+
+/* Goes on with it; true when every expanded state has its h. */
+bool tp__learn_run(struct tp_tick *tick);
+
+/* ---- trace.c ---- */
+
 /* 2009, lines 10 to 12: takes up a new trace from `end`. */
 void tp__trace_begin(struct tp_session *session, tp_state end);
 
@@ -116,6 +174,10 @@ uint8_t tp__trace_next(const struct tp_session *session);
  * agent stands outside the tree. */
 uint8_t tp__session_parent(const struct tp_session *session);
 
+/* Whether the cell under the agent was blocked after the search had met it: its expansion would lead nowhere, so the
+ * search has to begin anew from here. */
+bool tp__session_caught(const struct tp_session *session);
+
 /* Whether the step is legal in this tick's version. */
 bool tp__session_step_legal(const struct tp_session *session, uint8_t direction);
 
@@ -128,9 +190,6 @@ bool tp__shortcut_try(struct tp_tick *tick);
 
 /* The direction of the next step along the shortcut followed; TP_DIRECTION_NONE when the agent is on none. */
 uint8_t tp__shortcut_next(const struct tp_session *session);
-
-/* Gives the shortcut search the session's map version, before the last one is let go. Cost: O(1). */
-void tp__shortcut_adopt_map(struct tp_session *session);
 
 /* Forgets the shortcut search (the path it led to is no longer followed). Cost: O(1). */
 void tp__shortcut_forget(struct tp_session *session);

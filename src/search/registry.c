@@ -7,7 +7,17 @@
     X(tba)                                                                                                    \
     X(tbwa)                                                                                                   \
     X(tbgbfs)                                                                                                 \
-    X(astar)
+    X(rtbwa)                                                                                                  \
+    X(rtba)                                                                                                   \
+    X(tbaa)                                                                                                   \
+    X(astar)                                                                                                  \
+    X(wastar)                                                                                                 \
+    X(rastar)                                                                                                 \
+    X(aastar)                                                                                                 \
+    X(lss)                                                                                                    \
+    X(lsswa)                                                                                                  \
+    X(rtaa)                                                                                                   \
+    X(dartaa)
 
 #define DECLARE(name) extern const struct tp_algorithm tp__algorithm_##name;
 #define ROW(name) &tp__algorithm_##name,

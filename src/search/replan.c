@@ -6,12 +6,11 @@
  */
 #include "search/internal.h"
 
-static bool restart_due(const struct tp_tick *tick)
+static bool restart_due(struct tp_tick *tick)
 {
     const struct tp_session *session = tick->session;
-    if (!session->search.active || session->restart_wanted)
-        return true;
-    if (session->params.restart == TP_RESTART_EAGER && session->map->version != session->search.begun_version)
+    bool asked = tp__react(tick);
+    if (asked || !session->search.active || session->restart_wanted || tp__session_caught(session))
         return true;
     uint8_t step = tp__trace_next(session);
     return session->path_complete && (step == TP_DIRECTION_NONE || !tp__session_step_legal(session, step));
@@ -25,12 +24,17 @@ static void replan_tick(struct tp_tick *tick)
         tick->reply->status = TP_STATUS_UNREACHABLE;
         return;
     }
+    const struct tp_budget *budget = tick->budget;
+    uint64_t expansions = budget->kind == TP_BUDGET_DEADLINE ? UINT64_MAX : budget->expansions;
+    tick->steps_left = budget->kind == TP_BUDGET_R ? budget->expansions * budget->c : UINT64_MAX;
     if (restart_due(tick))
         tp__session_begin_search(tick);
+    tick->looked = tick->reply->work.traced;
     if (!search->active)
         return;
+    if (budget->kind == TP_BUDGET_R)
+        expansions -= (tick->looked + budget->c - 1) / budget->c;
 
-    uint64_t expansions = tick->budget->kind == TP_BUDGET_DEADLINE ? UINT64_MAX : tick->budget->expansions;
     if (!search->found) {
         tp__session_expand(tick, expansions);
         if (tp__session_exhausted(tick, expansions))
@@ -39,8 +43,8 @@ static void replan_tick(struct tp_tick *tick)
     if (search->found && !session->path_complete) {
         uint64_t rekeyed = tick->reply->work.rekeyed;
         tick->steps_left = UINT64_MAX;
-        if (tick->budget->kind == TP_BUDGET_R) {
-            tick->steps_left = (expansions - tick->reply->work.expansions) * tick->budget->c;
+        if (budget->kind == TP_BUDGET_R) {
+            tick->steps_left = (expansions - tick->reply->work.expansions) * budget->c;
             tick->steps_left -= rekeyed < tick->steps_left ? rekeyed : tick->steps_left;
         }
         if (!session->trace.running || session->trace.fresh_end != session->goal)
@@ -55,6 +59,8 @@ static void replan_tick(struct tp_tick *tick)
         return;
     if (tp__session_step_legal(session, step)) {
         tp__session_move(tick, step, false);
+        if (tick->reply->status != TP_STATUS_ARRIVED && tp__react_after_move(tick))
+            tp__session_begin_search(tick);
     } else {
         tp__session_begin_search(tick);
         tick->reply->status = TP_STATUS_BLOCKED;

@@ -8,10 +8,11 @@ static bool needs_wide(const struct tp_domain *domain, const struct tp_map *map)
     return map->weighted || (uint64_t)map->width * map->height * domain->step_max >= UINT32_MAX;
 }
 
-void tp_search_init(struct tp_search *search, const struct tp_domain *domain, const struct tp_map *map,
-                    enum tp_corners corners, uint64_t g_factor, uint64_t h_factor, bool first_parent,
+void tp_search_init(struct tp_search *search, const struct tp_domain *domain, const struct tp_belief *belief,
+                    struct tp_tiles *learned, enum tp_corners corners, uint64_t g_factor, uint64_t h_factor, bool first_parent,
                     struct tp_pool *pool, uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max)
 {
+    const struct tp_map *map = belief->truth;
     bool wide = needs_wide(domain, map);
     uint32_t shift = 0;
     while ((1ull << shift) < map->width)
@@ -24,8 +25,10 @@ void tp_search_init(struct tp_search *search, const struct tp_domain *domain, co
         .h_unit = tp_profile_least_weight(&map->profile),
         .corners = corners,
         .first_parent = first_parent,
+        .weighted = map->weighted,
+        .learned = learned,
     };
-    tp_nodes_init(&search->nodes, map, wide, pool, stamp_max, bytes, bytes_max);
+    tp_nodes_init(&search->nodes, belief, wide, pool, stamp_max, bytes, bytes_max);
     tp_open_init(&search->open, wide, pool, bytes, bytes_max);
 }
 
@@ -39,7 +42,7 @@ void tp_search_fini(struct tp_search *search)
 /* Enters a state into the open list with the priority its g and the present goal give. */
 static void enter(struct tp_search *search, tp_state state, uint64_t g)
 {
-    uint64_t f = search->g_factor * g + search->h_factor * tp_search_h(search, state, search->goal);
+    uint64_t f = search->g_factor * g + search->h_factor * tp_search_h_now(search, state);
     struct tp_open_entry entry = {f, g, state};
     if (search->open.wide)
         tp_open_push(&search->open, entry, true);
@@ -47,15 +50,16 @@ static void enter(struct tp_search *search, tp_state state, uint64_t g)
         tp_open_push(&search->open, entry, false);
 }
 
-void tp_search_begin_seeds(struct tp_search *search, const struct tp_map *map, tp_state goal)
+void tp_search_begin_seeds(struct tp_search *search, tp_state goal)
 {
-    tp_tiles_begin(&search->nodes.tiles);
+    tp_nodes_begin(&search->nodes);
     tp_open_clear(&search->open);
-    search->nodes.map = map;
     search->goal = goal;
     search->active = true;
     search->rekey = search->exhausted = search->found = false;
-    search->begun_version = map->version;
+    search->begun_version = search->nodes.belief->truth->version;
+    search->begun_stamp = search->nodes.belief->stamp;
+    search->begun_falls = search->nodes.belief->falls;
     search->touched = search->hash = 0;
 }
 
@@ -72,9 +76,9 @@ bool tp_search_add_seed(struct tp_search *search, tp_state state, tp_cost g)
     return true;
 }
 
-bool tp_search_begin(struct tp_search *search, const struct tp_map *map, tp_state root, tp_state goal)
+bool tp_search_begin(struct tp_search *search, tp_state root, tp_state goal)
 {
-    tp_search_begin_seeds(search, map, goal);
+    tp_search_begin_seeds(search, goal);
     search->active = tp_search_add_seed(search, root, 0);
     return search->active;
 }
@@ -84,14 +88,11 @@ void tp_search_run(struct tp_search *search, struct tp_run *run)
     TP_CHECK(search->active);
     if (search->found || search->exhausted)
         return;
-    if (search->nodes.wide)
-        search->domain->run_wide(search, run);
-    else
-        search->domain->run(search, run);
+    search->domain->run[search->nodes.wide][search->learned != NULL](search, run);
     search->touched += run->touched;
 }
 
-bool tp_search_best(struct tp_search *search, tp_state *best)
+bool tp_search_best(const struct tp_search *search, tp_state *best)
 {
     if (search->found) {
         *best = search->goal;
@@ -113,6 +114,27 @@ static struct tp_node_tile *node_of(const struct tp_search *search, tp_state sta
     struct tp_node_tile *tile = tp_nodes_find(&search->nodes, x, y);
     *slot = tp_tile_slot(x, y);
     return tile && tp_nodes_g(&search->nodes, tile, *slot) != TP_COST_INFINITE ? tile : NULL;
+}
+
+bool tp_search_closed(const struct tp_search *search, tp_state state)
+{
+    uint32_t slot;
+    const struct tp_node_tile *tile = node_of(search, state, &slot);
+    return tile && tile->meta[slot] & TP_NODE_CLOSED;
+}
+
+tp_cost tp_search_h_now(const struct tp_search *search, tp_state state)
+{
+    tp_cost h = tp_search_h(search, state, search->goal);
+    return search->learned ? h + tp_learned_at(search->learned, tp_state_x(search, state), tp_state_y(search, state)) : h;
+}
+
+tp_cost tp_search_least_f(const struct tp_search *search)
+{
+    tp_state best;
+    if (!tp_search_best(search, &best))
+        return TP_COST_INFINITE;
+    return tp_search_g(search, best) + tp_search_h_now(search, best);
 }
 
 bool tp_search_knows(const struct tp_search *search, tp_state state)

@@ -28,11 +28,15 @@ struct tp_search {
     uint64_t h_unit;    /* the profile's least weight: h counts in it */
     enum tp_corners corners;
     bool first_parent;  /* GBFS: a state's parent is never replaced */
+    bool weighted;      /* steps cost by the weights of their cells */
+    struct tp_tiles *learned; /* the learned h (node/learned.h), borrowed from the session; NULL for none */
     bool rekey;         /* the goal moved since the search began: f of entries is renewed as they come up */
     bool active;        /* begun and not forgotten */
     bool exhausted;     /* the open list ran empty: every state reachable from the root is closed */
     bool found;         /* the goal is the best open state, or closed: its path is final */
-    uint64_t begun_version;  /* the map's version when the search began */
+    uint64_t begun_version;  /* the map's version and the belief's stamp when the search began */
+    uint32_t begun_stamp;
+    uint64_t begun_falls;    /* the belief's falls then */
     uint64_t touched; /* states in the tree, open or closed */
     uint64_t hash;    /* see session.h: search_hash */
 };
@@ -48,25 +52,33 @@ struct tp_run {
     bool capped;                             /* stopped because no memory could be had */
 };
 
-/* Prepares a search over maps of this one's size; allocates nothing. `bytes` counts pool bytes held. */
-void tp_search_init(struct tp_search *search, const struct tp_domain *domain, const struct tp_map *map,
-                    enum tp_corners corners, uint64_t g_factor, uint64_t h_factor, bool first_parent,
+/* Prepares a search over what is believed, with the learned h (NULL for none); allocates nothing. `bytes` counts pool
+ * bytes held. */
+void tp_search_init(struct tp_search *search, const struct tp_domain *domain, const struct tp_belief *belief,
+                    struct tp_tiles *learned, enum tp_corners corners, uint64_t g_factor, uint64_t h_factor, bool first_parent,
                     struct tp_pool *pool, uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max);
 void tp_search_fini(struct tp_search *search);
 
-/* Begins anew from `root` towards `goal` on this version; the former search is forgotten. False when no memory could
+/* Begins anew from `root` towards `goal`; the former search is forgotten. False when no memory could
  * be had for the root. Cost: O(1). */
-bool tp_search_begin(struct tp_search *search, const struct tp_map *map, tp_state root, tp_state goal);
+bool tp_search_begin(struct tp_search *search, tp_state root, tp_state goal);
 
 /* Begins a search that grows from several roots: forget the former search, then add each root with its g. */
-void tp_search_begin_seeds(struct tp_search *search, const struct tp_map *map, tp_state goal);
+void tp_search_begin_seeds(struct tp_search *search, tp_state goal);
 bool tp_search_add_seed(struct tp_search *search, tp_state state, tp_cost g);
 
 /* Expands best states until a limit of the run, an empty list (`exhausted`), or the goal is best (`found`). */
 void tp_search_run(struct tp_search *search, struct tp_run *run);
 
+/* Whether the state was expanded by the present search. */
+bool tp_search_closed(const struct tp_search *search, tp_state state);
+
+/* The least g + h over the open list (unweighted, h as learned); TP_COST_INFINITE when none is open. Only for f = g + h.
+ * Valid after a run. */
+tp_cost tp_search_least_f(const struct tp_search *search);
+
 /* The best open state: the goal once found. False when none is open. */
-bool tp_search_best(struct tp_search *search, tp_state *best);
+bool tp_search_best(const struct tp_search *search, tp_state *best);
 
 /* Turns the search to another goal, keeping g and the tree; `found` is set anew. Cost: O(log n). */
 void tp_search_retarget(struct tp_search *search, tp_state goal);
@@ -100,6 +112,9 @@ static inline tp_state tp_state_step(const struct tp_search *search, tp_state st
     return tp_state_at(search, tp_state_x(search, state) + (uint32_t)tp_direction_dx[direction],
                        tp_state_y(search, state) + (uint32_t)tp_direction_dy[direction]);
 }
+
+/* h of a state to the present goal, as learned. */
+tp_cost tp_search_h_now(const struct tp_search *search, tp_state state);
 
 /* h between two states: the domain's distance times the least weight. */
 static inline tp_cost tp_search_h(const struct tp_search *search, tp_state a, tp_state b)

@@ -134,9 +134,21 @@ static int check_params(const struct tp_session_params *p, const struct tp_map *
         return refuse(refusal, TP_ERR_UNSUPPORTED, "w", "this algorithm has no weight");
     if (p->goal_policy != TP_GOAL_EXACT)
         return refuse(refusal, TP_ERR_UNSUPPORTED, "goal_policy", "only EXACT is served by this version");
-    if (p->knowledge != TP_KNOWLEDGE_FULL)
+    if (p->knowledge > TP_KNOWLEDGE_MAP)
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "knowledge", "is none of FULL, FREESPACE, KNOWN_MAP");
+    if (p->knowledge != TP_KNOWLEDGE_FULL && !(p->algorithm->capabilities & TP_CAN_DISCOVER))
         return refuse(refusal, TP_ERR_UNSUPPORTED, "knowledge", "this algorithm searches maps that are known");
-    if (p->restart != TP_RESTART_DEFAULT && p->restart != TP_RESTART_NEVER && p->restart != TP_RESTART_EAGER)
+    if (p->knowledge == TP_KNOWLEDGE_MAP &&
+        (!p->known || p->known->width != map->width || p->known->height != map->height))
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "knowledge", "needs a known map of the map's size");
+    if (p->sensor_radius > TP_BELIEF_RADIUS_MAX)
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "sensor_radius", "must lie in 1..8");
+    if (p->sensor_radius == 1 && p->neighbours == TP_NEIGHBOURS_16)
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "sensor_radius", "must be at least 2 with 16 neighbours");
+    if (p->restart > TP_RESTART_ON_RISE)
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "restart", "is not a restart rule");
+    if (p->restart != TP_RESTART_DEFAULT && p->restart != TP_RESTART_NEVER && p->restart != TP_RESTART_EAGER &&
+        !(p->algorithm->capabilities & TP_CAN_RESTART_BY_RULE))
         return refuse(refusal, TP_ERR_UNSUPPORTED, "restart", "this algorithm restarts never or eagerly");
     bool enhances = p->algorithm->capabilities & TP_CAN_ENHANCE_2009;
     if (p->shortcut && !enhances)
@@ -148,6 +160,13 @@ static int check_params(const struct tp_session_params *p, const struct tp_map *
     if (priority_overflows(map, tp_domain_grid(p->neighbours), priority_factors(p)))
         return refuse(refusal, TP_ERR_UNSUPPORTED, "w", "is too large for the costs this map can have");
     return check_budget(p->algorithm, &p->budget, refusal);
+}
+
+/* The domain's own h of a cell, for the adaptive rule. */
+static uint64_t h_of_cell(const void *context, uint32_t x, uint32_t y)
+{
+    const struct tp_session *session = context;
+    return tp_search_h(&session->search, tp_state_at(&session->search, x, y), session->goal);
 }
 
 int tp_session_open(struct tp_session **out, const struct tp_session_params *params, const struct tp_map *map,
@@ -168,9 +187,23 @@ int tp_session_open(struct tp_session **out, const struct tp_session_params *par
         session->params.restart = params->algorithm->restart;
     uint64_t bytes_max = params->node_bytes_max ? params->node_bytes_max : UINT64_MAX;
     struct factors factors = priority_factors(params);
-    tp_search_init(&session->search, tp_domain_grid(params->neighbours), map, params->corners, factors.g, factors.h,
+    bool learns = params->algorithm->learning != TP_LEARNING_NONE;
+    if (params->knowledge == TP_KNOWLEDGE_MAP)
+        tp_map_ref(params->known);
+    if (!params->sensor_radius)
+        session->params.sensor_radius = params->neighbours == TP_NEIGHBOURS_16 ? 2 : 1;
+    tp_belief_init(&session->belief, map, params->knowledge == TP_KNOWLEDGE_FULL,
+                   params->knowledge == TP_KNOWLEDGE_MAP ? params->known : NULL, pool, &session->bytes, bytes_max);
+    tp_learned_init(&session->learned, pool, map->width, map->height, &session->bytes, bytes_max);
+    tp_search_init(&session->search, tp_domain_grid(params->neighbours), &session->belief,
+                   learns ? &session->learned : NULL, params->corners, factors.g, factors.h,
                    params->algorithm->priority == TP_PRIORITY_GBFS, pool,
                    params->stamp_max ? params->stamp_max : UINT32_MAX, &session->bytes, bytes_max);
+    tp_open_init(&session->learn.heap, session->search.open.wide, pool, &session->bytes, bytes_max);
+    if (params->algorithm->learning == TP_LEARNING_ADAPTIVE) {
+        session->adaptive = (struct tp_nodes_adaptive){.learned = &session->learned, .h = h_of_cell, .context = session};
+        session->search.nodes.adaptive = &session->adaptive;
+    }
     tp_marks_init(&session->trace.follow, pool, map->width, map->height, &session->bytes, bytes_max);
     tp_marks_init(&session->trace.fresh, pool, map->width, map->height, &session->bytes, bytes_max);
     session->trace.follow_end = session->trace.fresh_end = TP_STATE_NONE;
@@ -190,6 +223,12 @@ void tp_session_close(struct tp_session *session)
     tp_search_fini(&session->search);
     tp_tiles_fini(&session->trace.follow);
     tp_tiles_fini(&session->trace.fresh);
+    tp_tiles_fini(&session->learned);
+    tp_open_fini(&session->learn.heap);
+    tp_belief_fini(&session->belief);
+    free(session->adaptive.pathcost);
+    if (session->params.knowledge == TP_KNOWLEDGE_MAP)
+        tp_map_unref(session->params.known);
     TP_CHECK(session->bytes == 0);
     tp_map_unref(session->map);
     free(session);
@@ -211,7 +250,10 @@ void tp__session_begin_search(struct tp_tick *tick)
     session->at_before = TP_STATE_NONE;
     tp__trace_forget(session);
     tp__shortcut_forget(session);
-    if (!tp_search_begin(&session->search, session->map, session->at, session->goal)) {
+    tp__learning_remember(session);
+    tp__learning_check(session);
+    session->unteachable = false;
+    if (!tp_search_begin(&session->search, session->at, session->goal)) {
         tick->node_cap = true;
         return;
     }
@@ -232,6 +274,20 @@ bool tp__tick_step(struct tp_tick *tick)
         return false;
     tick->steps_left--;
     tick->reply->work.traced++;
+    return true;
+}
+
+bool tp__tick_update(struct tp_tick *tick)
+{
+    const struct tp_budget *budget = tick->budget;
+    uint64_t learned = tick->reply->work.learned;
+    uint64_t steps = budget->kind == TP_BUDGET_R ? budget->c : 0;
+    if (tick->steps_left < steps)
+        return false;
+    if (budget->expired && learned % TP_DEADLINE_STRIDE == 0 && budget->expired(budget->context))
+        return false;
+    tick->steps_left -= steps;
+    tick->reply->work.learned++;
     return true;
 }
 
@@ -266,18 +322,34 @@ void tp__tick_run(struct tp_tick *tick, struct tp_search *search, uint64_t expan
     tick->node_cap |= run.capped;
 }
 
+/* Whether something fell since the search began, so that its exhausted tree proves nothing: a cost of the map, or the
+ * believed cost of a cell seen; for an agent that remembers, also a cost that may have fallen unseen. */
+static bool proof_is_stale(const struct tp_session *session)
+{
+    const struct tp_search *search = &session->search;
+    if (session->belief.full)
+        return session->map->fell_version > search->begun_version;
+    return session->belief.falls > search->begun_falls || session->map->fell_version > session->belief.since_version;
+}
+
 bool tp__session_proved_unreachable(const struct tp_session *session)
 {
     const struct tp_search *search = &session->search;
     return search->active && search->exhausted && !search->found && !session->restart_wanted &&
-           session->map->fell_version <= search->begun_version;
+           !proof_is_stale(session);
 }
 
 bool tp__session_exhausted(struct tp_tick *tick, uint64_t expansions)
 {
     struct tp_session *session = tick->session;
     const struct tp_search *search = &session->search;
-    if (search->exhausted && !search->found && session->map->fell_version > search->begun_version) {
+    if (search->exhausted && !search->found && proof_is_stale(session)) {
+        if (session->map->fell_version > session->belief.since_version) {
+            struct tp_belief_change changes[TP_BELIEF_CHANGES_MAX];
+            tp_belief_forget(&session->belief);
+            tp_belief_observe(&session->belief, tp_state_x(search, session->at), tp_state_y(search, session->at),
+                              session->params.sensor_radius, changes);
+        }
         tp__session_begin_search(tick);
         uint64_t spent = tick->reply->work.expansions;
         if (search->active && spent < expansions)
@@ -293,6 +365,13 @@ uint8_t tp__session_parent(const struct tp_session *session)
 {
     return tp_search_knows(&session->search, session->at) ? tp_search_parent(&session->search, session->at)
                                                           : TP_DIRECTION_NONE;
+}
+
+bool tp__session_caught(const struct tp_session *session)
+{
+    const struct tp_search *search = &session->search;
+    return !tp_map_passable(session->map, tp_state_x(search, session->at), tp_state_y(search, session->at)) &&
+           tp__session_parent(session) != TP_DIRECTION_NONE && !tp_search_closed(search, session->at);
 }
 
 bool tp__session_step_legal(const struct tp_session *session, uint8_t direction)
@@ -327,7 +406,7 @@ static bool impassable(const struct tp_session *session, tp_state state)
     return !tp_map_passable(session->map, tp_state_x(&session->search, state), tp_state_y(&session->search, state));
 }
 
-/* Takes up this tick's version, in every search that lasts from tick to tick; true when it is another than the last. */
+/* Takes up this tick's version; true when it is another than the last. Every search reads it through the belief. */
 static bool adopt_map(struct tp_session *session, const struct tp_map *map)
 {
     const struct tp_map *before = session->map;
@@ -340,10 +419,31 @@ static bool adopt_map(struct tp_session *session, const struct tp_map *map)
         session->restart_wanted = true;
     }
     session->map = tp_map_ref(map);
-    session->search.nodes.map = map;
-    tp__shortcut_adopt_map(session);
-    tp_map_unref(before);
+    session->map_before = before; /* its reference is dropped at the tick's end */
+    tp_belief_set_truth(&session->belief, map);
     return changed;
+}
+
+/* Whether the agent takes the goal for impassable. One that remembers looks again first, and forgets what may have
+ * become free out of its sight. */
+static bool goal_is_blocked(struct tp_session *session)
+{
+    const struct tp_search *search = &session->search;
+    struct tp_belief *belief = &session->belief;
+    uint32_t x = tp_state_x(search, session->goal), y = tp_state_y(search, session->goal);
+    if (tp_belief_passable(belief, x, y))
+        return false;
+    if (belief->full)
+        return true;
+    struct tp_belief_change changes[TP_BELIEF_CHANGES_MAX];
+    if (session->map->fell_version > belief->since_version) {
+        tp_belief_forget(belief);
+        session->restart_wanted = true;
+    }
+    if (tp_belief_observe(belief, tp_state_x(search, session->at), tp_state_y(search, session->at),
+                          session->params.sensor_radius, changes))
+        session->restart_wanted = true;
+    return !tp_belief_passable(belief, x, y);
 }
 
 static void book(struct tp_session *session, const struct tp_tick_work *work)
@@ -379,8 +479,10 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
     bool searches = false;
     if (session->at == session->goal) {
         reply->status = TP_STATUS_ARRIVED;
-    } else if (impassable(session, session->goal)) {
-        reply->status = TP_STATUS_UNREACHABLE;
+    } else if (goal_is_blocked(session)) {
+        /* rows that can't prove it don't say it, and wait */
+        if (session->params.algorithm->capabilities & TP_CAN_DETECT_UNREACHABLE)
+            reply->status = TP_STATUS_UNREACHABLE;
     } else {
         searches = session->begun;
         session->params.algorithm->engine->tick(&tick);
@@ -398,6 +500,8 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
         reply->flags |= TP_FLAG_NODE_CAP;
     if (tick.changed && searches && !(reply->flags & TP_FLAG_RESTARTED))
         reply->flags |= TP_FLAG_CONTINUED;
+    tp_map_unref(session->map_before);
+    session->map_before = NULL;
     book(session, &reply->work);
     reply->to = cell_of(session, session->at);
     reply->version = session->map->version;
@@ -438,6 +542,8 @@ int tp_session_retarget(struct tp_session *session, uint32_t goal)
     session->goal = state;
     session->path_complete = false;
     tp__shortcut_forget(session);
+    if (search->learned)
+        tp__learning_forget(session);
     if (search->active && !session->restart_wanted && little)
         tp_search_retarget(search, state);
     else

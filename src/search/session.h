@@ -70,6 +70,8 @@ struct tp_session_params {
     enum tp_corners corners;       /* default both free */
     enum tp_goal_policy goal_policy;
     enum tp_knowledge knowledge;
+    const struct tp_map *known;    /* TP_KNOWLEDGE_MAP: the map told, of the same size; referenced by the session */
+    uint32_t sensor_radius;        /* cells seen around the agent, 1..8, at least 2 with 16 neighbours; 0: the least */
     enum tp_restart restart;
     struct tp_budget budget; /* the session's own, used when a tick brings none; checked at open */
     bool longest_path_rule;  /* tba: first tick expands until the longest path has N_T actions (2009, 3.3) */
@@ -100,7 +102,7 @@ int tp_session_check_budget(const struct tp_session *session, const struct tp_bu
 struct tp_tick_work {
     uint64_t expansions; /* states expanded */
     uint64_t generated;  /* states given a (better) g */
-    uint64_t traced;     /* traceback steps and path cells copied */
+    uint64_t traced;     /* traceback steps, path cells copied, changed cells looked at */
     uint64_t learned;    /* heuristic updates */
     uint64_t rekeyed;    /* open entries whose f was renewed after the goal moved */
 };

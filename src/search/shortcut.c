@@ -37,8 +37,8 @@ static struct tp_shortcut *shortcut_open(struct tp_session *session)
     if (!shortcut)
         return NULL;
     shortcut->phase = SHORTCUT_NONE;
-    tp_search_init(&shortcut->search, session->search.domain, session->map, session->params.corners, 1, 1, false,
-                   session->pool, UINT32_MAX, &session->bytes, session->search.nodes.tiles.bytes_max);
+    tp_search_init(&shortcut->search, session->search.domain, &session->belief, NULL, session->params.corners, 1, 1,
+                   false, session->pool, UINT32_MAX, &session->bytes, session->search.nodes.tiles.bytes_max);
     return shortcut;
 }
 
@@ -92,7 +92,7 @@ bool tp__shortcut_try(struct tp_tick *tick)
     if (!shortcut || shortcut->phase == SHORTCUT_FAILED || shortcut->phase == SHORTCUT_FOLLOWING)
         return false;
     if (shortcut->phase == SHORTCUT_NONE) {
-        tp_search_begin_seeds(&shortcut->search, session->map, session->at);
+        tp_search_begin_seeds(&shortcut->search, session->at);
         shortcut->cursor = session->at;
         shortcut->meeting = true;
         shortcut->phase = SHORTCUT_SEEDING;
@@ -116,12 +116,6 @@ bool tp__shortcut_try(struct tp_tick *tick)
         tick->steps_left -= (tick->reply->work.expansions - spent) * budget->c;
     shortcut->phase = SHORTCUT_FOLLOWING;
     return true;
-}
-
-void tp__shortcut_adopt_map(struct tp_session *session)
-{
-    if (session->shortcut)
-        session->shortcut->search.nodes.map = session->map;
 }
 
 void tp__shortcut_forget(struct tp_session *session)

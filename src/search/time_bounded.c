@@ -34,14 +34,12 @@ static bool step_open(const struct tp_session *session)
 }
 
 /* Whether the present search has to be given up before this tick. */
-static bool restart_due(const struct tp_tick *tick)
+static bool restart_due(struct tp_tick *tick)
 {
     const struct tp_session *session = tick->session;
-    if (!session->search.active || session->restart_wanted)
-        return true;
-    if (session->params.restart == TP_RESTART_EAGER && session->map->version != session->search.begun_version)
-        return true;
-    return !step_open(session);
+    bool asked = tp__react(tick);
+    return asked || !session->search.active || session->restart_wanted || tp__session_caught(session) ||
+           !step_open(session);
 }
 
 /* 2009, section 3.3: the depth of the tree's path to `state`, at most `depth_max`. */
@@ -113,6 +111,11 @@ static void trace_phase(struct tp_tick *tick)
     }
     if (!tp__trace_run(tick))
         return;
+    if (session->trace.rose) {
+        tp__session_begin_search(tick);
+        tick->began_anew = true;
+        return;
+    }
     bool reaches_goal = session->search.found && session->trace.fresh_end == session->goal;
     if (switch_allowed(session, reaches_goal))
         tp__trace_follow(session);
@@ -153,6 +156,8 @@ static void move_phase(struct tp_tick *tick)
         return;
     if (tp__session_step_legal(session, step)) {
         tp__session_move(tick, step, back);
+        if (tick->reply->status != TP_STATUS_ARRIVED && tp__react_after_move(tick))
+            tp__session_begin_search(tick);
     } else {
         /* the tree was grown in an older version; the agent waits this tick */
         tp__session_begin_search(tick);
@@ -172,7 +177,7 @@ static bool one_purse(const struct tp_tick *tick)
 static uint64_t open_purse(struct tp_tick *tick, struct tp_share *share)
 {
     const struct tp_budget *budget = tick->budget;
-    uint64_t purse = budget->expansions * budget->c;
+    uint64_t purse = budget->expansions * budget->c - tick->looked;
     if (tick->session->trace.running) {
         tick->steps_left = purse;
         trace_phase(tick);
@@ -194,7 +199,7 @@ static uint64_t steps_for_tracing(const struct tp_tick *tick, const struct tp_sh
     const struct tp_tick_work *work = &tick->reply->work;
     if (budget->kind != TP_BUDGET_R)
         return UINT64_MAX;
-    uint64_t steps = share->steps, spent = work->rekeyed;
+    uint64_t steps = share->steps, spent = work->rekeyed + (one_purse(tick) ? 0 : tick->looked);
     if (one_purse(tick)) {
         steps = purse;
         spent += work->expansions * budget->c;
@@ -212,12 +217,14 @@ static void time_bounded_tick(struct tp_tick *tick)
         tick->reply->status = TP_STATUS_UNREACHABLE;
         return;
     }
+    struct tp_share share = tp__budget_share(tick->budget);
+    tick->steps_left = share.steps;
     if (restart_due(tick))
         tp__session_begin_search(tick);
+    tick->looked = tick->reply->work.traced;
     if (!search->active)
         return;
 
-    struct tp_share share = tp__budget_share(tick->budget);
     bool found_before = search->found;
     uint64_t purse = one_purse(tick) ? open_purse(tick, &share) : 0;
     if (!found_before && share.expansions)
@@ -226,6 +233,8 @@ static void time_bounded_tick(struct tp_tick *tick)
         return;
     tick->steps_left = steps_for_tracing(tick, &share, purse, found_before);
     trace_phase(tick);
+    if (!search->active || tick->began_anew)
+        return; /* 2012, Algorithm 2, line 23: a restart after the search costs the move */
     move_phase(tick);
 }
 

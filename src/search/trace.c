@@ -14,8 +14,17 @@ void tp__trace_begin(struct tp_session *session, tp_state end)
     tp_tiles_begin(&trace->fresh);
     trace->fresh_end = trace->front = end;
     trace->running = true;
+    trace->rose = false;
     trace->capped = !tp_marks_set(&trace->fresh, tp_state_x(&session->search, end),
                                   tp_state_y(&session->search, end), TP_MARK_END);
+}
+
+/* 2012, Algorithm 2, line 9: whether the fresh path's steps are to be compared with what is believed now: a path may
+ * lead through states that were expanded before a rise was seen. */
+static bool checks_rise(const struct tp_session *session)
+{
+    bool by_rule = session->params.restart == TP_RESTART_LAZY || session->params.restart == TP_RESTART_ON_RISE;
+    return by_rule && session->belief.stamp != session->search.begun_stamp;
 }
 
 bool tp__trace_run(struct tp_tick *tick)
@@ -32,6 +41,10 @@ bool tp__trace_run(struct tp_tick *tick)
         if (!tp__tick_step(tick))
             return false;
         trace->front = tp_state_step(search, trace->front, parent);
+        if (checks_rise(session))
+            trace->rose |= !tp_belief_legal(&session->belief, tp_state_x(search, trace->front),
+                                            tp_state_y(search, trace->front), tp_direction_opposite[parent],
+                                            session->params.neighbours, session->params.corners);
         trace->capped = !tp_marks_set(&trace->fresh, tp_state_x(search, trace->front),
                                       tp_state_y(search, trace->front),
                                       TP_MARK_NEXT + tp_direction_opposite[parent]);

@@ -164,6 +164,9 @@ static void add_open(struct tp_test_rng *rng, struct sequence *sequence)
     open.has_longest_path_rule = open.longest_path_rule = tp_test_percent(rng, 10);
     open.has_node_bytes_max = tp_test_percent(rng, 10);
     open.node_bytes_max = odd_number(rng);
+    open.known_map = tp_test_percent(rng, 15) ? open.map : NULL;
+    open.has_sensor_radius = tp_test_percent(rng, 10);
+    open.sensor_radius = tp_test_below(rng, 11);
     add_frame(sequence, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open);
 }
 

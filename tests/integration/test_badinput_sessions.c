@@ -145,6 +145,19 @@ START_TEST(test_open_options)
     OPEN_REFUSED(UNSUPPORTED, "goal_policy", SET(goal_policy, TICKPATH__GOAL_POLICY__NEAREST));
     OPEN_REFUSED(UNSUPPORTED, "knowledge", SET(knowledge, TICKPATH__KNOWLEDGE__KNOWN_MAP));
     OPEN_REFUSED(UNSUPPORTED, "knowledge", SET(knowledge, TICKPATH__KNOWLEDGE__FREESPACE));
+    OPEN_REFUSED(INVALID_ARGUMENT, "known_map", open_.known_map = "m");
+    OPEN_REFUSED(INVALID_ARGUMENT, "known_map",
+                 (open_.algorithm = "tbaa", SET(knowledge, TICKPATH__KNOWLEDGE__KNOWN_MAP)));
+    OPEN_REFUSED(
+        NOT_FOUND, "known_map",
+        (open_.algorithm = "tbaa", open_.known_map = "none", SET(knowledge, TICKPATH__KNOWLEDGE__KNOWN_MAP)));
+    wire_put_free_map(&served.wire, "narrow", 1, 1);
+    OPEN_REFUSED(INVALID_ARGUMENT, "known_map",
+                 (open_.algorithm = "tbaa", open_.known_map = "narrow",
+                  SET(knowledge, TICKPATH__KNOWLEDGE__KNOWN_MAP)));
+    OPEN_REFUSED(INVALID_ARGUMENT, "sensor_radius", SET(sensor_radius, 0));
+    OPEN_REFUSED(INVALID_ARGUMENT, "sensor_radius", SET(sensor_radius, 9));
+    OPEN_REFUSED(UNSUPPORTED, "restart", SET(restart, TICKPATH__RESTART__RESTART_LAZY));
     OPEN_REFUSED(UNSUPPORTED, "w", (open_.algorithm = "tba", SET(w, 2)));
     OPEN_REFUSED(UNSUPPORTED, "shortcut", (open_.algorithm = "tbwa", SET(shortcut, 1)));
     OPEN_REFUSED(UNSUPPORTED, "path_switch", (open_.algorithm = "tbgbfs", SET(path_switch, 1)));

@@ -147,7 +147,8 @@ static void check_status(struct play *play, const struct tp_tick_reply *r)
         SAY(r->to == r->from, "UNREACHABLE, but it moves to %u", r->to);
         SAY(play->params.algorithm->capabilities & TP_CAN_DETECT_UNREACHABLE,
             "this row can't prove UNREACHABLE");
-        SAY(!play_reachable(play), "UNREACHABLE, but a way leads from %u to %u", r->to, play->goal);
+        if (play_knows_enough(play))
+            SAY(!play_reachable(play), "UNREACHABLE, but a way leads from %u to %u", r->to, play->goal);
         break;
     case TP_STATUS_ARRIVED:
         SAY(r->to == play->goal, "ARRIVED on %u, the goal is %u", r->to, play->goal);
@@ -344,6 +345,19 @@ bool play_reachable(const struct play *play)
     bool reachable = reached[play->goal];
     free(reached);
     return reachable;
+}
+
+bool play_knows_enough(const struct play *play)
+{
+    const struct tp_map *known = play->params.known;
+    if (play->params.knowledge != TP_KNOWLEDGE_MAP)
+        return true;
+    for (uint32_t y = 0; y < play->map->height; y++)
+        for (uint32_t x = 0; x < play->map->width; x++) {
+            if (tp_map_passable(play->map, x, y) && !play->map->profile.weight[tp_map_class(known, x, y)])
+                return false;
+        }
+    return true;
 }
 
 void play_close(struct play *play)

@@ -2,7 +2,7 @@
  *
  * What it is: a session, its pool and the map version in force, with a plain second opinion on every reply:
  * the move is legal (by the library's rule and by the reference's own), the cost adds up, the status fits the
- * move, the work fits the budget, UNREACHABLE is true by flood fill, and the measures agree with the replies.
+ * move, the work fits the budget, UNREACHABLE is true by flood fill in the true map, and the measures agree with the replies.
  * With TICKPATH_TRACE=1 each tick prints a line. What it refuses: nothing; a broken promise fails the running
  * Check test with the label in its message. Who calls it: tests of one thread.
  */
@@ -63,6 +63,10 @@ void play_retarget(struct play *play, uint32_t goal);
 
 /* Whether the goal can be reached from the agent's cell in the version in force, by flood fill. */
 bool play_reachable(const struct play *play);
+
+/* Whether what the agent can't prove isn't so: it takes for free at least what is free in the version in force. With a
+ * known map that blocks such a cell, UNREACHABLE tells what the agent believes, and nothing of the truth. */
+bool play_knows_enough(const struct play *play);
 
 /* Closes the session; asserts that every block is back in the pool, if the pool is its own. */
 void play_close(struct play *play);

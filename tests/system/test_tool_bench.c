@@ -211,6 +211,10 @@ static const char *const ways[] = {
     "--alg tba --R 25 --path-switch --shortcut --longest-path-rule",
     "--alg astar --k unlimited",
     "--alg astar --k 9",
+    "--alg rtbwa --k 5 --w 1.4 --restart eager",
+    "--alg tbaa --k 8 --unknown",
+    "--alg rtba --R 20 --unknown --restart lazy",
+    "--alg rastar --k unlimited --unknown --restart on-rise",
 };
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
@@ -274,6 +278,49 @@ START_TEST(same_through_a_daemon)
     ck_assert_str_eq(here.err, there.err);
     tool_run_fini(&here);
     tool_run_fini(&there);
+}
+END_TEST
+
+/* An agent that knows a map without an obstacle is one that assumes unseen cells free. */
+START_TEST(a_known_map_is_used)
+{
+    static const char *const keys[] = {"solved", "cost", "moves", "ticks", "expansions", "restarts"};
+    static char text[SIDE * (SIDE + 1) + 128];
+    int at = sprintf(text, "type octile\nheight %d\nwidth %d\nmap\n", SIDE, SIDE);
+    for (int i = 0; i < SIDE * SIDE; i++)
+        at += sprintf(text + at, i % SIDE == SIDE - 1 ? ".\n" : ".");
+    char *known_path = tool_write_file(folder, "noise-free.map", text);
+    char *unknown = bench("--alg tbaa --k 8 --unknown"), *full = bench("--alg tbaa --k 8");
+    for (int kind = 0; kind < 4;
+         kind++) { /* the free map, then the true one; in-process, then via the daemon */
+        char options[1024], via[64] = "";
+        if (kind % 2)
+            snprintf(via, sizeof via, "--via 127.0.0.1:%u", daemon_.port);
+        snprintf(options, sizeof options, "--alg tbaa --k 8 --known %s %s", kind < 2 ? known_path : map_path,
+                 via);
+        char *json = bench(options);
+        for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
+            check_near(json, keys[k], tool_json_number(kind < 2 ? unknown : full, keys[k]));
+        free(json);
+    }
+    ck_assert(tool_json_number(unknown, "restarts") > 0);
+    ck_assert(tool_json_number(full, "restarts") == 0);
+    free(unknown);
+    free(full);
+    free(known_path);
+    char *small = tool_write_file(folder, "small.map", "type octile\nheight 1\nwidth 2\nmap\n..\n");
+    for (int via = 0; via < 2; via++) { /* of another size */
+        struct tool_run run;
+        char place[64] = "";
+        if (via)
+            snprintf(place, sizeof place, "--via 127.0.0.1:%u", daemon_.port);
+        tool_run(&run, "bench --map %s --scen %s --alg tbaa --known %s %s", map_path, scen_path, small,
+                 place);
+        ck_assert_int_eq(run.exit_code, 2);
+        ck_assert_ptr_nonnull(strstr(run.err, "--known"));
+        tool_run_fini(&run);
+    }
+    free(small);
 }
 END_TEST
 
@@ -459,6 +506,7 @@ static Suite *tool_bench_suite(void)
     suite_add_tcase(suite, here);
     tcase_add_checked_fixture(served, begin_served, end_served);
     tcase_add_test(served, same_through_a_daemon);
+    tcase_add_test(served, a_known_map_is_used);
     tcase_add_test(served, trace_adds_up);
     tcase_add_test(served, unreachable_is_traced);
     tcase_add_test(served, terrain);

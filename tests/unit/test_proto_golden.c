@@ -289,6 +289,17 @@ START_TEST(test_sessions_by_hand)
     open.node_bytes_max = 1 << 20;
     expect_request("request_open_session", 7, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open);
 
+    Tickpath__OpenSession known = TICKPATH__OPEN_SESSION__INIT;
+    known.map = "golden/4x2";
+    known.has_start = known.has_goal = known.has_knowledge = known.has_sensor_radius = 1;
+    known.start = 0;
+    known.goal = 7;
+    known.algorithm = "tbaa";
+    known.knowledge = TICKPATH__KNOWLEDGE__KNOWN_MAP;
+    known.known_map = "golden/old-4x2";
+    known.sensor_radius = 2;
+    expect_request("request_open_session_known", 8, TICKPATH__REQUEST__BODY_OPEN_SESSION, &known);
+
     Tickpath__SetGoal set = TICKPATH__SET_GOAL__INIT;
     set.has_session = set.has_goal = 1;
     set.session = UINT64_MAX;

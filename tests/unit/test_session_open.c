@@ -147,12 +147,66 @@ START_TEST(what_is_not_served_yet_is_refused)
         params.goal_policy = TP_GOAL_WITHIN;
         refused(TP_ERR_UNSUPPORTED, 0, "goal_policy");
         params.goal_policy = TP_GOAL_EXACT;
-        params.knowledge = TP_KNOWLEDGE_FREESPACE;
-        refused(TP_ERR_UNSUPPORTED, 0, "knowledge");
-        params.knowledge = TP_KNOWLEDGE_MAP;
-        refused(TP_ERR_UNSUPPORTED, 0, "knowledge");
-        params.knowledge = TP_KNOWLEDGE_FULL;
         accepted();
+    }
+}
+END_TEST
+
+START_TEST(knowledge_goes_with_rows_that_discover)
+{
+    struct tp_map *other = tp_test_map_free(6, 8);
+    for (size_t i = 0; tp_algorithm_at(i); i++) {
+        params.algorithm = tp_algorithm_at(i);
+        bool discovers = params.algorithm->capabilities & TP_CAN_DISCOVER;
+        params.knowledge = TP_KNOWLEDGE_FREESPACE;
+        if (discovers)
+            accepted();
+        else
+            refused(TP_ERR_UNSUPPORTED, 0, "knowledge");
+        params.knowledge = TP_KNOWLEDGE_MAP;
+        params.known = map;
+        if (discovers)
+            accepted();
+        else
+            refused(TP_ERR_UNSUPPORTED, 0, "knowledge");
+        params.known = NULL;
+        refused(discovers ? TP_ERR_INVALID_ARGUMENT : TP_ERR_UNSUPPORTED, 0, "knowledge");
+        params.known = other; /* of another size */
+        refused(discovers ? TP_ERR_INVALID_ARGUMENT : TP_ERR_UNSUPPORTED, 0, "knowledge");
+        params.known = NULL;
+        params.knowledge = TP_KNOWLEDGE_FULL;
+        params.sensor_radius = 8;
+        accepted();
+        params.sensor_radius = 9;
+        refused(TP_ERR_INVALID_ARGUMENT, 0, "sensor_radius");
+        params.sensor_radius = 1; /* does not see what a move of 16 neighbours needs free */
+        params.neighbours = TP_NEIGHBOURS_16;
+        refused(TP_ERR_INVALID_ARGUMENT, 0, "sensor_radius");
+        params.sensor_radius = 2;
+        accepted();
+        params.sensor_radius = 0;
+        accepted();
+        params.neighbours = TP_NEIGHBOURS_8;
+    }
+    tp_map_unref(other);
+}
+END_TEST
+
+START_TEST(restart_rules_go_with_their_rows)
+{
+    for (size_t i = 0; tp_algorithm_at(i); i++) {
+        params.algorithm = tp_algorithm_at(i);
+        bool by_rule = params.algorithm->capabilities & TP_CAN_RESTART_BY_RULE;
+        for (int rule = TP_RESTART_DEFAULT; rule <= TP_RESTART_ON_RISE; rule++) {
+            params.restart = (enum tp_restart)rule;
+            if (by_rule || rule <= TP_RESTART_EAGER)
+                accepted();
+            else
+                refused(TP_ERR_UNSUPPORTED, 0, "restart");
+        }
+        params.restart = (enum tp_restart)(TP_RESTART_ON_RISE + 1);
+        refused(TP_ERR_INVALID_ARGUMENT, TP_ERR_UNSUPPORTED, "restart");
+        params.restart = TP_RESTART_DEFAULT;
     }
 }
 END_TEST
@@ -314,6 +368,8 @@ static Suite *open_suite(void)
     tcase_add_test(tcase, w_has_bounds);
     tcase_add_test(tcase, enums_are_checked);
     tcase_add_test(tcase, what_is_not_served_yet_is_refused);
+    tcase_add_test(tcase, knowledge_goes_with_rows_that_discover);
+    tcase_add_test(tcase, restart_rules_go_with_their_rows);
     tcase_add_test(tcase, options_go_with_their_rows_alone);
     tcase_add_test(tcase, budgets_have_bounds);
     tcase_add_test(tcase, the_two_shares_of_R_must_not_be_empty);

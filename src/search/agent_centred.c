@@ -1,0 +1,126 @@
+/* The agent-centred engine: look ahead from where the agent stands, learn, move one step; then all anew.
+ *
+ * It carries LSS-LRTA* and its weighted form (2016, Algorithm 3; learning: learn.c), RTAA* and daRTAA* (2012; learning:
+ * h := max(h, f(best) - g), done on first touch by node/nodes.c as for the adaptive rows).
+ *
+ *      LOOK ---- k expansions ----> LEARN ---- h final ----> TRACE ---- path whole ----> move, LOOK
+ *
+ * Under k and DEADLINE a tick goes round once. Under R one purse pays for all of it, in as many ticks as that takes, and
+ * the agent waits meanwhile. A search is never continued from move to move, and its restarts are not counted as such.
+ * These algorithms cannot prove that a goal is out of reach: an agent shut in stays SEARCHING.
+ */
+#include "search/internal.h"
+
+/* daRTAA*: the open state whose h was raised least, ties by f, then in the list's order. One step for each entry. */
+static tp_state least_raised(struct tp_tick *tick, tp_state best)
+{
+    struct tp_session *session = tick->session;
+    const struct tp_search *search = &session->search;
+    const struct tp_open *open = &search->open;
+    struct tp_open_entry chosen = {UINT64_MAX, 0, best};
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < open->count && tp__tick_step(tick); i++) {
+        struct tp_open_entry entry =
+            open->wide ? tp_open_at(open, TP_OPEN_ROOT + i, true) : tp_open_at(open, TP_OPEN_ROOT + i, false);
+        if (tp_search_closed(search, entry.state) || tp_search_g(search, entry.state) != entry.g)
+            continue;
+        uint64_t raised =
+            tp_learned_at(&session->learned, tp_state_x(search, entry.state), tp_state_y(search, entry.state));
+        bool better = raised != least       ? raised < least
+                      : entry.f != chosen.f ? entry.f < chosen.f
+                      : entry.g != chosen.g ? entry.g > chosen.g
+                                            : entry.state < chosen.state;
+        if (better) {
+            least = raised;
+            chosen = entry;
+        }
+    }
+    return chosen.state;
+}
+
+static bool begin(struct tp_tick *tick)
+{
+    struct tp_session *session = tick->session;
+    tp__trace_forget(session);
+    session->path_complete = false;
+    session->restart_wanted = false;
+    tp__learning_remember(session);
+    tp__learning_check(session);
+    session->unteachable = false;
+    session->looked_ahead = 0;
+    if (!tp_search_begin(&session->search, session->at, session->goal)) {
+        tick->node_cap = true;
+        return false;
+    }
+    session->begun = true;
+    return true;
+}
+
+/* Expands what is left of the lookahead; true when it is done. */
+static bool look_ahead(struct tp_tick *tick)
+{
+    struct tp_session *session = tick->session;
+    const struct tp_budget *budget = tick->budget;
+    struct tp_search *search = &session->search;
+    uint64_t wanted = budget->kind == TP_BUDGET_DEADLINE ? UINT64_MAX : budget->expansions;
+    if (budget->kind == TP_BUDGET_R)
+        wanted = tp__budget_share(budget).expansions ? tp__budget_share(budget).expansions : 1;
+    uint64_t before = tick->reply->work.expansions;
+    if (session->looked_ahead < wanted)
+        tp__session_expand(tick, wanted - session->looked_ahead);
+    uint64_t done = tick->reply->work.expansions - before;
+    session->looked_ahead += done;
+    if (budget->kind == TP_BUDGET_R)
+        tick->steps_left -= done * budget->c < tick->steps_left ? done * budget->c : tick->steps_left;
+    return session->looked_ahead > 0 || search->found || search->exhausted;
+}
+
+static void agent_centred_tick(struct tp_tick *tick)
+{
+    struct tp_session *session = tick->session;
+    const struct tp_search *search = &session->search;
+    const struct tp_budget *budget = tick->budget;
+    tick->steps_left = budget->kind == TP_BUDGET_R ? budget->expansions * budget->c : UINT64_MAX;
+    bool asked = tp__react(tick);
+    if ((asked || session->restart_wanted) && session->begun) {
+        session->stats.restarts++;
+        tick->reply->flags |= TP_FLAG_RESTARTED;
+    }
+    if (asked || tick->changed || session->restart_wanted || !search->active)
+        session->cycle = TP_CYCLE_LOOK;
+    if (session->cycle == TP_CYCLE_LOOK) {
+        if (!begin(tick) || !look_ahead(tick))
+            return;
+        tp__learn_begin(session, session->looked_ahead);
+        session->cycle = TP_CYCLE_LEARN;
+    }
+    if (session->cycle == TP_CYCLE_LEARN) {
+        if (session->params.algorithm->learning == TP_LEARNING_DIJKSTRA && !tp__learn_run(tick))
+            return;
+        tp_state best;
+        if (!tp_search_best(search, &best)) {
+            session->cycle = TP_CYCLE_LOOK;
+            return; /* shut in */
+        }
+        if (!search->found && session->params.algorithm->capabilities & TP_CAN_AVOID_RAISED)
+            best = least_raised(tick, best);
+        tp__trace_begin(session, best);
+        session->cycle = TP_CYCLE_TRACE;
+    }
+    if (!tp__trace_run(tick))
+        return;
+    session->path_complete = search->found && session->trace.fresh_end == session->goal;
+    tp__trace_follow(session);
+    session->cycle = TP_CYCLE_LOOK;
+    uint8_t step = tp__trace_next(session);
+    if (step == TP_DIRECTION_NONE)
+        return;
+    if (tp__session_step_legal(session, step)) {
+        tp__session_move(tick, step, false);
+        tp__react_after_move(tick);
+    } else {
+        tick->reply->status = TP_STATUS_BLOCKED;
+    }
+}
+
+const struct tp_engine tp__engine_agent_centred = {"agent-centred", agent_centred_tick};

@@ -1,0 +1,120 @@
+/* The learning step of LSS-LRTA*: h of every expanded state becomes the least, over the open states t, of the cost to t
+ * within the expanded states plus h(t) (2016, Equation 1; Koenig, Sun 2009).
+ *
+ * Dijkstra's algorithm from the open states inwards, on a grid whose moves go both ways. Happy path: the open list's
+ * entries are copied into a heap by h; the least state is taken, and each expanded neighbour whose h is not final gets
+ * h(t) + c if that is less than what it has got so far. Both loops may stop after any element and go on in a later tick:
+ * copying an entry costs a traceback step, a raised h one expansion.
+ * Failure: no memory for an increase leaves that state's h as it was, which is a valid one.
+ */
+#include "search/internal.h"
+
+void tp__learn_begin(struct tp_session *session, uint64_t expanded)
+{
+    struct tp_learn *learn = &session->learn;
+    tp_open_clear(&learn->heap);
+    learn->cursor = 0;
+    learn->expanded_left = expanded;
+    learn->running = true;
+}
+
+/* The tile and slot of a state the search met. */
+static struct tp_node_tile *met(const struct tp_search *search, uint32_t x, uint32_t y, uint32_t *slot)
+{
+    *slot = tp_tile_slot(x, y);
+    struct tp_node_tile *tile = tp_nodes_find(&search->nodes, x, y);
+    return tile && tp_nodes_g(&search->nodes, tile, *slot) != TP_COST_INFINITE ? tile : NULL;
+}
+
+static bool enter(struct tp_learn *learn, tp_state state, tp_cost h)
+{
+    struct tp_open_entry entry = {h, h, state};
+    if (!tp_open_reserve(&learn->heap, 1))
+        return false;
+    if (learn->heap.wide)
+        tp_open_push(&learn->heap, entry, true);
+    else
+        tp_open_push(&learn->heap, entry, false);
+    return true;
+}
+
+/* Copies the open states; false when the tick has no step left. */
+static bool copy_open(struct tp_tick *tick)
+{
+    struct tp_session *session = tick->session;
+    const struct tp_search *search = &session->search;
+    struct tp_learn *learn = &session->learn;
+    for (; learn->cursor < search->open.count; learn->cursor++) {
+        if (!tp__tick_step(tick))
+            return false;
+        uint32_t i = TP_OPEN_ROOT + learn->cursor, slot;
+        struct tp_open_entry entry =
+            search->open.wide ? tp_open_at(&search->open, i, true) : tp_open_at(&search->open, i, false);
+        const struct tp_node_tile *tile =
+            met(search, tp_state_x(search, entry.state), tp_state_y(search, entry.state), &slot);
+        if (!tile || tile->meta[slot] & TP_NODE_CLOSED || tp_nodes_g(&search->nodes, tile, slot) != entry.g)
+            continue; /* stale */
+        if (!enter(learn, entry.state, tp_search_h_now(search, entry.state)))
+            tick->node_cap = true;
+    }
+    return true;
+}
+
+/* Gives the expanded neighbours of a state whose h is final their h through it. False when the tick can't pay. */
+static bool relax(struct tp_tick *tick, tp_state state, tp_cost h)
+{
+    struct tp_session *session = tick->session;
+    const struct tp_search *search = &session->search;
+    uint32_t x = tp_state_x(search, state), y = tp_state_y(search, state), slot;
+    struct tp_window window;
+    tp_belief_passable_block(&session->belief, (int64_t)x - 2, (int64_t)y - 2, 5, window.row);
+    uint32_t moves = tp_walk_moves(&window, session->params.neighbours, session->params.corners);
+    for (; moves; moves &= moves - 1) {
+        uint8_t direction = (uint8_t)__builtin_ctz(moves);
+        tp_state to = tp_state_step(search, state, direction);
+        uint32_t tx = tp_state_x(search, to), ty = tp_state_y(search, to);
+        struct tp_node_tile *tile = met(search, tx, ty, &slot);
+        if (!tile || !(tile->meta[slot] & TP_NODE_CLOSED) || tile->meta[slot] & TP_NODE_LEARNED)
+            continue;
+        tp_cost through = h + (search->weighted ? tp_belief_cost(&session->belief, x, y, tx, ty, direction)
+                                                : tp_direction_length[direction]);
+        if (tile->meta[slot] & TP_NODE_REACHED && tp_search_h_now(search, to) <= through)
+            continue;
+        if (!tp__tick_update(tick))
+            return false;
+        tile->meta[slot] |= TP_NODE_REACHED;
+        if (!tp_learned_set(&session->learned, tx, ty, through - tp_search_h(search, to, search->goal)) ||
+            !enter(&session->learn, to, through))
+            tick->node_cap = true;
+    }
+    return true;
+}
+
+bool tp__learn_run(struct tp_tick *tick)
+{
+    struct tp_session *session = tick->session;
+    const struct tp_search *search = &session->search;
+    struct tp_learn *learn = &session->learn;
+    if (!copy_open(tick))
+        return false;
+    while (learn->expanded_left && learn->heap.count) {
+        bool wide = learn->heap.wide;
+        struct tp_open_entry least = wide ? tp_open_least(&learn->heap, true) : tp_open_least(&learn->heap, false);
+        uint32_t slot;
+        struct tp_node_tile *tile = met(search, tp_state_x(search, least.state), tp_state_y(search, least.state), &slot);
+        bool expanded = tile->meta[slot] & TP_NODE_CLOSED;
+        bool stale = expanded && (tile->meta[slot] & TP_NODE_LEARNED || tp_search_h_now(search, least.state) != least.f);
+        if (!stale && !relax(tick, least.state, least.f))
+            return false;
+        if (!stale && expanded) {
+            tile->meta[slot] |= TP_NODE_LEARNED;
+            learn->expanded_left--;
+        }
+        if (wide)
+            tp_open_pop(&learn->heap, true);
+        else
+            tp_open_pop(&learn->heap, false);
+    }
+    learn->running = false;
+    return true;
+}
