@@ -438,7 +438,8 @@ int tp_session_retarget(struct tp_session *session, uint32_t goal)
     session->goal = state;
     session->path_complete = false;
     tp__shortcut_forget(session);
-    if (search->active && !session->restart_wanted && little)
+    bool lost = search->active && !tp_search_knows(search, session->at); /* it walked a shortcut, off the tree */
+    if (search->active && !session->restart_wanted && little && !lost)
         tp_search_retarget(search, state);
     else
         session->restart_wanted = true;
