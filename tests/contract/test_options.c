@@ -131,6 +131,32 @@ START_TEST(a_shortcut_goes_on_in_the_next_version)
 }
 END_TEST
 
+/* The goal moves to the cell beside it, at each moment of the walk once: an agent that walks a shortcut stands outside
+ * the tree then, and still arrives. */
+START_TEST(a_goal_may_move_while_a_shortcut_is_walked)
+{
+    struct tp_session_params params;
+    struct tp_map *map = corridors(&params);
+    params.shortcut = true;
+    for (uint64_t R = 4; R <= 60; R += 4) {
+        params.budget = tp_budget_r(R, 500, 10);
+        bool arrived = false;
+        for (uint64_t moment = 1; !arrived; moment++) {
+            struct play play;
+            play_open(&play, &params, map);
+            snprintf(play.label, sizeof play.label, "R %llu, the goal moves after tick %llu", (unsigned long long)R,
+                     (unsigned long long)moment);
+            arrived = play_until_settled(&play, NULL, moment).status == TP_STATUS_ARRIVED;
+            play_retarget(&play, params.goal + 1);
+            struct tp_tick_reply reply = play_until_settled(&play, NULL, 5000);
+            ck_assert_msg(reply.status == TP_STATUS_ARRIVED, "%s: status %d", play.label, (int)reply.status);
+            play_close(&play);
+        }
+    }
+    tp_map_unref(map);
+}
+END_TEST
+
 START_TEST(a_shortcut_never_costs_more)
 {
     row = tp_algorithm_at((size_t)_i);
@@ -283,6 +309,7 @@ static Suite *options_suite(void)
         rows++;
     tcase_add_test(tcase, a_shortcut_is_found_through_a_passage);
     tcase_add_test(tcase, a_shortcut_goes_on_in_the_next_version);
+    tcase_add_test(tcase, a_goal_may_move_while_a_shortcut_is_walked);
     tcase_add_loop_test(tcase, a_shortcut_never_costs_more, 0, rows);
     tcase_add_loop_test(tcase, an_eager_restart_forgets_at_every_change, 0, rows);
     tcase_add_loop_test(tcase, a_goal_that_moves_a_little_keeps_the_search, 0, rows);
