@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* Path tiles; narrow and wide node tiles; index pages and chunks of the open list. */
-const uint32_t tp_pool_class_bytes[TP_POOL_CLASSES] = {128, 384, 640, 2048};
+const uint32_t tp_pool_class_bytes[TP_POOL_CLASSES] = {128, 384, 640, 960, 2048};
 
 enum { SLAB_HEADER = 64 };
 

@@ -19,7 +19,7 @@ struct tp_pool_cap {
 };
 
 enum {
-    TP_POOL_CLASSES = 4,
+    TP_POOL_CLASSES = 5,
     TP_POOL_SLAB_BYTES = 64 * 1024,
     TP_POOL_SPARE_MAX = 16, /* spare slabs a pool keeps: 1 MiB */
 };

@@ -1,6 +1,12 @@
 /* State spaces: what a space gives to the search, one table each.
  *
- * The kernels (run) are compiled for their space; all else of the search is the same for every space. Wide kernels are for weighted maps and for maps so large that a path's cost may exceed 32 bits.
+ * Two kinds. *Grids* number a state by its cell and keep its parent as a direction. *Listed* spaces (explicit graphs,
+ * vehicles with inertia, puzzles) number their states 0, 1, 2, ... and keep the parent's number and move beside each
+ * node. The kernels (run) are compiled for their space, with its moves inlined; all else of the search goes through
+ * the functions below and is the same for every space.
+ *
+ * A move is known by a small number: on grids its direction, on graphs its place among the edges out of the node, for
+ * vehicles its acceleration. It leads from one state to one other.
  */
 #ifndef TP_DOMAIN_DOMAIN_H
 #define TP_DOMAIN_DOMAIN_H
@@ -11,15 +17,57 @@
 struct tp_search;
 struct tp_run;
 
+/* A state as the search numbers it. Grids: y above, x below, `shift` bits apart, so that it orders like y * width + x. */
+typedef uint32_t tp_state;
+#define TP_STATE_NONE UINT32_MAX
+
+enum {
+    TP_MOVE_NONE = TP_DIRECTION_NONE,
+    TP_MOVES_MAX = 240, /* out of one state */
+};
+
+/* A move out of a state: where it leads and what it costs. */
+struct tp_successor {
+    tp_state state;
+    uint8_t move;
+    tp_cost cost;
+};
+
+/* A state from which `move` leads, at `cost`, to the one asked about; false to see no more. */
+typedef bool (*tp_predecessor_cb)(void *context, tp_state state, uint8_t move, tp_cost cost);
+
 struct tp_domain {
-    /* by [wide][learns]: whether g has 64 bits, whether h may have been raised by learning */
+    const char *name;
+    /* by [wide][learns]: whether g has 64 bits (always, in listed spaces), whether h may have been raised by learning */
     void (*run[2][2])(struct tp_search *search, struct tp_run *run);
-    /* the distance from (dx, dy) away, over weight 1 */
-    tp_cost (*distance)(uint32_t dx, uint32_t dy);
-    uint32_t step_max; /* the longest single step over weight 1 */
+    /* the space's own h from one state to another, not learned; 0 at the goal */
+    tp_cost (*h)(const struct tp_search *search, tp_state from, tp_state to);
+    /* the moves out of a state as believed, room for moves_max. Returns how many. */
+    uint32_t (*successors)(const struct tp_search *search, tp_state state, struct tp_successor *out);
+    /* the moves into a state as believed, in a fixed order */
+    void (*predecessors)(const struct tp_search *search, tp_state state, tp_predecessor_cb visit, void *context);
+    /* where a move leads and what it costs in a version of the map; false where it is not legal */
+    bool (*step)(const struct tp_search *search, const struct tp_map *map, tp_state state, uint8_t move,
+                 struct tp_successor *out);
+    /* the cheapest move from one state straight to another as believed, TP_MOVE_NONE if there is none */
+    uint8_t (*move_between)(const struct tp_search *search, tp_state from, tp_state to);
+    /* the cell or node a state stands on, and the state at rest there */
+    uint32_t (*cell)(const struct tp_search *search, tp_state state);
+    tp_state (*at_cell)(const struct tp_search *search, uint32_t cell);
+    /* listed spaces: how many states a map has (at most 2^32 - 1) */
+    uint64_t (*states)(const struct tp_map *map);
+    uint32_t moves_max; /* out of one state, at most */
+    uint32_t step_max;  /* the costliest move, in cost units, over weight 1; 0: the map says */
+    bool listed;
+    bool reversible;      /* where a move leads, one leads back */
+    bool goal_in_moves;   /* what a move does depends on the goal: a search keeps nothing when the goal moves */
+    bool cells_can_block; /* a state stands on a cell of the map that may be impassable */
 };
 
 /* The grid with this neighbourhood. */
 const struct tp_domain *tp_domain_grid(enum tp_neighbours neighbours);
+
+/* Explicit directed graphs (map/graph.h). A state is a node, a move the edge's place among those out of it. */
+extern const struct tp_domain tp_domain_graph;
 
 #endif

@@ -1,17 +1,10 @@
-/* Grids with 4, 8 and 16 neighbours: distances, and the kernel that expands states.
+/* Grids with 4, 8 and 16 neighbours: distances, the expansion of the kernel, and the moves for all else of the search.
  *
- * The kernel is written once, with the neighbourhood and the node width as constants where it is inlined, so that
+ * The expansion is written once, with the neighbourhood and the node width as constants where it is inlined, so that
  * each instance below is a loop of its own without a test of either. One call runs many expansions;
- * there is no call through a pointer per successor.
- *
- * Paper lines (2014, Algorithm 1; 2016, Algorithm 4): the loop of Best-First-Search() is run_grid. Line 11's
- * conditions are its first three exits: an empty list, the goal best (line 23's goalFound), k expansions; a deadline
- * and the want of memory are two more. Line 12 is find_best; lines 14 to 19 are expand, which also does line 13: the
- * state leaves the list when its first successor takes its place.
+ * there is no call through a pointer per successor. The loop around it: kernel.h.
  */
-#include "search/search.h"
-
-#include "search/budget.h"
+#include "domain/kernel.h"
 
 static inline tp_cost distance_4(uint32_t dx, uint32_t dy)
 {
@@ -39,18 +32,7 @@ TP_ALWAYS_INLINE tp_cost distance(uint32_t dx, uint32_t dy, enum tp_neighbours n
                                            : distance_16(dx, dy);
 }
 
-/* An open state with its place in the store. */
-struct best {
-    struct tp_open_entry entry;
-    struct tp_node_tile *tile;
-    uint32_t x, y, slot;
-};
-
-struct goal {
-    uint32_t x, y;
-};
-
-TP_ALWAYS_INLINE uint64_t priority(const struct tp_search *s, struct goal goal, uint32_t x, uint32_t y, uint64_t g,
+TP_ALWAYS_INLINE uint64_t priority(const struct tp_search *s, struct tp_goal goal, uint32_t x, uint32_t y, uint64_t g,
                                    enum tp_neighbours neighbours, bool wide, bool learns)
 {
     uint32_t dx = x > goal.x ? x - goal.x : goal.x - x, dy = y > goal.y ? y - goal.y : goal.y - y;
@@ -60,37 +42,6 @@ TP_ALWAYS_INLINE uint64_t priority(const struct tp_search *s, struct goal goal, 
     if (learns)
         h += tp_learned_at(s->learned, x, y);
     return s->g_factor * g + s->h_factor * h;
-}
-
-/* Lines 12 and 22: brings the best open state to the top, dropping stale entries and renewing the f of entries made
- * for an earlier goal. False when the list is empty. */
-TP_ALWAYS_INLINE bool find_best(struct tp_search *s, struct tp_run *run, struct goal goal, struct best *best,
-                                enum tp_neighbours neighbours, bool wide, bool learns)
-{
-    struct tp_open *open = &s->open;
-    while (open->count) {
-        best->entry = tp_open_least(open, wide);
-        best->x = tp_state_x(s, best->entry.state);
-        best->y = tp_state_y(s, best->entry.state);
-        best->slot = tp_tile_slot(best->x, best->y);
-        best->tile = tp_nodes_find(&s->nodes, best->x, best->y);
-        uint64_t g = wide ? best->tile->g.wide[best->slot] : best->tile->g.narrow[best->slot];
-        if (g != best->entry.g || best->tile->meta[best->slot] & TP_NODE_CLOSED) {
-            tp_open_pop(open, wide);
-            continue;
-        }
-        if (__builtin_expect(s->rekey, 0) && run->rekeyed < run->rekeyed_max) {
-            uint64_t f = priority(s, goal, best->x, best->y, g, neighbours, wide, learns);
-            if (f > best->entry.f) {
-                best->entry.f = f;
-                tp_open_replace(open, best->entry, wide);
-                run->rekeyed++;
-                continue;
-            }
-        }
-        return true;
-    }
-    return false;
 }
 
 /* The directions whose successor gets a lower g from a state with all its neighbours in its own tile: a comparison
@@ -117,9 +68,9 @@ static inline bool within_tile(uint32_t x, uint32_t y)
     return column - 1 < TP_TILE_SIDE - 2 && row - 1 < TP_TILE_SIDE - 2;
 }
 
-/* Lines 13 to 19 for the state on top of the list, whose place its first new successor takes. False when a
+/* 2014, Algorithm 1, lines 13 to 19, for the state on top of the list, whose place its first new successor takes. False when a
  * successor's tile could not be had: the state stays open and nothing is lost. */
-TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct goal goal, const struct best *best,
+TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct tp_goal goal, const struct tp_best *best,
                              enum tp_neighbours neighbours, bool wide, bool learns)
 {
     struct tp_node_tile *tile = best->tile;
@@ -182,56 +133,141 @@ TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct goa
     return true;
 }
 
-TP_ALWAYS_INLINE void run_grid(struct tp_search *s, struct tp_run *run, enum tp_neighbours neighbours, bool wide, bool learns)
+/* ---- Moves, for all else of the search ---- */
+
+static struct tp_window believed_window(const struct tp_search *s, uint32_t x, uint32_t y)
 {
-    struct goal goal = {tp_state_x(s, s->goal), tp_state_y(s, s->goal)};
-    for (;;) {
-        struct best best;
-        if (!find_best(s, run, goal, &best, neighbours, wide, learns)) {
-            s->exhausted = true;
-            return;
-        }
-        if (best.entry.state == s->goal) {
-            s->found = true;
-            return;
-        }
-        if (run->expansions >= run->expansions_max || run->rekeyed >= run->rekeyed_max)
-            return;
-        if (run->expired && run->expansions % TP_DEADLINE_STRIDE == 0 && run->expired(run->context))
-            return;
-        if (!tp_open_reserve(&s->open, neighbours)) {
-            run->capped = true;
-            return;
-        }
-        if (!expand(s, run, goal, &best, neighbours, wide, learns)) {
-            run->capped = true;
-            return;
-        }
-        uint64_t mixed = (best.entry.state * 0x9e3779b97f4a7c15u + best.entry.g) * 0xbf58476d1ce4e5b9u;
-        s->hash += mixed ^ mixed >> 29;
-        run->expansions++;
-    }
+    struct tp_window window;
+    tp_belief_passable_block(s->nodes.belief, (int64_t)x - 2, (int64_t)y - 2, 5, window.row);
+    return window;
 }
 
-/* The instances of one neighbourhood: by node width and by whether h is learned. */
-#define TP_GRID_KERNEL(n, name, wide, learns)                                                                 \
+static tp_cost believed_cost(const struct tp_search *s, tp_state from, tp_state to, uint8_t direction)
+{
+    if (!s->weighted)
+        return tp_direction_length[direction];
+    return tp_belief_cost(s->nodes.belief, tp_state_x(s, from), tp_state_y(s, from), tp_state_x(s, to), tp_state_y(s, to),
+                          direction);
+}
+
+TP_ALWAYS_INLINE uint32_t successors(const struct tp_search *s, tp_state state, struct tp_successor *out,
+                                     enum tp_neighbours neighbours)
+{
+    struct tp_window window = believed_window(s, tp_state_x(s, state), tp_state_y(s, state));
+    uint32_t count = 0;
+    for (uint32_t moves = tp_walk_moves(&window, neighbours, s->corners); moves; moves &= moves - 1) {
+        uint8_t direction = (uint8_t)__builtin_ctz(moves);
+        tp_state to = tp_state_step(s, state, direction);
+        out[count++] = (struct tp_successor){to, direction, believed_cost(s, state, to, direction)};
+    }
+    return count;
+}
+
+/* A grid's moves go both ways, at the same cost. */
+TP_ALWAYS_INLINE void predecessors(const struct tp_search *s, tp_state state, tp_predecessor_cb visit, void *context,
+                                   enum tp_neighbours neighbours)
+{
+    struct tp_successor out[TP_DIRECTIONS];
+    uint32_t count = successors(s, state, out, neighbours);
+    for (uint32_t i = 0; i < count; i++)
+        if (!visit(context, out[i].state, tp_direction_opposite[out[i].move], out[i].cost))
+            return;
+}
+
+TP_ALWAYS_INLINE bool step(const struct tp_search *s, const struct tp_map *map, tp_state state, uint8_t move,
+                           struct tp_successor *out, enum tp_neighbours neighbours)
+{
+    uint32_t x = tp_state_x(s, state), y = tp_state_y(s, state);
+    struct tp_window window = tp_walk_window(map, x, y);
+    if (!(tp_walk_moves(&window, neighbours, s->corners) >> move & 1))
+        return false;
+    tp_state to = tp_state_step(s, state, move);
+    *out = (struct tp_successor){to, move, tp_walk_cost(map, x, y, tp_state_x(s, to), tp_state_y(s, to), move)};
+    return true;
+}
+
+TP_ALWAYS_INLINE uint8_t move_between(const struct tp_search *s, tp_state from, tp_state to, enum tp_neighbours neighbours)
+{
+    return tp_walk_direction((int64_t)tp_state_x(s, to) - tp_state_x(s, from),
+                             (int64_t)tp_state_y(s, to) - tp_state_y(s, from), neighbours);
+}
+
+TP_ALWAYS_INLINE tp_cost h_between(const struct tp_search *s, tp_state a, tp_state b, enum tp_neighbours neighbours)
+{
+    uint32_t ax = tp_state_x(s, a), ay = tp_state_y(s, a), bx = tp_state_x(s, b), by = tp_state_y(s, b);
+    return distance(ax > bx ? ax - bx : bx - ax, ay > by ? ay - by : by - ay, neighbours) * s->h_unit;
+}
+
+static uint32_t grid_cell(const struct tp_search *s, tp_state state)
+{
+    return tp_state_y(s, state) * s->nodes.belief->truth->width + tp_state_x(s, state);
+}
+
+static tp_state grid_at_cell(const struct tp_search *s, uint32_t cell)
+{
+    uint32_t width = s->nodes.belief->truth->width;
+    return tp_state_at(s, cell % width, cell / width);
+}
+
+/* ---- Instances ---- */
+
+/* The kernels of one neighbourhood: by node width and by whether h is learned. */
+#define TP_GRID_KERNEL(n, name, wide_, learns_)                                                               \
     static void run_##n##_##name(struct tp_search *search, struct tp_run *run)                                \
     {                                                                                                         \
-        run_grid(search, run, TP_NEIGHBOURS_##n, wide, learns);                                               \
+        tp__kernel_run(search, run, TP_NEIGHBOURS_##n, priority_##n, expand_##n, wide_, learns_);             \
     }
-#define TP_GRID(n, step)                                                                                      \
+#define TP_GRID(n, longest)                                                                                   \
+    TP_ALWAYS_INLINE uint64_t priority_##n(const struct tp_search *s, struct tp_goal goal, uint32_t x,        \
+                                           uint32_t y, uint64_t g, bool wide, bool learns)                    \
+    {                                                                                                         \
+        return priority(s, goal, x, y, g, TP_NEIGHBOURS_##n, wide, learns);                                   \
+    }                                                                                                         \
+    TP_ALWAYS_INLINE bool expand_##n(struct tp_search *s, struct tp_run *run, struct tp_goal goal,            \
+                                     const struct tp_best *best, bool wide, bool learns)                      \
+    {                                                                                                         \
+        return expand(s, run, goal, best, TP_NEIGHBOURS_##n, wide, learns);                                   \
+    }                                                                                                         \
     TP_GRID_KERNEL(n, narrow, false, false)                                                                   \
     TP_GRID_KERNEL(n, narrow_learned, false, true)                                                            \
     TP_GRID_KERNEL(n, wide, true, false)                                                                      \
     TP_GRID_KERNEL(n, wide_learned, true, true)                                                               \
-    static tp_cost grid_distance_##n(uint32_t dx, uint32_t dy)                                                \
+    static tp_cost h_##n(const struct tp_search *s, tp_state from, tp_state to)                               \
     {                                                                                                         \
-        return distance_##n(dx, dy);                                                                          \
+        return h_between(s, from, to, TP_NEIGHBOURS_##n);                                                     \
+    }                                                                                                         \
+    static uint32_t successors_##n(const struct tp_search *s, tp_state state, struct tp_successor *out)       \
+    {                                                                                                         \
+        return successors(s, state, out, TP_NEIGHBOURS_##n);                                                  \
+    }                                                                                                         \
+    static void predecessors_##n(const struct tp_search *s, tp_state state, tp_predecessor_cb visit,          \
+                                 void *context)                                                               \
+    {                                                                                                         \
+        predecessors(s, state, visit, context, TP_NEIGHBOURS_##n);                                            \
+    }                                                                                                         \
+    static bool step_##n(const struct tp_search *s, const struct tp_map *map, tp_state state, uint8_t move,   \
+                         struct tp_successor *out)                                                            \
+    {                                                                                                         \
+        return step(s, map, state, move, out, TP_NEIGHBOURS_##n);                                             \
+    }                                                                                                         \
+    static uint8_t move_between_##n(const struct tp_search *s, tp_state from, tp_state to)                    \
+    {                                                                                                         \
+        return move_between(s, from, to, TP_NEIGHBOURS_##n);                                                  \
     }                                                                                                         \
     static const struct tp_domain grid_##n = {                                                                \
-        {{run_##n##_narrow, run_##n##_narrow_learned}, {run_##n##_wide, run_##n##_wide_learned}},             \
-        grid_distance_##n,                                                                                    \
-        step,                                                                                                 \
+        .name = "grid" #n,                                                                                    \
+        .run = {{run_##n##_narrow, run_##n##_narrow_learned}, {run_##n##_wide, run_##n##_wide_learned}},      \
+        .h = h_##n,                                                                                           \
+        .successors = successors_##n,                                                                         \
+        .predecessors = predecessors_##n,                                                                     \
+        .step = step_##n,                                                                                     \
+        .move_between = move_between_##n,                                                                     \
+        .cell = grid_cell,                                                                                    \
+        .at_cell = grid_at_cell,                                                                              \
+        .moves_max = TP_NEIGHBOURS_##n,                                                                       \
+        .step_max = longest,                                                                                  \
+        .reversible = true,                                                                                   \
+        .cells_can_block = true,                                                                              \
     };
 TP_GRID(4, TP_COST_UNIT)
 TP_GRID(8, TP_COST_DIAGONAL)

@@ -212,6 +212,8 @@ int tp_map_apply(struct tp_map **out, const struct tp_map *base, const struct tp
     *bad_x = *bad_y = 0;
     if (count > TP_BATCH_CHANGES_MAX)
         return TP_ERR_RESOURCE_EXHAUSTED;
+    if (base->graph)
+        return TP_ERR_UNSUPPORTED;
     uint64_t cells = 0;
     for (size_t i = 0; i < count; i++) {
         int error = change_check(base, &changes[i], bad_x, bad_y);
@@ -252,6 +254,22 @@ int tp_map_apply(struct tp_map **out, const struct tp_map *base, const struct tp
     return TP_OK;
 }
 
+int tp_map_build_graph(struct tp_map **out, const struct tp_graph *graph, uint64_t epoch, uint64_t version)
+{
+    struct tp_map *map = *out = calloc(1, sizeof *map);
+    if (!map)
+        return TP_ERR_NO_MEMORY;
+    atomic_init(&map->refs, 1);
+    map->width = graph->nodes;
+    map->height = 1;
+    map->epoch = epoch;
+    map->version = map->rose_version = map->fell_version = version;
+    map->passable_cells = graph->nodes;
+    tp_profile_init_movingai(&map->profile);
+    map->graph = tp_graph_ref(graph);
+    return TP_OK;
+}
+
 const struct tp_map *tp_map_ref(const struct tp_map *map)
 {
     uint32_t before = atomic_fetch_add_explicit(&((struct tp_map *)map)->refs, 1, memory_order_relaxed);
@@ -269,6 +287,7 @@ void tp_map_unref(const struct tp_map *map)
     size_t tiles = (size_t)own->tiles_x * own->tiles_y;
     for (size_t i = 0; i < tiles; i++)
         tile_unref(own->tiles[i]);
+    tp_graph_unref(own->graph);
     free(own);
 }
 
@@ -310,5 +329,5 @@ size_t tp_map_bytes(const struct tp_map *map)
     for (size_t i = 0; i < tiles; i++)
         bytes += tile_bytes(map->tiles[i]->columns, map->tiles[i]->rows) /
                  atomic_load_explicit(&map->tiles[i]->refs, memory_order_relaxed);
-    return bytes;
+    return bytes + (map->graph ? tp_graph_bytes(map->graph) : 0);
 }

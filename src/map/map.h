@@ -1,4 +1,4 @@
-/* A grid map as a sequence of immutable versions.
+/* A map as a sequence of immutable versions: a grid, or an explicit graph.
  *
  * What it is: a version is a table of reference-counted 64x64 tiles; a changed version shares every untouched tile
  * with the one before (copy on write). A version never changes after it is made, so any number of threads may read
@@ -7,13 +7,15 @@
  * Who calls it: building and applying from one thread at a time per map (the daemon's world thread); reading,
  * ref and unref from anywhere.
  *
- * Cells are numbered y * width + x, x and y from the top left.
+ * Cells are numbered y * width + x, x and y from the top left. On a graph they are its nodes: width is their number,
+ * height 1, and there are no tiles, classes or weights.
  */
 #ifndef TP_MAP_MAP_H
 #define TP_MAP_MAP_H
 
 #include "base/error.h"
 #include "map/cost.h"
+#include "map/graph.h"
 #include "map/profile.h"
 
 #include <stdatomic.h>
@@ -45,6 +47,7 @@ struct tp_map {
     uint64_t fell_version;     /* newest version up to this one in which some cell's weight fell or it opened */
     uint64_t passable_cells;   /* how many cells are passable */
     struct tp_profile profile;
+    const struct tp_graph *graph; /* referenced; NULL for a grid */
     bool weighted; /* some passable class of the profile weighs other than 1 */
     struct tp_map_tile *tiles[];
 };
@@ -74,11 +77,15 @@ int tp_map_build(struct tp_map **out, uint32_t width, uint32_t height, const uin
 int tp_map_restore(struct tp_map **out, uint32_t width, uint32_t height, const uint8_t *cells,
                    const struct tp_profile *profile, uint64_t epoch, uint64_t version) TP_MUST_CHECK;
 
+/* Makes a version of a graph map; takes a reference of its own to the graph. TP_ERR_NO_MEMORY. */
+int tp_map_build_graph(struct tp_map **out, const struct tp_graph *graph, uint64_t epoch, uint64_t version) TP_MUST_CHECK;
+
 /* Applies a batch whole: gives in *out a reference to a new version, base's number plus one, or changes nothing.
  * A batch that sets what already stands still makes a version. The batch is validated before anything is applied.
  * TP_ERR_OUT_OF_RANGE: a cell of change *bad lies outside, first such cell at (*bad_x, *bad_y);
  * TP_ERR_INVALID_ARGUMENT: change *bad has a zero size or too few bits; TP_ERR_RESOURCE_EXHAUSTED: more than
- * TP_BATCH_CHANGES_MAX changes, or change *bad takes the cells named past TP_BATCH_CELLS_MAX; TP_ERR_NO_MEMORY. On error *out is NULL.
+ * TP_BATCH_CHANGES_MAX changes, or change *bad takes the cells named past TP_BATCH_CELLS_MAX; TP_ERR_UNSUPPORTED: a graph;
+ * TP_ERR_NO_MEMORY. On error *out is NULL.
  * Cost: O(cells named + tiles of the map / 512). */
 int tp_map_apply(struct tp_map **out, const struct tp_map *base, const struct tp_change *changes, size_t count,
                  size_t *bad, uint32_t *bad_x, uint32_t *bad_y) TP_MUST_CHECK;

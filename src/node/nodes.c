@@ -2,12 +2,13 @@
 
 #include <string.h>
 
-void tp_nodes_init(struct tp_nodes *nodes, const struct tp_belief *belief, bool wide, struct tp_pool *pool,
-                   uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max)
+void tp_nodes_init(struct tp_nodes *nodes, const struct tp_belief *belief, uint32_t width, uint32_t height, bool wide,
+                   bool listed, struct tp_pool *pool, uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max)
 {
-    *nodes = (struct tp_nodes){.belief = belief, .wide = wide};
-    tp_tiles_init(&nodes->tiles, pool, belief->truth->width, belief->truth->height,
-                  wide ? TP_NODE_TILE_WIDE_BYTES : TP_NODE_TILE_NARROW_BYTES, stamp_max, bytes, bytes_max);
+    *nodes = (struct tp_nodes){.belief = belief, .wide = wide, .listed = listed};
+    tp_tiles_init(&nodes->tiles, pool, width, height,
+                  listed ? TP_NODE_TILE_LISTED_BYTES : wide ? TP_NODE_TILE_WIDE_BYTES : TP_NODE_TILE_NARROW_BYTES,
+                  stamp_max, bytes, bytes_max);
 }
 
 void tp__nodes_read_belief(const struct tp_nodes *nodes, struct tp_node_tile *tile, uint32_t x, uint32_t y)
@@ -75,7 +76,8 @@ struct tp_node_tile *tp_nodes_touch_slow(struct tp_nodes *nodes, uint32_t x, uin
             adapt(nodes, tile, stamp, x, y);
         memset(tile->meta, 0, sizeof tile->meta);
         memset(&tile->g, 0xff, nodes->wide ? sizeof tile->g.wide : sizeof tile->g.narrow);
-        tp__nodes_read_belief(nodes, tile, x, y);
+        if (!nodes->listed)
+            tp__nodes_read_belief(nodes, tile, x, y);
     }
     return tile;
 }

@@ -34,15 +34,23 @@ struct tp_node_tile {
     } g;
 };
 
+/* Listed spaces: behind a wide tile, where each node was generated from. */
+struct tp_node_links {
+    uint32_t parent[TP_TILE_CELLS];
+    uint8_t move[TP_TILE_CELLS]; /* out of the parent */
+};
+
 enum {
     TP_NODE_TILE_NARROW_BYTES = offsetof(struct tp_node_tile, g) + TP_TILE_CELLS * sizeof(uint32_t),
     TP_NODE_TILE_WIDE_BYTES = sizeof(struct tp_node_tile),
+    TP_NODE_TILE_LISTED_BYTES = TP_NODE_TILE_WIDE_BYTES + sizeof(struct tp_node_links),
 };
 
 struct tp_nodes {
     struct tp_tiles tiles;
     const struct tp_belief *belief; /* what is searched; borrowed from the session */
     bool wide;
+    bool listed; /* nodes have links, and no passability around them */
     struct tp_nodes_adaptive *adaptive; /* NULL for none; see below */
 };
 
@@ -58,9 +66,9 @@ struct tp_nodes_adaptive {
     const void *context;
 };
 
-/* Prepares an empty store; allocates nothing. */
-void tp_nodes_init(struct tp_nodes *nodes, const struct tp_belief *belief, bool wide, struct tp_pool *pool,
-                   uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max);
+/* Prepares an empty store over width x height slots; allocates nothing. A listed store is wide. */
+void tp_nodes_init(struct tp_nodes *nodes, const struct tp_belief *belief, uint32_t width, uint32_t height, bool wide,
+                   bool listed, struct tp_pool *pool, uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max);
 
 /* Begins a new search: all nodes are forgotten. Cost: O(1), but O(tiles held) when the stamp wraps; what the adaptive rule
  * would still take from them is taken then. */
@@ -88,6 +96,11 @@ static inline void tp_nodes_refresh(const struct tp_nodes *nodes, struct tp_node
 {
     if (__builtin_expect(tile->seen != nodes->belief->stamp, 0))
         tp__nodes_read_belief(nodes, tile, x, y);
+}
+
+static inline struct tp_node_links *tp_node_links(const struct tp_node_tile *tile)
+{
+    return (struct tp_node_links *)(uintptr_t)(tile + 1);
 }
 
 /* g of a slot as 64 bits, TP_COST_INFINITE where not generated. */

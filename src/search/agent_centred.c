@@ -113,9 +113,9 @@ static void agent_centred_tick(struct tp_tick *tick)
     tp__trace_follow(session);
     session->cycle = TP_CYCLE_LOOK;
     uint8_t step = tp__trace_next(session);
-    if (step == TP_DIRECTION_NONE)
+    if (step == TP_MOVE_NONE)
         return;
-    if (tp__session_step_legal(session, step)) {
+    if (tp__session_move_legal(session, step)) {
         tp__session_move(tick, step, false);
         tp__react_after_move(tick);
     } else {

@@ -16,8 +16,6 @@
 #include "search/search.h"
 #include "search/session.h"
 
-#define TP_STATE_NONE UINT32_MAX
-
 /* A path being traced back from its end, and the path followed now. Each is a set of marks; when a trace is done
  * the two change places. */
 struct tp_trace {
@@ -166,29 +164,29 @@ void tp__trace_follow(struct tp_session *session);
 
 void tp__trace_forget(struct tp_session *session);
 
-/* The direction of the next step along the path followed, or along the shortcut to it; TP_DIRECTION_NONE when the
- * agent is on neither, or at the path's end. */
+/* The next move along the path followed, or along the shortcut to it; TP_MOVE_NONE when the agent is on neither, or at
+ * the path's end. */
 uint8_t tp__trace_next(const struct tp_session *session);
 
-/* The direction from the agent's state to its parent in the search tree; TP_DIRECTION_NONE at a root, or when the
- * agent stands outside the tree. */
-uint8_t tp__session_parent(const struct tp_session *session);
+/* The move from the agent's state to its parent in the search tree; TP_MOVE_NONE at a root, where no move leads back, or
+ * when the agent stands outside the tree. */
+uint8_t tp__session_move_to_parent(const struct tp_session *session);
 
 /* Whether the cell under the agent was blocked after the search had met it: its expansion would lead nowhere, so the
  * search has to begin anew from here. */
 bool tp__session_caught(const struct tp_session *session);
 
-/* Whether the step is legal in this tick's version. */
-bool tp__session_step_legal(const struct tp_session *session, uint8_t direction);
+/* Whether a move out of the agent's state is legal in this tick's version. */
+bool tp__session_move_legal(const struct tp_session *session, uint8_t move);
 
-/* Takes the step: books the move and sets status and flags. The step must be legal. */
-void tp__session_move(struct tp_tick *tick, uint8_t direction, bool back);
+/* Takes the move: books it and sets status and flags. It must be legal. */
+void tp__session_move(struct tp_tick *tick, uint8_t move, bool back);
 
 /* 2009, section 3.4, first enhancement; see shortcut.c. Spends what the tick has left. True when a shortcut was
  * found and is followed from here on. */
 bool tp__shortcut_try(struct tp_tick *tick);
 
-/* The direction of the next step along the shortcut followed; TP_DIRECTION_NONE when the agent is on none. */
+/* The next move along the shortcut followed; TP_MOVE_NONE when the agent is on none. */
 uint8_t tp__shortcut_next(const struct tp_session *session);
 
 /* Forgets the shortcut search (the path it led to is no longer followed). Cost: O(1). */

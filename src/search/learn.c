@@ -1,8 +1,8 @@
 /* The learning step of LSS-LRTA*: h of every expanded state becomes the least, over the open states t, of the cost to t
  * within the expanded states plus h(t) (2016, Equation 1; Koenig, Sun 2009).
  *
- * Dijkstra's algorithm from the open states inwards, on a grid whose moves go both ways. Happy path: the open list's
- * entries are copied into a heap by h; the least state is taken, and each expanded neighbour whose h is not final gets
+ * Dijkstra's algorithm from the open states inwards, along the moves that lead into each. Happy path: the open list's
+ * entries are copied into a heap by h; the least state is taken, and each expanded predecessor whose h is not final gets
  * h(t) + c if that is less than what it has got so far. Both loops may stop after any element and go on in a later tick:
  * copying an entry costs a traceback step, a raised h one expansion.
  * Failure: no memory for an increase leaves that state's h as it was, which is a valid one.
@@ -60,34 +60,46 @@ static bool copy_open(struct tp_tick *tick)
     return true;
 }
 
-/* Gives the expanded neighbours of a state whose h is final their h through it. False when the tick can't pay. */
-static bool relax(struct tp_tick *tick, tp_state state, tp_cost h)
+/* A state whose h is final, and the tick that hands it on. */
+struct relaxation {
+    struct tp_tick *tick;
+    tp_cost h;
+    bool paid; /* false once the tick can pay no more */
+};
+
+/* Gives an expanded predecessor its h through that state. */
+static bool relax_one(void *context, tp_state from, uint8_t move, tp_cost cost)
 {
+    (void)move;
+    struct relaxation *relaxation = context;
+    struct tp_tick *tick = relaxation->tick;
     struct tp_session *session = tick->session;
     const struct tp_search *search = &session->search;
-    uint32_t x = tp_state_x(search, state), y = tp_state_y(search, state), slot;
-    struct tp_window window;
-    tp_belief_passable_block(&session->belief, (int64_t)x - 2, (int64_t)y - 2, 5, window.row);
-    uint32_t moves = tp_walk_moves(&window, session->params.neighbours, session->params.corners);
-    for (; moves; moves &= moves - 1) {
-        uint8_t direction = (uint8_t)__builtin_ctz(moves);
-        tp_state to = tp_state_step(search, state, direction);
-        uint32_t tx = tp_state_x(search, to), ty = tp_state_y(search, to);
-        struct tp_node_tile *tile = met(search, tx, ty, &slot);
-        if (!tile || !(tile->meta[slot] & TP_NODE_CLOSED) || tile->meta[slot] & TP_NODE_LEARNED)
-            continue;
-        tp_cost through = h + (search->weighted ? tp_belief_cost(&session->belief, x, y, tx, ty, direction)
-                                                : tp_direction_length[direction]);
-        if (tile->meta[slot] & TP_NODE_REACHED && tp_search_h_now(search, to) <= through)
-            continue;
-        if (!tp__tick_update(tick))
-            return false;
-        tile->meta[slot] |= TP_NODE_REACHED;
-        if (!tp_learned_set(&session->learned, tx, ty, through - tp_search_h(search, to, search->goal)) ||
-            !enter(&session->learn, to, through))
-            tick->node_cap = true;
+    uint32_t x = tp_state_x(search, from), y = tp_state_y(search, from), slot;
+    struct tp_node_tile *tile = met(search, x, y, &slot);
+    if (!tile || !(tile->meta[slot] & TP_NODE_CLOSED) || tile->meta[slot] & TP_NODE_LEARNED)
+        return true;
+    tp_cost through = relaxation->h + cost;
+    if (tile->meta[slot] & TP_NODE_REACHED && tp_search_h_now(search, from) <= through)
+        return true;
+    if (!tp__tick_update(tick)) {
+        relaxation->paid = false;
+        return false;
     }
+    tile->meta[slot] |= TP_NODE_REACHED;
+    if (!tp_learned_set(&session->learned, x, y, through - tp_search_h(search, from, search->goal)) ||
+        !enter(&session->learn, from, through))
+        tick->node_cap = true;
     return true;
+}
+
+/* Gives the expanded predecessors of a state whose h is final their h through it. False when the tick can't pay. */
+static bool relax(struct tp_tick *tick, tp_state state, tp_cost h)
+{
+    const struct tp_search *search = &tick->session->search;
+    struct relaxation relaxation = {tick, h, true};
+    search->domain->predecessors(search, state, relax_one, &relaxation);
+    return relaxation.paid;
 }
 
 bool tp__learn_run(struct tp_tick *tick)

@@ -101,7 +101,7 @@ static tp_cost cost_left(const struct tp_session *session)
     const struct tp_search *search = &session->search;
     tp_state end = session->trace.follow_end;
     tp_cost to_end = tp_search_g(search, end), at = tp_search_knows(search, session->at) ? tp_search_g(search, session->at) : 0;
-    bool on_path = tp__trace_next(session) != TP_DIRECTION_NONE;
+    bool on_path = tp__trace_next(session) != TP_MOVE_NONE;
     return (on_path ? to_end - at : to_end + at) + tp_search_h(search, end, session->goal);
 }
 
@@ -214,5 +214,9 @@ bool tp__react(struct tp_tick *tick)
     if (session->params.restart == TP_RESTART_EAGER)
         return search->active && session->map->version != search->begun_version;
     bool same = !session->map_before || session->map_before->version == session->map->version;
-    return !same && by_rule(session) && follows(session) && compare_versions(tick);
+    if (same || !by_rule(session))
+        return false;
+    if (search->domain->listed)
+        return search->active; /* which of its moves a change touches is not looked up */
+    return follows(session) && compare_versions(tick);
 }

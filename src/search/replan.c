@@ -13,7 +13,7 @@ static bool restart_due(struct tp_tick *tick)
     if (asked || !session->search.active || session->restart_wanted || tp__session_caught(session))
         return true;
     uint8_t step = tp__trace_next(session);
-    return session->path_complete && (step == TP_DIRECTION_NONE || !tp__session_step_legal(session, step));
+    return session->path_complete && (step == TP_MOVE_NONE || !tp__session_move_legal(session, step));
 }
 
 static void replan_tick(struct tp_tick *tick)
@@ -55,9 +55,9 @@ static void replan_tick(struct tp_tick *tick)
         }
     }
     uint8_t step = tp__trace_next(session);
-    if (!session->path_complete || step == TP_DIRECTION_NONE)
+    if (!session->path_complete || step == TP_MOVE_NONE)
         return;
-    if (tp__session_step_legal(session, step)) {
+    if (tp__session_move_legal(session, step)) {
         tp__session_move(tick, step, false);
         if (tick->reply->status != TP_STATUS_ARRIVED && tp__react_after_move(tick))
             tp__session_begin_search(tick);

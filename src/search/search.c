@@ -5,7 +5,7 @@
 /* Whether a path's cost on this map might not fit 32 bits: every passable cell once, by the longest step. */
 static bool needs_wide(const struct tp_domain *domain, const struct tp_map *map)
 {
-    return map->weighted || (uint64_t)map->width * map->height * domain->step_max >= UINT32_MAX;
+    return domain->listed || map->weighted || (uint64_t)map->width * map->height * domain->step_max >= UINT32_MAX;
 }
 
 void tp_search_init(struct tp_search *search, const struct tp_domain *domain, const struct tp_belief *belief,
@@ -14,12 +14,18 @@ void tp_search_init(struct tp_search *search, const struct tp_domain *domain, co
 {
     const struct tp_map *map = belief->truth;
     bool wide = needs_wide(domain, map);
-    uint32_t shift = 0;
-    while ((1ull << shift) < map->width)
+    uint32_t shift = 0, width = map->width, height = map->height;
+    if (domain->listed) {
+        width = TP_TILE_SIDE;
+        height = (uint32_t)((domain->states(map) + TP_TILE_SIDE - 1) / TP_TILE_SIDE);
+    }
+    while ((1ull << shift) < width)
         shift++;
     *search = (struct tp_search){
         .domain = domain,
         .shift = shift,
+        .width = width,
+        .height = height,
         .g_factor = g_factor,
         .h_factor = h_factor,
         .h_unit = tp_profile_least_weight(&map->profile),
@@ -28,7 +34,7 @@ void tp_search_init(struct tp_search *search, const struct tp_domain *domain, co
         .weighted = map->weighted,
         .learned = learned,
     };
-    tp_nodes_init(&search->nodes, belief, wide, pool, stamp_max, bytes, bytes_max);
+    tp_nodes_init(&search->nodes, belief, width, height, wide, domain->listed, pool, stamp_max, bytes, bytes_max);
     tp_open_init(&search->open, wide, pool, bytes, bytes_max);
 }
 
@@ -143,12 +149,41 @@ bool tp_search_knows(const struct tp_search *search, tp_state state)
     return node_of(search, state, &slot) != NULL;
 }
 
-uint8_t tp_search_parent(const struct tp_search *search, tp_state state)
+tp_state tp_search_parent(const struct tp_search *search, tp_state state)
 {
     uint32_t slot;
     const struct tp_node_tile *tile = node_of(search, state, &slot);
     TP_CHECK(tile);
-    return tile->meta[slot] & TP_NODE_ROOT ? TP_DIRECTION_NONE : tile->meta[slot] & TP_NODE_PARENT;
+    if (tile->meta[slot] & TP_NODE_ROOT)
+        return TP_STATE_NONE;
+    if (search->nodes.listed)
+        return tp_node_links(tile)->parent[slot];
+    return tp_state_step(search, state, tile->meta[slot] & TP_NODE_PARENT);
+}
+
+uint8_t tp_search_move_from_parent(const struct tp_search *search, tp_state state)
+{
+    uint32_t slot;
+    const struct tp_node_tile *tile = node_of(search, state, &slot);
+    TP_CHECK(tile && !(tile->meta[slot] & TP_NODE_ROOT));
+    if (search->nodes.listed)
+        return tp_node_links(tile)->move[slot];
+    return tp_direction_opposite[tile->meta[slot] & TP_NODE_PARENT];
+}
+
+uint8_t tp_search_move_to_parent(const struct tp_search *search, tp_state state)
+{
+    tp_state parent = tp_search_parent(search, state);
+    return parent == TP_STATE_NONE ? TP_MOVE_NONE : search->domain->move_between(search, state, parent);
+}
+
+tp_state tp_search_move(const struct tp_search *search, tp_state state, uint8_t move)
+{
+    if (!search->domain->listed)
+        return tp_state_step(search, state, move);
+    struct tp_successor successor;
+    bool there = search->domain->step(search, search->nodes.belief->truth, state, move, &successor);
+    return there ? successor.state : TP_STATE_NONE;
 }
 
 tp_cost tp_search_g(const struct tp_search *search, tp_state state)

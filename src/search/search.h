@@ -15,14 +15,12 @@
 #include "node/nodes.h"
 #include "open/exact.h"
 
-/* A cell as the kernels number it: y above, x below, `shift` bits apart. Orders like y * width + x. */
-typedef uint32_t tp_state;
-
 struct tp_search {
     const struct tp_domain *domain;
     struct tp_nodes nodes;
     struct tp_open open;
-    uint32_t shift; /* bits of x in a state, 0..26 */
+    uint32_t shift; /* bits of x in a state, 0..26; in listed spaces 3: a tile holds 64 states in a row */
+    uint32_t width, height; /* of the store */
     tp_state goal;
     uint64_t g_factor, h_factor;
     uint64_t h_unit;    /* the profile's least weight: h counts in it */
@@ -86,8 +84,14 @@ void tp_search_retarget(struct tp_search *search, tp_state goal);
 /* Whether the state has a place in the present tree (open or closed). */
 bool tp_search_knows(const struct tp_search *search, tp_state state);
 
-/* The direction from a state of the tree to its parent; TP_DIRECTION_NONE for a root. */
-uint8_t tp_search_parent(const struct tp_search *search, tp_state state);
+/* The parent of a state of the tree; TP_STATE_NONE for a root. */
+tp_state tp_search_parent(const struct tp_search *search, tp_state state);
+
+/* The move that leads from its parent to a state of the tree, no root. */
+uint8_t tp_search_move_from_parent(const struct tp_search *search, tp_state state);
+
+/* The move that leads from a state of the tree to its parent; TP_MOVE_NONE for a root, or where none leads back. */
+uint8_t tp_search_move_to_parent(const struct tp_search *search, tp_state state);
 
 /* g of a state of the tree. */
 tp_cost tp_search_g(const struct tp_search *search, tp_state state);
@@ -107,21 +111,23 @@ static inline tp_state tp_state_at(const struct tp_search *search, uint32_t x, u
     return y << search->shift | x;
 }
 
+/* Grids only: the state one move away. */
 static inline tp_state tp_state_step(const struct tp_search *search, tp_state state, uint8_t direction)
 {
     return tp_state_at(search, tp_state_x(search, state) + (uint32_t)tp_direction_dx[direction],
                        tp_state_y(search, state) + (uint32_t)tp_direction_dy[direction]);
 }
 
+/* Where a move once found leads, be it legal still or not; TP_STATE_NONE where a listed space no longer has it. */
+tp_state tp_search_move(const struct tp_search *search, tp_state state, uint8_t move);
+
 /* h of a state to the present goal, as learned. */
 tp_cost tp_search_h_now(const struct tp_search *search, tp_state state);
 
-/* h between two states: the domain's distance times the least weight. */
-static inline tp_cost tp_search_h(const struct tp_search *search, tp_state a, tp_state b)
+/* The space's own h from one state to another. */
+static inline tp_cost tp_search_h(const struct tp_search *search, tp_state from, tp_state to)
 {
-    int64_t dx = (int64_t)tp_state_x(search, a) - tp_state_x(search, b);
-    int64_t dy = (int64_t)tp_state_y(search, a) - tp_state_y(search, b);
-    return search->domain->distance((uint32_t)(dx < 0 ? -dx : dx), (uint32_t)(dy < 0 ? -dy : dy)) * search->h_unit;
+    return search->domain->h(search, from, to);
 }
 
 #endif

@@ -109,10 +109,28 @@ static struct factors priority_factors(const struct tp_session_params *params)
 /* Whether some f of this map might not fit 63 bits. */
 static bool priority_overflows(const struct tp_map *map, const struct tp_domain *domain, struct factors factors)
 {
-    double step = (double)domain->step_max * tp_profile_largest_weight(&map->profile);
-    double g = step * map->width * map->height;
-    double h = (double)domain->distance(map->width, map->height) * tp_profile_least_weight(&map->profile);
-    return (double)factors.g * g + (double)factors.h * h > 9.2e18;
+    /* h is at most the cost of some path over the map's states */
+    double step = map->graph ? map->graph->cost_max : (double)domain->step_max * tp_profile_largest_weight(&map->profile);
+    double states = domain->listed ? (double)domain->states(map) : (double)map->width * map->height;
+    return ((double)factors.g + (double)factors.h) * step * states > 9.2e18;
+}
+
+/* The state space that a session's parameters name on this map. */
+static const struct tp_domain *domain_of(const struct tp_session_params *params, const struct tp_map *map)
+{
+    if (map->graph)
+        return &tp_domain_graph;
+    return tp_domain_grid(params->neighbours);
+}
+
+/* What only grids have. */
+static int check_listed(const struct tp_session_params *p, struct tp_refusal *refusal)
+{
+    if (p->knowledge != TP_KNOWLEDGE_FULL)
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "knowledge", "is FULL on graphs and for vehicles");
+    if (p->shortcut)
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "shortcut", "searches backwards, and is for grids");
+    return TP_OK;
 }
 
 static int check_params(const struct tp_session_params *p, const struct tp_map *map, struct tp_refusal *refusal)
@@ -157,7 +175,11 @@ static int check_params(const struct tp_session_params *p, const struct tp_map *
         return refuse(refusal, TP_ERR_UNSUPPORTED, "path_switch", "is an option of tba");
     if (p->longest_path_rule && !enhances)
         return refuse(refusal, TP_ERR_UNSUPPORTED, "longest_path_rule", "is an option of tba");
-    if (priority_overflows(map, tp_domain_grid(p->neighbours), priority_factors(p)))
+    const struct tp_domain *domain = domain_of(p, map);
+    int error = domain->listed ? check_listed(p, refusal) : TP_OK;
+    if (error)
+        return error;
+    if (priority_overflows(map, domain, priority_factors(p)))
         return refuse(refusal, TP_ERR_UNSUPPORTED, "w", "is too large for the costs this map can have");
     return check_budget(p->algorithm, &p->budget, refusal);
 }
@@ -194,21 +216,22 @@ int tp_session_open(struct tp_session **out, const struct tp_session_params *par
         session->params.sensor_radius = params->neighbours == TP_NEIGHBOURS_16 ? 2 : 1;
     tp_belief_init(&session->belief, map, params->knowledge == TP_KNOWLEDGE_FULL,
                    params->knowledge == TP_KNOWLEDGE_MAP ? params->known : NULL, pool, &session->bytes, bytes_max);
-    tp_learned_init(&session->learned, pool, map->width, map->height, &session->bytes, bytes_max);
-    tp_search_init(&session->search, tp_domain_grid(params->neighbours), &session->belief,
+    const struct tp_search *search = &session->search;
+    tp_search_init(&session->search, domain_of(params, map), &session->belief,
                    learns ? &session->learned : NULL, params->corners, factors.g, factors.h,
                    params->algorithm->priority == TP_PRIORITY_GBFS, pool,
                    params->stamp_max ? params->stamp_max : UINT32_MAX, &session->bytes, bytes_max);
-    tp_open_init(&session->learn.heap, session->search.open.wide, pool, &session->bytes, bytes_max);
+    tp_learned_init(&session->learned, pool, search->width, search->height, &session->bytes, bytes_max);
+    tp_open_init(&session->learn.heap, search->open.wide, pool, &session->bytes, bytes_max);
     if (params->algorithm->learning == TP_LEARNING_ADAPTIVE) {
         session->adaptive = (struct tp_nodes_adaptive){.learned = &session->learned, .h = h_of_cell, .context = session};
         session->search.nodes.adaptive = &session->adaptive;
     }
-    tp_marks_init(&session->trace.follow, pool, map->width, map->height, &session->bytes, bytes_max);
-    tp_marks_init(&session->trace.fresh, pool, map->width, map->height, &session->bytes, bytes_max);
+    tp_marks_init(&session->trace.follow, pool, search->width, search->height, &session->bytes, bytes_max);
+    tp_marks_init(&session->trace.fresh, pool, search->width, search->height, &session->bytes, bytes_max);
     session->trace.follow_end = session->trace.fresh_end = TP_STATE_NONE;
-    session->at = tp_state_at(&session->search, params->start % map->width, params->start / map->width);
-    session->goal = tp_state_at(&session->search, params->goal % map->width, params->goal / map->width);
+    session->at = search->domain->at_cell(search, params->start);
+    session->goal = search->domain->at_cell(search, params->goal);
     session->at_before = TP_STATE_NONE;
     session->stats.move_hash = 0xcbf29ce484222325u;
     *out = session;
@@ -238,7 +261,7 @@ void tp_session_close(struct tp_session *session)
 
 static uint32_t cell_of(const struct tp_session *session, tp_state state)
 {
-    return tp_state_y(&session->search, state) * session->map->width + tp_state_x(&session->search, state);
+    return session->search.domain->cell(&session->search, state);
 }
 
 void tp__session_begin_search(struct tp_tick *tick)
@@ -361,34 +384,39 @@ bool tp__session_exhausted(struct tp_tick *tick, uint64_t expansions)
     return true;
 }
 
-uint8_t tp__session_parent(const struct tp_session *session)
+uint8_t tp__session_move_to_parent(const struct tp_session *session)
 {
-    return tp_search_knows(&session->search, session->at) ? tp_search_parent(&session->search, session->at)
-                                                          : TP_DIRECTION_NONE;
+    return tp_search_knows(&session->search, session->at) ? tp_search_move_to_parent(&session->search, session->at)
+                                                          : TP_MOVE_NONE;
+}
+
+/* Whether the cell that a state stands on is impassable in this tick's version. */
+static bool impassable(const struct tp_session *session, tp_state state)
+{
+    uint32_t cell = cell_of(session, state), width = session->map->width;
+    return session->search.domain->cells_can_block && !tp_map_passable(session->map, cell % width, cell / width);
 }
 
 bool tp__session_caught(const struct tp_session *session)
 {
-    const struct tp_search *search = &session->search;
-    return !tp_map_passable(session->map, tp_state_x(search, session->at), tp_state_y(search, session->at)) &&
-           tp__session_parent(session) != TP_DIRECTION_NONE && !tp_search_closed(search, session->at);
+    return impassable(session, session->at) && tp__session_move_to_parent(session) != TP_MOVE_NONE &&
+           !tp_search_closed(&session->search, session->at);
 }
 
-bool tp__session_step_legal(const struct tp_session *session, uint8_t direction)
+bool tp__session_move_legal(const struct tp_session *session, uint8_t move)
 {
-    const struct tp_search *search = &session->search;
-    struct tp_window window =
-        tp_walk_window(session->map, tp_state_x(search, session->at), tp_state_y(search, session->at));
-    return tp_walk_moves(&window, session->params.neighbours, session->params.corners) >> direction & 1;
+    struct tp_successor successor;
+    return session->search.domain->step(&session->search, session->map, session->at, move, &successor);
 }
 
-void tp__session_move(struct tp_tick *tick, uint8_t direction, bool back)
+void tp__session_move(struct tp_tick *tick, uint8_t move, bool back)
 {
     struct tp_session *session = tick->session;
     const struct tp_search *search = &session->search;
-    tp_state to = tp_state_step(search, session->at, direction);
-    session->stats.cost += tp_walk_cost(session->map, tp_state_x(search, session->at), tp_state_y(search, session->at),
-                                        tp_state_x(search, to), tp_state_y(search, to), direction);
+    struct tp_successor successor;
+    TP_CHECK(search->domain->step(search, session->map, session->at, move, &successor));
+    tp_state to = successor.state;
+    session->stats.cost += successor.cost;
     session->stats.moves++;
     session->stats.back_moves += back;
     session->at_before = session->at;
@@ -401,18 +429,13 @@ void tp__session_move(struct tp_tick *tick, uint8_t direction, bool back)
 
 /* ---- Ticks ---- */
 
-static bool impassable(const struct tp_session *session, tp_state state)
-{
-    return !tp_map_passable(session->map, tp_state_x(&session->search, state), tp_state_y(&session->search, state));
-}
-
 /* Takes up this tick's version; true when it is another than the last. Every search reads it through the belief. */
 static bool adopt_map(struct tp_session *session, const struct tp_map *map)
 {
     const struct tp_map *before = session->map;
     if (map == before)
         return false;
-    TP_CHECK(map->width == before->width && map->height == before->height);
+    TP_CHECK(map->width == before->width && map->height == before->height && !map->graph == !before->graph);
     bool changed = map->version != before->version || map->epoch != before->epoch;
     if (map->epoch != before->epoch) {
         TP_CHECK(memcmp(&map->profile, &before->profile, sizeof map->profile) == 0);
@@ -430,11 +453,11 @@ static bool goal_is_blocked(struct tp_session *session)
 {
     const struct tp_search *search = &session->search;
     struct tp_belief *belief = &session->belief;
+    if (belief->full)
+        return impassable(session, session->goal);
     uint32_t x = tp_state_x(search, session->goal), y = tp_state_y(search, session->goal);
     if (tp_belief_passable(belief, x, y))
         return false;
-    if (belief->full)
-        return true;
     struct tp_belief_change changes[TP_BELIEF_CHANGES_MAX];
     if (session->map->fell_version > belief->since_version) {
         tp_belief_forget(belief);
@@ -489,9 +512,10 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
     }
 
     if (reply->status == TP_STATUS_UNREACHABLE) {
-        struct tp_window window = tp_walk_window(session->map, tp_state_x(&session->search, session->at),
-                                                 tp_state_y(&session->search, session->at));
-        if (!tp_walk_moves(&window, session->params.neighbours, session->params.corners))
+        bool leaves = false;
+        for (uint32_t move = 0; move < session->search.domain->moves_max && !leaves; move++)
+            leaves = tp__session_move_legal(session, (uint8_t)move);
+        if (!leaves)
             reply->flags |= TP_FLAG_DEAD_END;
     }
     if (session->path_complete)
@@ -516,14 +540,14 @@ int tp_session_at(struct tp_session *session, uint32_t cell)
     uint32_t width = session->map->width;
     if (cell >= (uint64_t)width * session->map->height)
         return TP_ERR_OUT_OF_RANGE;
-    tp_state state = tp_state_at(&session->search, cell % width, cell / width);
+    tp_state state = session->search.domain->at_cell(&session->search, cell);
     if (state == session->at)
         return TP_OK;
     session->at = state;
     session->at_before = TP_STATE_NONE;
     if (!tp_search_knows(&session->search, state))
         session->restart_wanted = true;
-    if (tp__trace_next(session) == TP_DIRECTION_NONE)
+    if (tp__trace_next(session) == TP_MOVE_NONE)
         session->path_complete = false; /* it was traced to where the agent stood, which need not be an ancestor */
     return TP_OK;
 }
@@ -534,18 +558,19 @@ int tp_session_retarget(struct tp_session *session, uint32_t goal)
     if (goal >= (uint64_t)width * session->map->height)
         return TP_ERR_OUT_OF_RANGE;
     struct tp_search *search = &session->search;
-    tp_state state = tp_state_at(search, goal % width, goal / width);
+    tp_state state = search->domain->at_cell(search, goal);
     if (state == session->goal)
         return TP_OK;
     tp_cost moved = tp_search_h(search, session->goal, state), left = tp_search_h(search, session->at, state);
-    bool little = moved <= RETARGET_STEPS * TP_COST_UNIT * search->h_unit || moved <= left / 2;
+    bool few_steps = !search->domain->listed && moved <= RETARGET_STEPS * TP_COST_UNIT * search->h_unit;
+    bool little = few_steps || moved <= left / 2;
     session->goal = state;
     session->path_complete = false;
     tp__shortcut_forget(session);
     if (search->learned)
         tp__learning_forget(session);
     bool lost = search->active && !tp_search_knows(search, session->at); /* it walked a shortcut, off the tree */
-    if (search->active && !session->restart_wanted && little && !lost)
+    if (search->active && !session->restart_wanted && little && !lost && !search->domain->goal_in_moves)
         tp_search_retarget(search, state);
     else
         session->restart_wanted = true;
@@ -559,13 +584,15 @@ uint32_t tp_session_path(const struct tp_session *session, uint32_t *cells, uint
     uint32_t count = 0;
     while (count < max) {
         cells[count++] = cell_of(session, walker.at);
-        uint8_t step = session->restart_wanted ? TP_DIRECTION_NONE : tp__trace_next(&walker);
-        if (step == TP_DIRECTION_NONE && walker.at != session->trace.follow_end &&
+        uint8_t step = session->restart_wanted ? TP_MOVE_NONE : tp__trace_next(&walker);
+        if (step == TP_MOVE_NONE && walker.at != session->trace.follow_end &&
             session->trace.follow_end != TP_STATE_NONE && !session->restart_wanted)
-            step = tp__session_parent(&walker);
-        if (step == TP_DIRECTION_NONE)
+            step = tp__session_move_to_parent(&walker);
+        if (step == TP_MOVE_NONE)
             break;
-        walker.at = tp_state_step(search, walker.at, step);
+        walker.at = tp_search_move(search, walker.at, step);
+        if (walker.at == TP_STATE_NONE)
+            break;
     }
     return count;
 }

@@ -7,6 +7,7 @@
  * distances stay true), which expands less. Entering a state costs one traceback step, and takes
  * as many ticks as the budget asks.
  * When the target is reached, the agent walks down the search's tree to the path: nothing is traced or marked.
+ * It searches backwards, and is for grids alone, whose moves go both ways.
  * Failure: no memory, or a space left without reaching the agent: no shortcut, and the agent goes on moving back.
  */
 #include "search/internal.h"
@@ -53,12 +54,12 @@ static void seed(struct tp_tick *tick, struct tp_shortcut *shortcut)
         uint32_t x = tp_state_x(tree, shortcut->cursor), y = tp_state_y(tree, shortcut->cursor);
         uint8_t mark = tp_marks_at(&session->trace.follow, x, y);
         if (shortcut->meeting && mark == TP_MARK_NONE) {
-            uint8_t parent = tp_search_parent(tree, shortcut->cursor);
-            if (parent == TP_DIRECTION_NONE) {
+            tp_state parent = tp_search_parent(tree, shortcut->cursor);
+            if (parent == TP_STATE_NONE) {
                 shortcut->phase = SHORTCUT_FAILED;
                 return;
             }
-            shortcut->cursor = tp_state_step(tree, shortcut->cursor, parent);
+            shortcut->cursor = parent;
             continue;
         }
         shortcut->meeting = false;
@@ -79,8 +80,8 @@ uint8_t tp__shortcut_next(const struct tp_session *session)
 {
     const struct tp_shortcut *shortcut = session->shortcut;
     if (!shortcut || shortcut->phase != SHORTCUT_FOLLOWING || !tp_search_knows(&shortcut->search, session->at))
-        return TP_DIRECTION_NONE;
-    return tp_search_parent(&shortcut->search, session->at);
+        return TP_MOVE_NONE;
+    return tp_search_move_to_parent(&shortcut->search, session->at);
 }
 
 bool tp__shortcut_try(struct tp_tick *tick)

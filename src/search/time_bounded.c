@@ -28,9 +28,9 @@
 static bool step_open(const struct tp_session *session)
 {
     uint8_t step = tp__trace_next(session);
-    if (step == TP_DIRECTION_NONE)
-        step = tp__session_parent(session);
-    return step == TP_DIRECTION_NONE || tp__session_step_legal(session, step);
+    if (step == TP_MOVE_NONE)
+        step = tp__session_move_to_parent(session);
+    return step == TP_MOVE_NONE || tp__session_move_legal(session, step);
 }
 
 /* Whether the present search has to be given up before this tick. */
@@ -46,11 +46,8 @@ static bool restart_due(struct tp_tick *tick)
 static uint64_t tree_depth(const struct tp_search *search, tp_state state, uint64_t depth_max)
 {
     uint64_t depth = 0;
-    uint8_t parent;
-    while (depth < depth_max && (parent = tp_search_parent(search, state)) != TP_DIRECTION_NONE) {
-        state = tp_state_step(search, state, parent);
+    while (depth < depth_max && (state = tp_search_parent(search, state)) != TP_STATE_NONE)
         depth++;
-    }
     return depth;
 }
 
@@ -65,7 +62,7 @@ static void expand_longest_path(struct tp_tick *tick, const struct tp_share *sha
         if (!tp_search_best(search, &best))
             return;
         uint64_t g = tp_search_g(search, best), before = tick->reply->work.generated;
-        bool in_doubt = g / (TP_COST_UNIT * search->h_unit) + 1 >= share->steps;
+        bool in_doubt = search->domain->listed || g / (TP_COST_UNIT * search->h_unit) + 1 >= share->steps;
         bool longest = in_doubt && tree_depth(search, best, share->steps) + 1 >= share->steps;
         uint64_t expansions = tick->reply->work.expansions;
         tp__session_expand(tick, 1);
@@ -127,11 +124,9 @@ static uint8_t step_to_before(const struct tp_session *session)
 {
     const struct tp_search *search = &session->search;
     if (session->at_before == TP_STATE_NONE || !(session->params.algorithm->capabilities & TP_CAN_SPLIT_R))
-        return TP_DIRECTION_NONE;
-    int64_t dx = (int64_t)tp_state_x(search, session->at_before) - tp_state_x(search, session->at);
-    int64_t dy = (int64_t)tp_state_y(search, session->at_before) - tp_state_y(search, session->at);
-    uint8_t step = tp_walk_direction(dx, dy, session->params.neighbours);
-    return step != TP_DIRECTION_NONE && tp__session_step_legal(session, step) ? step : TP_DIRECTION_NONE;
+        return TP_MOVE_NONE;
+    uint8_t step = search->domain->move_between(search, session->at, session->at_before);
+    return step != TP_MOVE_NONE && tp__session_move_legal(session, step) ? step : TP_MOVE_NONE;
 }
 
 static void move_phase(struct tp_tick *tick)
@@ -140,21 +135,21 @@ static void move_phase(struct tp_tick *tick)
     tp_state best;
     bool back = false;
     uint8_t step = tp__trace_next(session);
-    if (step == TP_DIRECTION_NONE && tp_search_best(&session->search, &best) && best == session->at)
+    if (step == TP_MOVE_NONE && tp_search_best(&session->search, &best) && best == session->at)
         return; /* nothing beyond is known yet */
-    if (step == TP_DIRECTION_NONE) {
-        step = tp__session_parent(session);
-        back = step != TP_DIRECTION_NONE;
+    if (step == TP_MOVE_NONE) {
+        step = tp__session_move_to_parent(session);
+        back = step != TP_MOVE_NONE;
         if (back && session->params.shortcut && session->path_complete && tp__shortcut_try(tick)) {
             step = tp__trace_next(session);
             back = false;
         }
     }
-    if (step == TP_DIRECTION_NONE)
+    if (step == TP_MOVE_NONE)
         step = step_to_before(session);
-    if (step == TP_DIRECTION_NONE)
+    if (step == TP_MOVE_NONE)
         return;
-    if (tp__session_step_legal(session, step)) {
+    if (tp__session_move_legal(session, step)) {
         tp__session_move(tick, step, back);
         if (tick->reply->status != TP_STATUS_ARRIVED && tp__react_after_move(tick))
             tp__session_begin_search(tick);

@@ -23,6 +23,8 @@ void tp__trace_begin(struct tp_session *session, tp_state end)
  * lead through states that were expanded before a rise was seen. */
 static bool checks_rise(const struct tp_session *session)
 {
+    if (session->search.domain->listed)
+        return false; /* any change of their map restarts (react.c) */
     bool by_rule = session->params.restart == TP_RESTART_LAZY || session->params.restart == TP_RESTART_ON_RISE;
     return by_rule && session->belief.stamp != session->search.begun_stamp;
 }
@@ -33,21 +35,20 @@ bool tp__trace_run(struct tp_tick *tick)
     struct tp_trace *trace = &session->trace;
     const struct tp_search *search = &session->search;
     while (!trace->capped) {
-        uint8_t parent = trace->front == session->at ? TP_DIRECTION_NONE : tp_search_parent(search, trace->front);
-        if (parent == TP_DIRECTION_NONE) {
+        tp_state parent = trace->front == session->at ? TP_STATE_NONE : tp_search_parent(search, trace->front);
+        if (parent == TP_STATE_NONE) {
             trace->running = false;
             return true;
         }
         if (!tp__tick_step(tick))
             return false;
-        trace->front = tp_state_step(search, trace->front, parent);
+        uint8_t move = tp_search_move_from_parent(search, trace->front);
+        trace->front = parent;
         if (checks_rise(session))
-            trace->rose |= !tp_belief_legal(&session->belief, tp_state_x(search, trace->front),
-                                            tp_state_y(search, trace->front), tp_direction_opposite[parent],
+            trace->rose |= !tp_belief_legal(&session->belief, tp_state_x(search, parent), tp_state_y(search, parent), move,
                                             session->params.neighbours, session->params.corners);
-        trace->capped = !tp_marks_set(&trace->fresh, tp_state_x(search, trace->front),
-                                      tp_state_y(search, trace->front),
-                                      TP_MARK_NEXT + tp_direction_opposite[parent]);
+        trace->capped = !tp_marks_set(&trace->fresh, tp_state_x(search, parent), tp_state_y(search, parent),
+                                      TP_MARK_NEXT + move);
     }
     /* what memory there is may be had again once the old path's marks are stale: try anew at the next tick */
     trace->running = false;
@@ -78,11 +79,11 @@ uint8_t tp__trace_next(const struct tp_session *session)
 {
     const struct tp_search *search = &session->search;
     if (session->trace.follow_end == TP_STATE_NONE)
-        return TP_DIRECTION_NONE;
+        return TP_MOVE_NONE;
     uint8_t shortcut = tp__shortcut_next(session);
-    if (shortcut != TP_DIRECTION_NONE)
+    if (shortcut != TP_MOVE_NONE)
         return shortcut;
     uint8_t mark = tp_marks_at(&session->trace.follow, tp_state_x(search, session->at),
                                tp_state_y(search, session->at));
-    return mark >= TP_MARK_NEXT ? mark - TP_MARK_NEXT : TP_DIRECTION_NONE;
+    return mark >= TP_MARK_NEXT ? mark - TP_MARK_NEXT : TP_MOVE_NONE;
 }

@@ -1,0 +1,79 @@
+/* Explicit directed graphs: a state is a node, a move the place of its edge among those out of the node. */
+#include "domain/listed.h"
+
+#include "map/graph.h"
+
+static const struct tp_graph *graph_of(const struct tp_search *s)
+{
+    return s->nodes.belief->truth->graph;
+}
+
+static inline tp_cost graph_h(const struct tp_search *s, tp_state from, tp_state to)
+{
+    return tp_graph_h(graph_of(s), from, to);
+}
+
+static inline uint32_t graph_successors(const struct tp_search *s, tp_state state, struct tp_successor *out)
+{
+    const struct tp_graph *graph = graph_of(s);
+    uint32_t first = graph->out_first[state], count = graph->out_first[state + 1] - first;
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = (struct tp_successor){graph->out[first + i].to, (uint8_t)i, graph->out[first + i].cost};
+    return count;
+}
+
+TP_LISTED_KERNEL(graph, TP_GRAPH_DEGREE_MAX, graph_successors, graph_h)
+
+static void graph_predecessors(const struct tp_search *s, tp_state state, tp_predecessor_cb visit, void *context)
+{
+    const struct tp_graph *graph = graph_of(s);
+    for (uint32_t i = graph->in_first[state]; i < graph->in_first[state + 1]; i++) {
+        struct tp_graph_in in = graph->in[i];
+        if (!visit(context, in.from, (uint8_t)in.place, graph->out[graph->out_first[in.from] + in.place].cost))
+            return;
+    }
+}
+
+static bool graph_step(const struct tp_search *s, const struct tp_map *map, tp_state state, uint8_t move,
+                       struct tp_successor *out)
+{
+    (void)s;
+    const struct tp_graph *graph = map->graph;
+    uint32_t first = graph->out_first[state];
+    if (move >= graph->out_first[state + 1] - first)
+        return false;
+    *out = (struct tp_successor){graph->out[first + move].to, move, graph->out[first + move].cost};
+    return true;
+}
+
+static uint8_t graph_move_between(const struct tp_search *s, tp_state from, tp_state to)
+{
+    return tp__listed_move_between(s, graph_successors, from, to);
+}
+
+/* A node's number is its state and its cell. */
+static uint32_t graph_cell(const struct tp_search *s, tp_state state)
+{
+    (void)s;
+    return state;
+}
+
+static uint64_t graph_states(const struct tp_map *map)
+{
+    return map->graph->nodes;
+}
+
+const struct tp_domain tp_domain_graph = {
+    .name = "graph",
+    .run = {{NULL, NULL}, {run_graph_plain, run_graph_learned}},
+    .h = graph_h,
+    .successors = graph_successors,
+    .predecessors = graph_predecessors,
+    .step = graph_step,
+    .move_between = graph_move_between,
+    .cell = graph_cell,
+    .at_cell = graph_cell,
+    .states = graph_states,
+    .moves_max = TP_GRAPH_DEGREE_MAX,
+    .listed = true,
+};
