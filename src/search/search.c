@@ -149,31 +149,26 @@ bool tp_search_knows(const struct tp_search *search, tp_state state)
     return node_of(search, state, &slot) != NULL;
 }
 
-tp_state tp_search_parent(const struct tp_search *search, tp_state state)
+tp_state tp_search_parent(const struct tp_search *search, tp_state state, uint8_t *move)
 {
     uint32_t slot;
     const struct tp_node_tile *tile = node_of(search, state, &slot);
     TP_CHECK(tile);
     if (tile->meta[slot] & TP_NODE_ROOT)
         return TP_STATE_NONE;
-    if (search->nodes.listed)
+    if (search->nodes.listed) {
+        *move = tp_node_links(tile)->move[slot];
         return tp_node_links(tile)->parent[slot];
-    return tp_state_step(search, state, tile->meta[slot] & TP_NODE_PARENT);
-}
-
-uint8_t tp_search_move_from_parent(const struct tp_search *search, tp_state state)
-{
-    uint32_t slot;
-    const struct tp_node_tile *tile = node_of(search, state, &slot);
-    TP_CHECK(tile && !(tile->meta[slot] & TP_NODE_ROOT));
-    if (search->nodes.listed)
-        return tp_node_links(tile)->move[slot];
-    return tp_direction_opposite[tile->meta[slot] & TP_NODE_PARENT];
+    }
+    uint8_t direction = tile->meta[slot] & TP_NODE_PARENT;
+    *move = tp_direction_opposite[direction];
+    return tp_state_step(search, state, direction);
 }
 
 uint8_t tp_search_move_to_parent(const struct tp_search *search, tp_state state)
 {
-    tp_state parent = tp_search_parent(search, state);
+    uint8_t from_parent;
+    tp_state parent = tp_search_parent(search, state, &from_parent);
     return parent == TP_STATE_NONE ? TP_MOVE_NONE : search->domain->move_between(search, state, parent);
 }
 

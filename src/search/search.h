@@ -84,11 +84,8 @@ void tp_search_retarget(struct tp_search *search, tp_state goal);
 /* Whether the state has a place in the present tree (open or closed). */
 bool tp_search_knows(const struct tp_search *search, tp_state state);
 
-/* The parent of a state of the tree; TP_STATE_NONE for a root. */
-tp_state tp_search_parent(const struct tp_search *search, tp_state state);
-
-/* The move that leads from its parent to a state of the tree, no root. */
-uint8_t tp_search_move_from_parent(const struct tp_search *search, tp_state state);
+/* The parent of a state of the tree, and the move that leads from there; TP_STATE_NONE for a root. */
+tp_state tp_search_parent(const struct tp_search *search, tp_state state, uint8_t *move);
 
 /* The move that leads from a state of the tree to its parent; TP_MOVE_NONE for a root, or where none leads back. */
 uint8_t tp_search_move_to_parent(const struct tp_search *search, tp_state state);

@@ -54,7 +54,8 @@ static void seed(struct tp_tick *tick, struct tp_shortcut *shortcut)
         uint32_t x = tp_state_x(tree, shortcut->cursor), y = tp_state_y(tree, shortcut->cursor);
         uint8_t mark = tp_marks_at(&session->trace.follow, x, y);
         if (shortcut->meeting && mark == TP_MARK_NONE) {
-            tp_state parent = tp_search_parent(tree, shortcut->cursor);
+            uint8_t move;
+            tp_state parent = tp_search_parent(tree, shortcut->cursor, &move);
             if (parent == TP_STATE_NONE) {
                 shortcut->phase = SHORTCUT_FAILED;
                 return;

@@ -46,7 +46,8 @@ static bool restart_due(struct tp_tick *tick)
 static uint64_t tree_depth(const struct tp_search *search, tp_state state, uint64_t depth_max)
 {
     uint64_t depth = 0;
-    while (depth < depth_max && (state = tp_search_parent(search, state)) != TP_STATE_NONE)
+    uint8_t move;
+    while (depth < depth_max && (state = tp_search_parent(search, state, &move)) != TP_STATE_NONE)
         depth++;
     return depth;
 }

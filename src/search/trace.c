@@ -35,14 +35,14 @@ bool tp__trace_run(struct tp_tick *tick)
     struct tp_trace *trace = &session->trace;
     const struct tp_search *search = &session->search;
     while (!trace->capped) {
-        tp_state parent = trace->front == session->at ? TP_STATE_NONE : tp_search_parent(search, trace->front);
+        uint8_t move;
+        tp_state parent = trace->front == session->at ? TP_STATE_NONE : tp_search_parent(search, trace->front, &move);
         if (parent == TP_STATE_NONE) {
             trace->running = false;
             return true;
         }
         if (!tp__tick_step(tick))
             return false;
-        uint8_t move = tp_search_move_from_parent(search, trace->front);
         trace->front = parent;
         if (checks_rise(session))
             trace->rose |= !tp_belief_legal(&session->belief, tp_state_x(search, parent), tp_state_y(search, parent), move,
