@@ -53,6 +53,25 @@ enum tp_knowledge {
     TP_KNOWLEDGE_MAP,       /* another map is assumed until seen otherwise */
 };
 
+/* How an agent moves over a grid; on graphs there is but one way, and this is ignored. */
+enum tp_motion {
+    TP_MOTION_STEPS,   /* from cell to cell, by `neighbours` and `corners` */
+    TP_MOTION_INERTIA, /* a vehicle: each tick its velocity changes by at most 1 on each axis (domain/racetrack.c) */
+};
+
+enum { TP_VELOCITY_MAX = 3 }; /* cells a tick, on each axis */
+
+/* What h is. Each is consistent for the moves it is allowed with, but for EUCLID of vehicles (2016, section 4.3). */
+enum tp_heuristic {
+    TP_HEURISTIC_DEFAULT,   /* 4: MANHATTAN, 8: OCTILE, 16: EUCLID, graph: EUCLID with coordinates, else ZERO, vehicles: MAXIMUM */
+    TP_HEURISTIC_OCTILE,    /* 8 and 4 neighbours: steps and diagonals of the larger and smaller of |dx|, |dy| */
+    TP_HEURISTIC_MANHATTAN, /* 4 neighbours */
+    TP_HEURISTIC_EUCLID,    /* grids and graphs: the straight line; vehicles: its length / 3 */
+    TP_HEURISTIC_FREESPACE, /* grids: the exact distance over a map without obstacles */
+    TP_HEURISTIC_MAXIMUM,   /* vehicles: max(|dx|, |dy|) / 3 */
+    TP_HEURISTIC_ZERO,      /* any */
+};
+
 /* When a search under way is given up after the map changed. */
 enum tp_restart {
     TP_RESTART_DEFAULT, /* the algorithm's row decides */
@@ -68,6 +87,9 @@ struct tp_session_params {
     uint32_t w_milli;              /* w in thousandths, 1000..TP_W_MILLI_MAX; 1000 for rows without TP_CAN_TAKE_W */
     enum tp_neighbours neighbours; /* default 8 */
     enum tp_corners corners;       /* default both free */
+    enum tp_motion motion;         /* default steps */
+    int8_t start_vx, start_vy;     /* vehicles: the velocity at the start, -3..3; default at rest */
+    enum tp_heuristic heuristic;
     enum tp_goal_policy goal_policy;
     enum tp_knowledge knowledge;
     const struct tp_map *known;    /* TP_KNOWLEDGE_MAP: the map told, of the same size; referenced by the session */
@@ -109,6 +131,7 @@ struct tp_tick_work {
 
 struct tp_tick_reply {
     uint32_t from, to; /* cells; equal when the agent stays */
+    int8_t vx, vy;     /* vehicles: the velocity after this tick, cells a tick; else 0 */
     enum tp_status status;
     uint32_t flags;   /* enum tp_flag */
     uint64_t version; /* the map version the move was checked against */
@@ -126,6 +149,10 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
 /* Says where the agent truly stands. The search is kept when it knows the cell, else begun anew from there.
  * TP_ERR_OUT_OF_RANGE. Cost: O(1). */
 int tp_session_at(struct tp_session *session, uint32_t cell) TP_MUST_CHECK;
+
+/* The same for a vehicle that moves at a velocity; TP_ERR_INVALID_ARGUMENT where it is beyond TP_VELOCITY_MAX, or not 0 and
+ * the session is no vehicle's. tp_session_at means at rest. */
+int tp_session_at_velocity(struct tp_session *session, uint32_t cell, int vx, int vy) TP_MUST_CHECK;
 
 /* Sets the goal. The same goal is free; a goal that moves a little keeps the search tree (f is re-keyed lazily);
  * else the next tick begins a new search from the agent. TP_ERR_OUT_OF_RANGE. Cost: O(1). */
