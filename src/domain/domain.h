@@ -26,6 +26,17 @@ enum {
     TP_MOVES_MAX = 240, /* out of one state */
 };
 
+/* What h is. Each is consistent for the moves it is allowed with, but for EUCLID of vehicles (2016, section 4.3). */
+enum tp_heuristic {
+    TP_HEURISTIC_DEFAULT,   /* 4: MANHATTAN, 8: OCTILE, 16: EUCLID, graph: EUCLID with coordinates, else ZERO, vehicles: MAXIMUM */
+    TP_HEURISTIC_OCTILE,    /* 8 and 4 neighbours: steps and diagonals of the larger and smaller of |dx|, |dy| */
+    TP_HEURISTIC_MANHATTAN, /* 4 neighbours */
+    TP_HEURISTIC_EUCLID,    /* grids and graphs: the straight line; vehicles: its length / 3 */
+    TP_HEURISTIC_FREESPACE, /* grids: the exact distance over a map without obstacles */
+    TP_HEURISTIC_MAXIMUM,   /* vehicles: max(|dx|, |dy|) / 3 */
+    TP_HEURISTIC_ZERO,      /* any */
+};
+
 /* A move out of a state: where it leads and what it costs. */
 struct tp_successor {
     tp_state state;
@@ -40,7 +51,11 @@ struct tp_domain {
     const char *name;
     /* by [wide][learns]: whether g has 64 bits (always, in listed spaces), whether h may have been raised by learning */
     void (*run[2][2])(struct tp_search *search, struct tp_run *run);
-    /* the space's own h from one state to another, not learned; 0 at the goal */
+    /* for another heuristic than the space's own, g of 64 bits; NULL where run serves them all */
+    void (*run_other)(struct tp_search *search, struct tp_run *run);
+    /* whether the space has this heuristic */
+    bool (*has)(const struct tp_map *map, enum tp_heuristic heuristic);
+    /* h by the search's heuristic from one state to another, not learned; 0 at the goal */
     tp_cost (*h)(const struct tp_search *search, tp_state from, tp_state to);
     /* the moves out of a state as believed, room for moves_max. Returns how many. */
     uint32_t (*successors)(const struct tp_search *search, tp_state state, struct tp_successor *out);
@@ -54,6 +69,9 @@ struct tp_domain {
     /* the cell or node a state stands on, and the state at rest there */
     uint32_t (*cell)(const struct tp_search *search, tp_state state);
     tp_state (*at_cell)(const struct tp_search *search, uint32_t cell);
+    /* vehicles: the state on a cell at a velocity, and a state's velocity; NULL in other spaces */
+    tp_state (*at_velocity)(uint32_t cell, int vx, int vy);
+    void (*velocity)(tp_state state, int8_t *vx, int8_t *vy);
     /* listed spaces: how many states a map has (at most 2^32 - 1) */
     uint64_t (*states)(const struct tp_map *map);
     uint32_t moves_max; /* out of one state, at most */
@@ -61,6 +79,7 @@ struct tp_domain {
     bool listed;
     bool reversible;      /* where a move leads, one leads back */
     bool goal_in_moves;   /* what a move does depends on the goal: a search keeps nothing when the goal moves */
+    bool map_in_moves;    /* where a move leads depends on the map: a change may turn a legal move elsewhere */
     bool cells_can_block; /* a state stands on a cell of the map that may be impassable */
 };
 
@@ -69,5 +88,8 @@ const struct tp_domain *tp_domain_grid(enum tp_neighbours neighbours);
 
 /* Explicit directed graphs (map/graph.h). A state is a node, a move the edge's place among those out of it. */
 extern const struct tp_domain tp_domain_graph;
+
+/* Vehicles with inertia on a grid: a state is a cell and a velocity, a move an acceleration. */
+extern const struct tp_domain tp_domain_racetrack;
 
 #endif

@@ -10,7 +10,12 @@ static const struct tp_graph *graph_of(const struct tp_search *s)
 
 static inline tp_cost graph_h(const struct tp_search *s, tp_state from, tp_state to)
 {
-    return tp_graph_h(graph_of(s), from, to);
+    return s->heuristic == TP_HEURISTIC_ZERO ? 0 : tp_graph_h(graph_of(s), from, to);
+}
+
+static bool graph_has(const struct tp_map *map, enum tp_heuristic heuristic)
+{
+    return heuristic == TP_HEURISTIC_ZERO || (heuristic == TP_HEURISTIC_EUCLID && map->graph->x);
 }
 
 static inline uint32_t graph_successors(const struct tp_search *s, tp_state state, struct tp_successor *out)
@@ -66,6 +71,7 @@ static uint64_t graph_states(const struct tp_map *map)
 const struct tp_domain tp_domain_graph = {
     .name = "graph",
     .run = {{NULL, NULL}, {run_graph_plain, run_graph_learned}},
+    .has = graph_has,
     .h = graph_h,
     .successors = graph_successors,
     .predecessors = graph_predecessors,

@@ -6,31 +6,75 @@
  */
 #include "domain/kernel.h"
 
-static inline tp_cost distance_4(uint32_t dx, uint32_t dy)
+/* ---- Heuristics: the distance from (dx, dy) away, over weight 1 ---- */
+
+static inline tp_cost manhattan(uint32_t dx, uint32_t dy)
 {
     return ((tp_cost)dx + dy) * TP_COST_UNIT;
 }
 
-/* Octile distance. */
-static inline tp_cost distance_8(uint32_t dx, uint32_t dy)
+static inline tp_cost octile(uint32_t dx, uint32_t dy)
 {
     uint32_t longer = dx > dy ? dx : dy, shorter = dx > dy ? dy : dx;
     return (tp_cost)longer * TP_COST_UNIT + (tp_cost)shorter * (TP_COST_DIAGONAL - TP_COST_UNIT);
 }
 
-/* Euclid, one part in a million short, so that it stays consistent with the integer costs. */
-static inline tp_cost distance_16(uint32_t dx, uint32_t dy)
+/* One part in a million short, so that it stays consistent with the integer costs. */
+static inline tp_cost euclid(uint32_t dx, uint32_t dy)
 {
     double square = (double)dx * dx + (double)dy * dy;
     return (tp_cost)(TP_COST_UNIT * (1 - 1e-6) * __builtin_sqrt(square));
 }
 
+/* Exact with 16 neighbours over a map without obstacles: knight's moves, and the straight or the diagonal steps that are
+ * left, whichever the slope lies beside (the three moves' cones hold every cell, whole numbers of times). */
+static inline tp_cost knight(uint32_t dx, uint32_t dy)
+{
+    uint32_t longer = dx > dy ? dx : dy, shorter = dx > dy ? dy : dx;
+    if (2 * (uint64_t)shorter <= longer)
+        return (tp_cost)shorter * TP_COST_KNIGHT + ((tp_cost)longer - 2 * (tp_cost)shorter) * TP_COST_UNIT;
+    return ((tp_cost)longer - shorter) * TP_COST_KNIGHT + (2 * (tp_cost)shorter - longer) * TP_COST_DIAGONAL;
+}
+
+/* The default of each neighbourhood. */
 TP_ALWAYS_INLINE tp_cost distance(uint32_t dx, uint32_t dy, enum tp_neighbours neighbours)
 {
-    return neighbours == TP_NEIGHBOURS_4   ? distance_4(dx, dy)
-           : neighbours == TP_NEIGHBOURS_8 ? distance_8(dx, dy)
-                                           : distance_16(dx, dy);
+    return neighbours == TP_NEIGHBOURS_4   ? manhattan(dx, dy)
+           : neighbours == TP_NEIGHBOURS_8 ? octile(dx, dy)
+                                           : euclid(dx, dy);
 }
+
+static bool has(enum tp_heuristic heuristic, enum tp_neighbours neighbours)
+{
+    switch (heuristic) {
+    case TP_HEURISTIC_MANHATTAN:
+        return neighbours == TP_NEIGHBOURS_4;
+    case TP_HEURISTIC_OCTILE:
+        return neighbours != TP_NEIGHBOURS_16;
+    case TP_HEURISTIC_MAXIMUM:
+        return false;
+    default:
+        return true;
+    }
+}
+
+static tp_cost distance_by(enum tp_heuristic heuristic, uint32_t dx, uint32_t dy, enum tp_neighbours neighbours)
+{
+    switch (heuristic) {
+    case TP_HEURISTIC_ZERO:
+        return 0;
+    case TP_HEURISTIC_EUCLID:
+        return euclid(dx, dy);
+    case TP_HEURISTIC_OCTILE:
+        return octile(dx, dy);
+    case TP_HEURISTIC_FREESPACE:
+        return neighbours == TP_NEIGHBOURS_16 ? knight(dx, dy) : distance(dx, dy, neighbours);
+    default:
+        return distance(dx, dy, neighbours);
+    }
+}
+
+/* ---- The kernel ---- */
 
 TP_ALWAYS_INLINE uint64_t priority(const struct tp_search *s, struct tp_goal goal, uint32_t x, uint32_t y, uint64_t g,
                                    enum tp_neighbours neighbours, bool wide, bool learns)
@@ -40,6 +84,17 @@ TP_ALWAYS_INLINE uint64_t priority(const struct tp_search *s, struct tp_goal goa
     if (wide)
         h *= s->h_unit;
     if (learns)
+        h += tp_learned_at(s->learned, x, y);
+    return s->g_factor * g + s->h_factor * h;
+}
+
+/* The same by the search's own choice of heuristic. */
+TP_ALWAYS_INLINE uint64_t priority_other(const struct tp_search *s, struct tp_goal goal, uint32_t x, uint32_t y, uint64_t g,
+                                         enum tp_neighbours neighbours)
+{
+    uint32_t dx = x > goal.x ? x - goal.x : goal.x - x, dy = y > goal.y ? y - goal.y : goal.y - y;
+    uint64_t h = distance_by(s->heuristic, dx, dy, neighbours) * s->h_unit;
+    if (s->learned)
         h += tp_learned_at(s->learned, x, y);
     return s->g_factor * g + s->h_factor * h;
 }
@@ -71,7 +126,7 @@ static inline bool within_tile(uint32_t x, uint32_t y)
 /* 2014, Algorithm 1, lines 13 to 19, for the state on top of the list, whose place its first new successor takes. False when a
  * successor's tile could not be had: the state stays open and nothing is lost. */
 TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct tp_goal goal, const struct tp_best *best,
-                             enum tp_neighbours neighbours, bool wide, bool learns)
+                             enum tp_neighbours neighbours, bool wide, bool learns, tp_kernel_priority priority_of)
 {
     struct tp_node_tile *tile = best->tile;
     uint32_t x = best->x, y = best->y, slot = best->slot;
@@ -119,7 +174,7 @@ TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct tp_
         else
             next->g.narrow[next_slot] = (uint32_t)next_g;
         next->meta[next_slot] = tp_direction_opposite[direction];
-        struct tp_open_entry entry = {priority(s, goal, nx, ny, next_g, neighbours, wide, learns), next_g,
+        struct tp_open_entry entry = {priority_of(s, goal, nx, ny, next_g, wide, learns), next_g,
                                       tp_state_at(s, nx, ny)};
         if (on_top)
             tp_open_replace(&s->open, entry, wide);
@@ -195,7 +250,7 @@ TP_ALWAYS_INLINE uint8_t move_between(const struct tp_search *s, tp_state from, 
 TP_ALWAYS_INLINE tp_cost h_between(const struct tp_search *s, tp_state a, tp_state b, enum tp_neighbours neighbours)
 {
     uint32_t ax = tp_state_x(s, a), ay = tp_state_y(s, a), bx = tp_state_x(s, b), by = tp_state_y(s, b);
-    return distance(ax > bx ? ax - bx : bx - ax, ay > by ? ay - by : by - ay, neighbours) * s->h_unit;
+    return distance_by(s->heuristic, ax > bx ? ax - bx : bx - ax, ay > by ? ay - by : by - ay, neighbours) * s->h_unit;
 }
 
 static uint32_t grid_cell(const struct tp_search *s, tp_state state)
@@ -226,7 +281,27 @@ static tp_state grid_at_cell(const struct tp_search *s, uint32_t cell)
     TP_ALWAYS_INLINE bool expand_##n(struct tp_search *s, struct tp_run *run, struct tp_goal goal,            \
                                      const struct tp_best *best, bool wide, bool learns)                      \
     {                                                                                                         \
-        return expand(s, run, goal, best, TP_NEIGHBOURS_##n, wide, learns);                                   \
+        return expand(s, run, goal, best, TP_NEIGHBOURS_##n, wide, learns, priority_##n);                     \
+    }                                                                                                         \
+    TP_ALWAYS_INLINE uint64_t priority_other_##n(const struct tp_search *s, struct tp_goal goal, uint32_t x,  \
+                                                 uint32_t y, uint64_t g, bool wide, bool learns)              \
+    {                                                                                                         \
+        (void)wide, (void)learns;                                                                             \
+        return priority_other(s, goal, x, y, g, TP_NEIGHBOURS_##n);                                           \
+    }                                                                                                         \
+    TP_ALWAYS_INLINE bool expand_other_##n(struct tp_search *s, struct tp_run *run, struct tp_goal goal,      \
+                                           const struct tp_best *best, bool wide, bool learns)                \
+    {                                                                                                         \
+        return expand(s, run, goal, best, TP_NEIGHBOURS_##n, wide, learns, priority_other_##n);               \
+    }                                                                                                         \
+    static void run_##n##_other(struct tp_search *search, struct tp_run *run)                                 \
+    {                                                                                                         \
+        tp__kernel_run(search, run, TP_NEIGHBOURS_##n, priority_other_##n, expand_other_##n, true, true);     \
+    }                                                                                                         \
+    static bool has_##n(const struct tp_map *map, enum tp_heuristic heuristic)                                \
+    {                                                                                                         \
+        (void)map;                                                                                            \
+        return has(heuristic, TP_NEIGHBOURS_##n);                                                             \
     }                                                                                                         \
     TP_GRID_KERNEL(n, narrow, false, false)                                                                   \
     TP_GRID_KERNEL(n, narrow_learned, false, true)                                                            \
@@ -257,6 +332,8 @@ static tp_state grid_at_cell(const struct tp_search *s, uint32_t cell)
     static const struct tp_domain grid_##n = {                                                                \
         .name = "grid" #n,                                                                                    \
         .run = {{run_##n##_narrow, run_##n##_narrow_learned}, {run_##n##_wide, run_##n##_wide_learned}},      \
+        .run_other = run_##n##_other,                                                                         \
+        .has = has_##n,                                                                                       \
         .h = h_##n,                                                                                           \
         .successors = successors_##n,                                                                         \
         .predecessors = predecessors_##n,                                                                     \

@@ -9,11 +9,11 @@ static bool needs_wide(const struct tp_domain *domain, const struct tp_map *map)
 }
 
 void tp_search_init(struct tp_search *search, const struct tp_domain *domain, const struct tp_belief *belief,
-                    struct tp_tiles *learned, enum tp_corners corners, uint64_t g_factor, uint64_t h_factor, bool first_parent,
+                    struct tp_tiles *learned, enum tp_heuristic heuristic, enum tp_corners corners, uint64_t g_factor, uint64_t h_factor, bool first_parent,
                     struct tp_pool *pool, uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max)
 {
     const struct tp_map *map = belief->truth;
-    bool wide = needs_wide(domain, map);
+    bool wide = heuristic != TP_HEURISTIC_DEFAULT || needs_wide(domain, map);
     uint32_t shift = 0, width = map->width, height = map->height;
     if (domain->listed) {
         width = TP_TILE_SIDE;
@@ -30,6 +30,7 @@ void tp_search_init(struct tp_search *search, const struct tp_domain *domain, co
         .h_factor = h_factor,
         .h_unit = tp_profile_least_weight(&map->profile),
         .corners = corners,
+        .heuristic = heuristic,
         .first_parent = first_parent,
         .weighted = map->weighted,
         .learned = learned,
@@ -94,7 +95,10 @@ void tp_search_run(struct tp_search *search, struct tp_run *run)
     TP_CHECK(search->active);
     if (search->found || search->exhausted)
         return;
-    search->domain->run[search->nodes.wide][search->learned != NULL](search, run);
+    if (search->heuristic != TP_HEURISTIC_DEFAULT && search->domain->run_other)
+        search->domain->run_other(search, run);
+    else
+        search->domain->run[search->nodes.wide][search->learned != NULL](search, run);
     search->touched += run->touched;
 }
 

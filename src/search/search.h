@@ -25,6 +25,7 @@ struct tp_search {
     uint64_t g_factor, h_factor;
     uint64_t h_unit;    /* the profile's least weight: h counts in it */
     enum tp_corners corners;
+    enum tp_heuristic heuristic;
     bool first_parent;  /* GBFS: a state's parent is never replaced */
     bool weighted;      /* steps cost by the weights of their cells */
     struct tp_tiles *learned; /* the learned h (node/learned.h), borrowed from the session; NULL for none */
@@ -53,7 +54,7 @@ struct tp_run {
 /* Prepares a search over what is believed, with the learned h (NULL for none); allocates nothing. `bytes` counts pool
  * bytes held. */
 void tp_search_init(struct tp_search *search, const struct tp_domain *domain, const struct tp_belief *belief,
-                    struct tp_tiles *learned, enum tp_corners corners, uint64_t g_factor, uint64_t h_factor, bool first_parent,
+                    struct tp_tiles *learned, enum tp_heuristic heuristic, enum tp_corners corners, uint64_t g_factor, uint64_t h_factor, bool first_parent,
                     struct tp_pool *pool, uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max);
 void tp_search_fini(struct tp_search *search);
 

@@ -110,7 +110,8 @@ static struct factors priority_factors(const struct tp_session_params *params)
 static bool priority_overflows(const struct tp_map *map, const struct tp_domain *domain, struct factors factors)
 {
     /* h is at most the cost of some path over the map's states */
-    double step = map->graph ? map->graph->cost_max : (double)domain->step_max * tp_profile_largest_weight(&map->profile);
+    double weight = domain->listed ? 1 : tp_profile_largest_weight(&map->profile);
+    double step = map->graph ? map->graph->cost_max : domain->step_max * weight;
     double states = domain->listed ? (double)domain->states(map) : (double)map->width * map->height;
     return ((double)factors.g + (double)factors.h) * step * states > 9.2e18;
 }
@@ -120,6 +121,8 @@ static const struct tp_domain *domain_of(const struct tp_session_params *params,
 {
     if (map->graph)
         return &tp_domain_graph;
+    if (params->motion == TP_MOTION_INERTIA)
+        return &tp_domain_racetrack;
     return tp_domain_grid(params->neighbours);
 }
 
@@ -130,6 +133,27 @@ static int check_listed(const struct tp_session_params *p, struct tp_refusal *re
         return refuse(refusal, TP_ERR_UNSUPPORTED, "knowledge", "is FULL on graphs and for vehicles");
     if (p->shortcut)
         return refuse(refusal, TP_ERR_UNSUPPORTED, "shortcut", "searches backwards, and is for grids");
+    return TP_OK;
+}
+
+static bool velocity_allowed(int vx, int vy)
+{
+    return vx >= -TP_VELOCITY_MAX && vx <= TP_VELOCITY_MAX && vy >= -TP_VELOCITY_MAX && vy <= TP_VELOCITY_MAX;
+}
+
+static int check_motion(const struct tp_session_params *p, const struct tp_map *map, struct tp_refusal *refusal)
+{
+    const char *velocity = p->start_vx ? "start_vx" : "start_vy";
+    if (p->motion != TP_MOTION_STEPS && p->motion != TP_MOTION_INERTIA)
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "motion", "is neither STEPS nor INERTIA");
+    if (p->motion == TP_MOTION_INERTIA && map->graph)
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "motion", "vehicles with inertia drive on grids");
+    if (p->motion != TP_MOTION_INERTIA && (p->start_vx || p->start_vy))
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, velocity, "is for vehicles: motion INERTIA");
+    if (!velocity_allowed(p->start_vx, 0))
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "start_vx", "must lie in -3..3");
+    if (!velocity_allowed(0, p->start_vy))
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "start_vy", "must lie in -3..3");
     return TP_OK;
 }
 
@@ -146,6 +170,9 @@ static int check_params(const struct tp_session_params *p, const struct tp_map *
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "neighbours", "must be 4, 8 or 16");
     if (p->corners > TP_CORNERS_ALWAYS)
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "corners", "is not a corner rule");
+    int error = check_motion(p, map, refusal);
+    if (error)
+        return error;
     if (p->w_milli < 1000 || p->w_milli > TP_W_MILLI_MAX)
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "w", "must lie in 1..1000000");
     if (p->w_milli != 1000 && !(p->algorithm->capabilities & TP_CAN_TAKE_W))
@@ -176,9 +203,13 @@ static int check_params(const struct tp_session_params *p, const struct tp_map *
     if (p->longest_path_rule && !enhances)
         return refuse(refusal, TP_ERR_UNSUPPORTED, "longest_path_rule", "is an option of tba");
     const struct tp_domain *domain = domain_of(p, map);
-    int error = domain->listed ? check_listed(p, refusal) : TP_OK;
+    error = domain->listed ? check_listed(p, refusal) : TP_OK;
     if (error)
         return error;
+    if (p->heuristic > TP_HEURISTIC_ZERO)
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "heuristic", "is not a heuristic");
+    if (p->heuristic != TP_HEURISTIC_DEFAULT && !domain->has(map, p->heuristic))
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "heuristic", "is not one of this map and these moves");
     if (priority_overflows(map, domain, priority_factors(p)))
         return refuse(refusal, TP_ERR_UNSUPPORTED, "w", "is too large for the costs this map can have");
     return check_budget(p->algorithm, &p->budget, refusal);
@@ -189,6 +220,13 @@ static uint64_t h_of_cell(const void *context, uint32_t x, uint32_t y)
 {
     const struct tp_session *session = context;
     return tp_search_h(&session->search, tp_state_at(&session->search, x, y), session->goal);
+}
+
+/* The state on a cell at a velocity, 0 but for vehicles. */
+static tp_state state_at(const struct tp_session *session, uint32_t cell, int vx, int vy)
+{
+    const struct tp_domain *domain = session->search.domain;
+    return domain->at_velocity ? domain->at_velocity(cell, vx, vy) : domain->at_cell(&session->search, cell);
 }
 
 int tp_session_open(struct tp_session **out, const struct tp_session_params *params, const struct tp_map *map,
@@ -218,7 +256,7 @@ int tp_session_open(struct tp_session **out, const struct tp_session_params *par
                    params->knowledge == TP_KNOWLEDGE_MAP ? params->known : NULL, pool, &session->bytes, bytes_max);
     const struct tp_search *search = &session->search;
     tp_search_init(&session->search, domain_of(params, map), &session->belief,
-                   learns ? &session->learned : NULL, params->corners, factors.g, factors.h,
+                   learns ? &session->learned : NULL, params->heuristic, params->corners, factors.g, factors.h,
                    params->algorithm->priority == TP_PRIORITY_GBFS, pool,
                    params->stamp_max ? params->stamp_max : UINT32_MAX, &session->bytes, bytes_max);
     tp_learned_init(&session->learned, pool, search->width, search->height, &session->bytes, bytes_max);
@@ -230,8 +268,8 @@ int tp_session_open(struct tp_session **out, const struct tp_session_params *par
     tp_marks_init(&session->trace.follow, pool, search->width, search->height, &session->bytes, bytes_max);
     tp_marks_init(&session->trace.fresh, pool, search->width, search->height, &session->bytes, bytes_max);
     session->trace.follow_end = session->trace.fresh_end = TP_STATE_NONE;
-    session->at = search->domain->at_cell(search, params->start);
-    session->goal = search->domain->at_cell(search, params->goal);
+    session->at = state_at(session, params->start, params->start_vx, params->start_vy);
+    session->goal = session->search.goal = search->domain->at_cell(search, params->goal);
     session->at_before = TP_STATE_NONE;
     session->stats.move_hash = 0xcbf29ce484222325u;
     *out = session;
@@ -243,6 +281,8 @@ void tp_session_close(struct tp_session *session)
     if (!session)
         return;
     tp__shortcut_close(session);
+    if (session->params.algorithm->engine->close)
+        session->params.algorithm->engine->close(session);
     tp_search_fini(&session->search);
     tp_tiles_fini(&session->trace.follow);
     tp_tiles_fini(&session->trace.fresh);
@@ -350,6 +390,8 @@ void tp__tick_run(struct tp_tick *tick, struct tp_search *search, uint64_t expan
 static bool proof_is_stale(const struct tp_session *session)
 {
     const struct tp_search *search = &session->search;
+    if (search->domain->map_in_moves && session->map->rose_version > search->begun_version)
+        return true; /* a new wall stops vehicles where they could not stop before */
     if (session->belief.full)
         return session->map->fell_version > search->begun_version;
     return session->belief.falls > search->begun_falls || session->map->fell_version > session->belief.since_version;
@@ -403,10 +445,25 @@ bool tp__session_caught(const struct tp_session *session)
            !tp_search_closed(&session->search, session->at);
 }
 
+/* On a map that changed since the search began, a move may lead elsewhere than the search found: whether it still leads
+ * along a branch of its tree, or back where the agent came from. */
+static bool leads_as_found(const struct tp_session *session, tp_state to, uint8_t move)
+{
+    const struct tp_search *search = &session->search;
+    uint8_t found_move = TP_MOVE_NONE;
+    if (!search->domain->map_in_moves || !search->active || session->map->version == search->begun_version ||
+        to == session->at_before)
+        return true;
+    if (tp_search_knows(search, to) && tp_search_parent(search, to, &found_move) == session->at && found_move == move)
+        return true;
+    return tp_search_knows(search, session->at) && tp_search_parent(search, session->at, &found_move) == to;
+}
+
 bool tp__session_move_legal(const struct tp_session *session, uint8_t move)
 {
     struct tp_successor successor;
-    return session->search.domain->step(&session->search, session->map, session->at, move, &successor);
+    return session->search.domain->step(&session->search, session->map, session->at, move, &successor) &&
+           leads_as_found(session, successor.state, move);
 }
 
 void tp__session_move(struct tp_tick *tick, uint8_t move, bool back)
@@ -495,6 +552,8 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
     *reply = (struct tp_tick_reply){.status = TP_STATUS_SEARCHING};
     struct tp_tick tick = {.session = session, .budget = budget, .reply = reply};
     tick.changed = adopt_map(session, map);
+    if (tp_session_arrived(session))
+        session->at = session->goal; /* vehicles: at whatever speed */
     reply->from = cell_of(session, session->at);
     if (impassable(session, session->at))
         reply->flags |= TP_FLAG_START_BLOCKED;
@@ -513,8 +572,9 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
 
     if (reply->status == TP_STATUS_UNREACHABLE) {
         bool leaves = false;
+        struct tp_successor out;
         for (uint32_t move = 0; move < session->search.domain->moves_max && !leaves; move++)
-            leaves = tp__session_move_legal(session, (uint8_t)move);
+            leaves = session->search.domain->step(&session->search, session->map, session->at, (uint8_t)move, &out);
         if (!leaves)
             reply->flags |= TP_FLAG_DEAD_END;
     }
@@ -528,6 +588,8 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
     session->map_before = NULL;
     book(session, &reply->work);
     reply->to = cell_of(session, session->at);
+    if (session->search.domain->velocity)
+        session->search.domain->velocity(session->at, &reply->vx, &reply->vy);
     reply->version = session->map->version;
     reply->epoch = session->map->epoch;
     reply->cost = session->stats.cost;
@@ -537,15 +599,22 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
 
 int tp_session_at(struct tp_session *session, uint32_t cell)
 {
+    return tp_session_at_velocity(session, cell, 0, 0);
+}
+
+int tp_session_at_velocity(struct tp_session *session, uint32_t cell, int vx, int vy)
+{
     uint32_t width = session->map->width;
     if (cell >= (uint64_t)width * session->map->height)
         return TP_ERR_OUT_OF_RANGE;
-    tp_state state = session->search.domain->at_cell(&session->search, cell);
+    if (!velocity_allowed(vx, vy) || ((vx || vy) && !session->search.domain->at_velocity))
+        return TP_ERR_INVALID_ARGUMENT;
+    tp_state state = state_at(session, cell, vx, vy);
     if (state == session->at)
         return TP_OK;
     session->at = state;
     session->at_before = TP_STATE_NONE;
-    if (!tp_search_knows(&session->search, state))
+    if (!session->params.algorithm->engine->own_search && !tp_search_knows(&session->search, state))
         session->restart_wanted = true;
     if (tp__trace_next(session) == TP_MOVE_NONE)
         session->path_complete = false; /* it was traced to where the agent stood, which need not be an ancestor */
@@ -569,6 +638,12 @@ int tp_session_retarget(struct tp_session *session, uint32_t goal)
     tp__shortcut_forget(session);
     if (search->learned)
         tp__learning_forget(session);
+    bool kept = little && session->begun && !session->restart_wanted && !search->domain->goal_in_moves;
+    if (session->params.algorithm->engine->own_search) {
+        search->goal = state; /* the space's moves may ask for it */
+        session->restart_wanted = !kept;
+        return TP_OK;
+    }
     bool lost = search->active && !tp_search_knows(search, session->at); /* it walked a shortcut, off the tree */
     if (search->active && !session->restart_wanted && little && !lost && !search->domain->goal_in_moves)
         tp_search_retarget(search, state);
@@ -581,10 +656,11 @@ uint32_t tp_session_path(const struct tp_session *session, uint32_t *cells, uint
 {
     const struct tp_search *search = &session->search;
     struct tp_session walker = *session; /* the look-ups below read the agent's state from a session */
+    uint8_t (*next)(const struct tp_session *, tp_state) = session->params.algorithm->engine->next;
     uint32_t count = 0;
     while (count < max) {
         cells[count++] = cell_of(session, walker.at);
-        uint8_t step = session->restart_wanted ? TP_MOVE_NONE : tp__trace_next(&walker);
+        uint8_t step = session->restart_wanted ? TP_MOVE_NONE : next ? next(session, walker.at) : tp__trace_next(&walker);
         if (step == TP_MOVE_NONE && walker.at != session->trace.follow_end &&
             session->trace.follow_end != TP_STATE_NONE && !session->restart_wanted)
             step = tp__session_move_to_parent(&walker);
@@ -622,5 +698,5 @@ const struct tp_algorithm *tp_session_algorithm(const struct tp_session *session
 
 bool tp_session_arrived(const struct tp_session *session)
 {
-    return session->at == session->goal;
+    return cell_of(session, session->at) == cell_of(session, session->goal);
 }

@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/pool.h"
+#include "domain/domain.h"
 #include "map/map.h"
 #include "map/walk.h"
 #include "search/algorithm.h"
@@ -60,17 +61,6 @@ enum tp_motion {
 };
 
 enum { TP_VELOCITY_MAX = 3 }; /* cells a tick, on each axis */
-
-/* What h is. Each is consistent for the moves it is allowed with, but for EUCLID of vehicles (2016, section 4.3). */
-enum tp_heuristic {
-    TP_HEURISTIC_DEFAULT,   /* 4: MANHATTAN, 8: OCTILE, 16: EUCLID, graph: EUCLID with coordinates, else ZERO, vehicles: MAXIMUM */
-    TP_HEURISTIC_OCTILE,    /* 8 and 4 neighbours: steps and diagonals of the larger and smaller of |dx|, |dy| */
-    TP_HEURISTIC_MANHATTAN, /* 4 neighbours */
-    TP_HEURISTIC_EUCLID,    /* grids and graphs: the straight line; vehicles: its length / 3 */
-    TP_HEURISTIC_FREESPACE, /* grids: the exact distance over a map without obstacles */
-    TP_HEURISTIC_MAXIMUM,   /* vehicles: max(|dx|, |dy|) / 3 */
-    TP_HEURISTIC_ZERO,      /* any */
-};
 
 /* When a search under way is given up after the map changed. */
 enum tp_restart {

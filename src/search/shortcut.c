@@ -38,7 +38,8 @@ static struct tp_shortcut *shortcut_open(struct tp_session *session)
     if (!shortcut)
         return NULL;
     shortcut->phase = SHORTCUT_NONE;
-    tp_search_init(&shortcut->search, session->search.domain, &session->belief, NULL, session->params.corners, 1, 1,
+    tp_search_init(&shortcut->search, session->search.domain, &session->belief, NULL, session->params.heuristic,
+                   session->params.corners, 1, 1,
                    false, session->pool, UINT32_MAX, &session->bytes, session->search.nodes.tiles.bytes_max);
     return shortcut;
 }
