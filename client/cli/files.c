@@ -8,8 +8,7 @@
 
 #define FILE_BYTES_MAX ((size_t)1 << 29)
 
-/* Reads a whole file into memory to be freed. */
-static int read_file(const struct tp_cli_usage *usage, const char *path, char **text, size_t *size)
+int tp_cli_file_read(const struct tp_cli_usage *usage, const char *path, char **text, size_t *size)
 {
     FILE *file = fopen(path, "rb");
     if (file == NULL)
@@ -34,6 +33,7 @@ static int read_file(const struct tp_cli_usage *usage, const char *path, char **
         free(data);
         return tp_cli_fail(usage, "%s: %s", path, strerror(error));
     }
+    data[used] = '\0'; /* room is left: the last read filled none, or not all */
     *text = data;
     *size = used;
     return TP_CLI_OK;
@@ -69,7 +69,7 @@ int tp_cli_map_load(const struct tp_cli_usage *usage, const char *path, const st
     memset(map, 0, sizeof *map);
     char *text = NULL;
     size_t size = 0;
-    int result = read_file(usage, path, &text, &size);
+    int result = tp_cli_file_read(usage, path, &text, &size);
     if (result != TP_CLI_OK)
         return result;
     struct tp_place place = {0, 0};
@@ -127,7 +127,7 @@ int tp_cli_scen_load(const struct tp_cli_usage *usage, const char *path, struct 
 {
     *scen = (struct tp_cli_scen){.path = path};
     size_t size = 0;
-    int result = read_file(usage, path, &scen->text, &size);
+    int result = tp_cli_file_read(usage, path, &scen->text, &size);
     if (result != TP_CLI_OK)
         return result;
     struct tp_place place = {0, 0};

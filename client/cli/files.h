@@ -16,6 +16,9 @@ struct tp_cli_map {
     struct tp_map *map;          /* version 1 of it */
 };
 
+/* Reads a whole file into memory to be freed, with a 0 behind it. TP_CLI_FAILED after saying why. */
+int tp_cli_file_read(const struct tp_cli_usage *usage, const char *path, char **text, size_t *size);
+
 /* Loads a .map file under a profile, NULL for the benchmarks'. TP_CLI_FAILED after saying why; *map then needs
  * no fini. */
 int tp_cli_map_load(const struct tp_cli_usage *usage, const char *path, const struct tp_profile *profile,

@@ -123,4 +123,4 @@ static void agent_centred_tick(struct tp_tick *tick)
     }
 }
 
-const struct tp_engine tp__engine_agent_centred = {"agent-centred", agent_centred_tick};
+const struct tp_engine tp__engine_agent_centred = {.name = "agent-centred", .tick = agent_centred_tick};

@@ -8,6 +8,7 @@
  *   learn.c         the learning step of LSS-LRTA*
  *   react.c         what a changed map or a new sight asks: restart rules, forgetting what was learned
  *   shortcut.c      TBA*'s search for a shortcut while the agent moves back
+ *   dstar_lite.c    the engine of D* Lite, with a search of its own
  */
 #ifndef TP_SEARCH_INTERNAL_H
 #define TP_SEARCH_INTERNAL_H
@@ -30,6 +31,7 @@ struct tp_trace {
 };
 
 struct tp_shortcut;
+struct tp_dstar;
 
 /* The learning step of LSS-LRTA* under way (learn.c). */
 struct tp_learn {
@@ -54,10 +56,12 @@ struct tp_session {
     enum tp_cycle cycle;
     bool unteachable;       /* nothing is learned from the present search */
     uint64_t looked_ahead; /* expansions of the present lookahead */
+    uint64_t closed;       /* states the present search expanded (time-bounded rows) */
     uint64_t learned_falls, learned_fell_version; /* the state of falls when learning last began */
     struct tp_search search;
     struct tp_trace trace;
     struct tp_shortcut *shortcut; /* NULL until first needed */
+    struct tp_dstar *dstar;       /* the search of dstar_lite.c; NULL until first needed */
     tp_state at, at_before;     /* where the agent stands; where it stood before its last move (NONE: nowhere) */
     tp_state goal;
     bool restart_wanted;        /* begin a new search at the next tick */
@@ -83,9 +87,13 @@ struct tp_tick {
 struct tp_engine {
     const char *name;
     void (*tick)(struct tp_tick *tick);
+    /* engines that search without the session's own search and trace: */
+    bool own_search; /* takes up by itself where the agent was put, and a goal that moved a little */
+    uint8_t (*next)(const struct tp_session *session, tp_state state); /* the plan's move out of a state, TP_MOVE_NONE: none */
+    void (*close)(struct tp_session *session);
 };
 
-extern const struct tp_engine tp__engine_time_bounded, tp__engine_replan, tp__engine_agent_centred;
+extern const struct tp_engine tp__engine_time_bounded, tp__engine_replan, tp__engine_agent_centred, tp__engine_dstar_lite;
 
 /* How a tick's budget is divided: at most `expansions` expansions and `steps` traceback steps: N_E and N_T (2009,
  * section 3.3). Under K and DEADLINE tracing is free: steps is UINT64_MAX. */
@@ -109,6 +117,14 @@ bool tp__react(struct tp_tick *tick);
 /* 2012, Algorithm 2, lines 29 and 30: the agent looks around after a move; true when what it saw asks for a new search. */
 bool tp__react_after_move(struct tp_tick *tick);
 
+/* A cell whose weight differs between two versions; false to stop. */
+typedef bool (*tp_cell_changed_cb)(void *context, uint32_t x, uint32_t y, uint16_t before, uint16_t after);
+
+/* Calls for each cell whose weight differs between two versions of a grid, from *cursor (0: the first cell) on, tile by tile.
+ * False when stopped: *cursor is then the cell it stopped at. Cost: a pointer a tile, a word a row of changed tiles. */
+bool tp__versions_compare(const struct tp_map *before, const struct tp_map *now, uint64_t *cursor,
+                          tp_cell_changed_cb changed, void *context);
+
 /* Forgets what was learned when it no longer bounds the true costs: a cost fell, or the goal is another. */
 void tp__learning_check(struct tp_session *session);
 void tp__learning_forget(struct tp_session *session);
@@ -124,7 +140,9 @@ void tp__tick_run(struct tp_tick *tick, struct tp_search *search, uint64_t expan
 
 static inline void tp__session_expand(struct tp_tick *tick, uint64_t expansions)
 {
+    uint64_t before = tick->reply->work.expansions;
     tp__tick_run(tick, &tick->session->search, expansions);
+    tick->session->closed += tick->reply->work.expansions - before;
 }
 
 /* Whether an earlier tick's exhausted search still proves the goal unreachable: no cost fell since it began, and

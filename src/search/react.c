@@ -142,8 +142,9 @@ struct comparison {
 };
 
 /* Looks at one changed cell; false to stop. */
-static bool look(struct comparison *comparison, uint32_t x, uint32_t y, uint16_t before, uint16_t after)
+static bool look(void *context, uint32_t x, uint32_t y, uint16_t before, uint16_t after)
 {
+    struct comparison *comparison = context;
     struct tp_session *session = comparison->tick->session;
     if (!tp__tick_step(comparison->tick)) {
         comparison->restart = true; /* more changed than can be looked at */
@@ -156,20 +157,31 @@ static bool look(struct comparison *comparison, uint32_t x, uint32_t y, uint16_t
     return !comparison->restart;
 }
 
-static bool compare_tile(struct comparison *comparison, uint32_t x0, uint32_t y0)
+/* A cursor counts cells tile by tile, as if every tile were whole. */
+enum { TILE_CELLS = TP_MAP_TILE * TP_MAP_TILE };
+
+bool tp__versions_compare(const struct tp_map *before, const struct tp_map *now, uint64_t *cursor,
+                          tp_cell_changed_cb changed, void *context)
 {
-    const struct tp_session *session = comparison->tick->session;
-    const struct tp_map_tile *now = tp_map_tile_at(session->map, x0, y0);
-    const struct tp_map_tile *before = tp_map_tile_at(session->map_before, x0, y0);
-    for (uint32_t row = 0; now != before && row < now->rows; row++) {
-        const uint8_t *a = tp_map_tile_classes(before) + (size_t)row * now->columns;
-        const uint8_t *b = tp_map_tile_classes(now) + (size_t)row * now->columns;
-        if (memcmp(a, b, now->columns) == 0)
-            continue;
-        for (uint32_t column = 0; column < now->columns; column++) {
-            uint16_t was = session->map->profile.weight[a[column]], is = session->map->profile.weight[b[column]];
-            if (was != is && !look(comparison, x0 + column, y0 + row, was, is))
-                return false;
+    uint64_t tiles = (uint64_t)now->tiles_x * now->tiles_y;
+    for (uint64_t tile = *cursor / TILE_CELLS; tile < tiles; tile++) {
+        const struct tp_map_tile *old_tile = before->tiles[tile], *new_tile = now->tiles[tile];
+        uint32_t x0 = (uint32_t)(tile % now->tiles_x) * TP_MAP_TILE, y0 = (uint32_t)(tile / now->tiles_x) * TP_MAP_TILE;
+        for (uint32_t row = 0; new_tile != old_tile && row < new_tile->rows; row++) {
+            const uint8_t *a = tp_map_tile_classes(old_tile) + (size_t)row * new_tile->columns;
+            const uint8_t *b = tp_map_tile_classes(new_tile) + (size_t)row * new_tile->columns;
+            if (memcmp(a, b, new_tile->columns) == 0)
+                continue;
+            for (uint32_t column = 0; column < new_tile->columns; column++) {
+                uint64_t here = tile * TILE_CELLS + (uint64_t)row * TP_MAP_TILE + column;
+                uint16_t was = now->profile.weight[a[column]], is = now->profile.weight[b[column]];
+                if (was == is || here < *cursor)
+                    continue;
+                if (!changed(context, x0 + column, y0 + row, was, is)) {
+                    *cursor = here;
+                    return false;
+                }
+            }
         }
     }
     return true;
@@ -180,10 +192,8 @@ static bool compare_versions(struct tp_tick *tick)
     struct tp_session *session = tick->session;
     struct comparison comparison = {.tick = tick, .lazy = session->params.restart == TP_RESTART_LAZY};
     comparison.left = cost_left(session);
-    for (uint32_t y = 0; y < session->map->height; y += TP_MAP_TILE)
-        for (uint32_t x = 0; x < session->map->width; x += TP_MAP_TILE)
-            if (!compare_tile(&comparison, x, y))
-                return comparison.restart;
+    uint64_t cursor = 0;
+    tp__versions_compare(session->map_before, session->map, &cursor, look, &comparison);
     return comparison.restart;
 }
 

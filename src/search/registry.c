@@ -6,6 +6,7 @@
 #define ALGORITHMS(X)                                                                                         \
     X(tba)                                                                                                    \
     X(tbwa)                                                                                                   \
+    X(tbrwa)                                                                                                  \
     X(tbgbfs)                                                                                                 \
     X(rtbwa)                                                                                                  \
     X(rtba)                                                                                                   \
@@ -17,7 +18,9 @@
     X(lss)                                                                                                    \
     X(lsswa)                                                                                                  \
     X(rtaa)                                                                                                   \
-    X(dartaa)
+    X(dartaa)                                                                                                 \
+    X(dstarlite)                                                                                              \
+    X(late)
 
 #define DECLARE(name) extern const struct tp_algorithm tp__algorithm_##name;
 #define ROW(name) &tp__algorithm_##name,

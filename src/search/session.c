@@ -310,6 +310,7 @@ void tp__session_begin_search(struct tp_tick *tick)
     session->restart_wanted = false;
     session->path_complete = false;
     session->first_tick = true;
+    session->closed = 0;
     session->at_before = TP_STATE_NONE;
     tp__trace_forget(session);
     tp__shortcut_forget(session);

@@ -158,6 +158,7 @@ struct tp_session_stats {
     tp_cost cost;
     uint64_t expansions, generated, traced, learned, rekeyed;
     uint64_t restarts;       /* searches begun after the first */
+    uint64_t learning_ticks; /* ticks that learned instead of moving: tbrwa's actions are its moves and these */
     uint64_t expansions_max; /* the largest in one tick */
     uint64_t touched;        /* states in the present search's tree, open or closed */
     uint64_t bytes;          /* pool bytes held now, besides the session's own struct */

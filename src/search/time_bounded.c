@@ -15,6 +15,9 @@
  *                             wins over line 30: the place before the move is kept)
  *   -               21, 31    an empty open list: UNREACHABLE, unless a cost fell since the search began
  *
+ * TBR(WA*) (2016, Algorithm 5) adds to it what a stranded agent does: algorithms/tbrwa.c. An agent of another row that no move
+ * takes back to the path stays where it is, and keeps searching.
+ *
  * Under k, tracing is free and each tick's trace is whole, so that the two papers' loops are one.
  * A path followed keeps all its marks, the part walked included: an agent that waits at its end for a long trace
  * steps back and forth there instead of going home.
@@ -130,6 +133,27 @@ static uint8_t step_to_before(const struct tp_session *session)
     return step != TP_MOVE_NONE && tp__session_move_legal(session, step) ? step : TP_MOVE_NONE;
 }
 
+/* 2016, Algorithm 5, line 10: the agent is off the path, which is whole, and no move leads to its parent. */
+static bool stranded(const struct tp_session *session)
+{
+    const struct tp_search *search = &session->search;
+    uint8_t move;
+    return session->params.algorithm->learning == TP_LEARNING_DIJKSTRA && !session->trace.running &&
+           tp_search_knows(search, session->at) && tp_search_parent(search, session->at, &move) != TP_STATE_NONE;
+}
+
+/* 2016, Algorithm 5, lines 11 and 12, begun or gone on with: the agent waits. A map that changes meanwhile is taken up by the
+ * new search: learning stays valid while costs rise, and is forgotten when one fell. */
+static void learn_and_restart(struct tp_tick *tick)
+{
+    struct tp_session *session = tick->session;
+    session->stats.learning_ticks++;
+    if (!session->unteachable && !tp__learn_run(tick))
+        return;
+    session->learn.running = false;
+    tp__session_begin_search(tick);
+}
+
 static void move_phase(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
@@ -148,6 +172,10 @@ static void move_phase(struct tp_tick *tick)
     }
     if (step == TP_MOVE_NONE)
         step = step_to_before(session);
+    if (step == TP_MOVE_NONE && stranded(session)) {
+        tp__learn_begin(session, session->closed);
+        learn_and_restart(tick);
+    }
     if (step == TP_MOVE_NONE)
         return;
     if (tp__session_move_legal(session, step)) {
@@ -209,6 +237,12 @@ static void time_bounded_tick(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
     struct tp_search *search = &session->search;
+    if (session->learn.running) {
+        tick->steps_left =
+            tick->budget->kind == TP_BUDGET_R ? tick->budget->expansions * tick->budget->c : UINT64_MAX;
+        learn_and_restart(tick);
+        return;
+    }
     if (tp__session_proved_unreachable(session)) {
         tick->reply->status = TP_STATUS_UNREACHABLE;
         return;
@@ -234,4 +268,4 @@ static void time_bounded_tick(struct tp_tick *tick)
     move_phase(tick);
 }
 
-const struct tp_engine tp__engine_time_bounded = {"time-bounded", time_bounded_tick};
+const struct tp_engine tp__engine_time_bounded = {.name = "time-bounded", .tick = time_bounded_tick};
