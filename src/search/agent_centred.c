@@ -1,7 +1,8 @@
 /* The agent-centred engine: look ahead from where the agent stands, learn, move one step; then all anew.
  *
  * It carries LSS-LRTA* and its weighted form (2016, Algorithm 3; learning: learn.c), RTAA* and daRTAA* (2012; learning:
- * h := max(h, f(best) - g), done on first touch by node/nodes.c as for the adaptive rows).
+ * h := max(h, f(best) - g), done on first touch by node/nodes.c as for the adaptive rows), LRTA* and P-LRTA* (2009, section
+ * 4.2; lookahead and learning: lookahead.c, prioritized.c).
  *
  *      LOOK ---- k expansions ----> LEARN ---- h final ----> TRACE ---- path whole ----> move, LOOK
  *
@@ -48,6 +49,7 @@ static bool begin(struct tp_tick *tick)
     tp__learning_check(session);
     session->unteachable = false;
     session->looked_ahead = 0;
+    tp__lookahead_begin(session);
     if (!tp_search_begin(&session->search, session->at, session->goal)) {
         tick->node_cap = true;
         return false;
@@ -56,15 +58,24 @@ static bool begin(struct tp_tick *tick)
     return true;
 }
 
+uint64_t tp__lookahead_max(const struct tp_budget *budget)
+{
+    uint64_t share = tp__budget_share(budget).expansions;
+    return share ? share : 1;
+}
+
 /* Expands what is left of the lookahead; true when it is done. */
 static bool look_ahead(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
     const struct tp_budget *budget = tick->budget;
     struct tp_search *search = &session->search;
-    uint64_t wanted = budget->kind == TP_BUDGET_DEADLINE ? UINT64_MAX : budget->expansions;
-    if (budget->kind == TP_BUDGET_R)
-        wanted = tp__budget_share(budget).expansions ? tp__budget_share(budget).expansions : 1;
+    uint64_t wanted = tp__lookahead_max(budget);
+    if (tp__looks_breadth_first(session)) {
+        bool one = session->params.algorithm->learning == TP_LEARNING_PRIORITIZED;
+        session->looked_ahead += tp__lookahead_run(tick, one ? 1 : wanted);
+        return session->looked_ahead > 0 || search->found || search->exhausted;
+    }
     uint64_t before = tick->reply->work.expansions;
     if (session->looked_ahead < wanted)
         tp__session_expand(tick, wanted - session->looked_ahead);
@@ -73,6 +84,30 @@ static bool look_ahead(struct tp_tick *tick)
     if (budget->kind == TP_BUDGET_R)
         tick->steps_left -= done * budget->c < tick->steps_left ? done * budget->c : tick->steps_left;
     return session->looked_ahead > 0 || search->found || search->exhausted;
+}
+
+/* Goes on with the learning; true when it is done. */
+static bool learn(struct tp_tick *tick)
+{
+    switch (tick->session->params.algorithm->learning) {
+    case TP_LEARNING_DIJKSTRA:
+        return tp__learn_run(tick);
+    case TP_LEARNING_MINI_MIN:
+        return tp__lookahead_learn(tick);
+    case TP_LEARNING_PRIORITIZED:
+        return tp__prioritized_learn(tick);
+    default:
+        return true;
+    }
+}
+
+/* Where to go; false when no state is open. */
+static bool best_of(const struct tp_session *session, tp_state *best)
+{
+    if (!tp__looks_breadth_first(session))
+        return tp_search_best(&session->search, best);
+    *best = session->lookahead.best.state;
+    return *best != TP_STATE_NONE;
 }
 
 static void agent_centred_tick(struct tp_tick *tick)
@@ -88,6 +123,8 @@ static void agent_centred_tick(struct tp_tick *tick)
     }
     if (asked || tick->changed || session->restart_wanted || !search->active)
         session->cycle = TP_CYCLE_LOOK;
+    if (tp__looks_breadth_first(session) && session->at != session->lookahead.root)
+        session->cycle = TP_CYCLE_LOOK;
     if (session->cycle == TP_CYCLE_LOOK) {
         if (!begin(tick) || !look_ahead(tick))
             return;
@@ -95,10 +132,10 @@ static void agent_centred_tick(struct tp_tick *tick)
         session->cycle = TP_CYCLE_LEARN;
     }
     if (session->cycle == TP_CYCLE_LEARN) {
-        if (session->params.algorithm->learning == TP_LEARNING_DIJKSTRA && !tp__learn_run(tick))
+        if (!learn(tick))
             return;
         tp_state best;
-        if (!tp_search_best(search, &best)) {
+        if (!best_of(session, &best)) {
             session->cycle = TP_CYCLE_LOOK;
             return; /* shut in */
         }

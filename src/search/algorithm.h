@@ -20,6 +20,8 @@ enum tp_learning {
     TP_LEARNING_NONE,
     TP_LEARNING_DIJKSTRA, /* least of cost + h over the open states (2016, Equation 1) */
     TP_LEARNING_ADAPTIVE, /* h := max(h, pathcost - g), on first touch (2012, Algorithm 3) */
+    TP_LEARNING_MINI_MIN, /* h of the agent's state alone, from a breadth-first lookahead (LRTA*) */
+    TP_LEARNING_PRIORITIZED, /* the same of depth 1, then other states by priority (P-LRTA*) */
 };
 
 enum tp_capability {

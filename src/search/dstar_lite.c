@@ -14,8 +14,8 @@
  * other's. While such a repair would span ticks, the agent goes on along the plan that it has; it is repaired when what is
  * left of the way is less than twice the goal's shift.
  *
- * Deviations: a state caught in a blocked cell is a predecessor of those it may leave to only while the agent stands in it. km
- * grows by h + 1 for each shift of the agent, since an h that is rounded down may miss the triangle inequality by 1.
+ * Deviations: a state caught in a blocked cell is a predecessor of those it may leave to only while the agent stands in it, and
+ * the search then goes on a little further, since h is not consistent for such moves where the least weight is above 1. km grows by h + 1 for each shift of the agent, since an h that is rounded down may miss the triangle inequality by 1.
  * Failure modes: no memory (NODE_CAP: nothing is done by half, the same step is tried at the next tick); a change of a listed
  * space, a far goal, a version that comes while the last one is still being compared (all restart).
  */
@@ -294,6 +294,21 @@ static bool expand(struct tp_tick *tick, tp_state state)
     return true;
 }
 
+/* The moves out of a blocked cell may cost less than h says (the cell weighs 1, whatever the least weight is): by how much. */
+static uint64_t excess_of_h(const struct tp_session *session)
+{
+    const struct tp_search *search = &session->search;
+    struct tp_successor successors[TP_MOVES_MAX];
+    uint64_t most = 0;
+    uint32_t count = blocked(session, session->at) ? search->domain->successors(search, session->at, successors) : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        tp_cost h = tp_search_h(search, session->at, successors[i].state);
+        if (h > successors[i].cost && h - successors[i].cost > most)
+            most = h - successors[i].cost;
+    }
+    return most;
+}
+
 /* The loop's test: whether the cost from the agent's state is final. */
 static bool settled(const struct tp_session *session)
 {
@@ -301,9 +316,12 @@ static bool settled(const struct tp_session *session)
     struct node node = find(session, session->at);
     if (!dstar->queue.count)
         return true;
-    struct tp_key top;
+    struct tp_key top, key = key_of(session, session->at, node);
     tp_keyed_least(&dstar->queue, &top);
-    return get(dstar, node, RHS) <= get(dstar, node, G) && !tp_key_less(top, key_of(session, session->at, node));
+    if (get(dstar, node, RHS) > get(dstar, node, G) || tp_key_less(top, key))
+        return false;
+    uint64_t excess = excess_of_h(session);
+    return !excess || key.k1 == TP_COST_INFINITE || top.k1 > key.k1 + excess;
 }
 
 /* Pays for a renewed key like for a trace step; under k, so many of them go with each expansion allowed. */

@@ -6,6 +6,8 @@
  *   trace.c         tracing a path back over as many ticks as the budget asks
  *   agent_centred.c the engine that looks ahead, learns and moves
  *   learn.c         the learning step of LSS-LRTA*
+ *   lookahead.c     the breadth-first lookahead of LRTA*, and its learning
+ *   prioritized.c   the learning of P-LRTA*
  *   react.c         what a changed map or a new sight asks: restart rules, forgetting what was learned
  *   shortcut.c      TBA*'s search for a shortcut while the agent moves back
  *   dstar_lite.c    the engine of D* Lite, with a search of its own
@@ -41,6 +43,21 @@ struct tp_learn {
     bool running;
 };
 
+/* The breadth-first lookahead under way, and the weighing of its frontier (lookahead.c). */
+struct tp_lookahead {
+    tp_state root;
+    uint64_t depth;                  /* of the layer being expanded */
+    uint64_t layer_left, layer_next; /* states of it not expanded, and states met of the next */
+    uint32_t cursor;                 /* entries of the search's open list weighed so far */
+    struct tp_open_entry candidate;  /* the one being weighed: f as far as its way was looked at */
+    tp_state walk;                   /* how far, TP_STATE_NONE: none is */
+    struct tp_open_entry best;       /* of those weighed; state TP_STATE_NONE: none */
+    bool swept;                      /* P-LRTA*: the queue had its turn */
+};
+
+struct tp_priorities;
+enum { TP_PRIORITIES_MAX = 100 }; /* of P-LRTA*'s queue */
+
 /* Where an agent-centred session stands in its cycle (agent_centred.c). */
 enum tp_cycle { TP_CYCLE_LOOK, TP_CYCLE_LEARN, TP_CYCLE_TRACE };
 
@@ -53,6 +70,8 @@ struct tp_session {
     struct tp_tiles learned;         /* increases of h; used where the row learns */
     struct tp_nodes_adaptive adaptive;
     struct tp_learn learn;
+    struct tp_lookahead lookahead;
+    struct tp_priorities *priorities; /* P-LRTA*'s queue; NULL for other rows */
     enum tp_cycle cycle;
     bool unteachable;       /* nothing is learned from the present search */
     uint64_t looked_ahead; /* expansions of the present lookahead */
@@ -167,6 +186,49 @@ void tp__learn_begin(struct tp_session *session, uint64_t expanded);
 
 /* Goes on with it; true when every expanded state has its h. */
 bool tp__learn_run(struct tp_tick *tick);
+
+/* ---- agent_centred.c ---- */
+
+/* Expansions that a lookahead may make under this budget. */
+uint64_t tp__lookahead_max(const struct tp_budget *budget);
+
+/* ---- lookahead.c ---- */
+
+/* Whether the session's row has this kind of lookahead. */
+static inline bool tp__looks_breadth_first(const struct tp_session *session)
+{
+    enum tp_learning learning = session->params.algorithm->learning;
+    return learning == TP_LEARNING_MINI_MIN || learning == TP_LEARNING_PRIORITIZED;
+}
+
+/* Pays for one expansion and counts it: false when the tick can't. */
+bool tp__tick_expand(struct tp_tick *tick);
+
+/* Begins a lookahead from the root that the search was begun with. */
+void tp__lookahead_begin(struct tp_session *session);
+
+/* Expands layers that are whole within `wanted` expansions; returns how many were made. */
+uint64_t tp__lookahead_run(struct tp_tick *tick, uint64_t wanted);
+
+/* Weighs the frontier; true when all of it is: lookahead.best is its best state then. Anew: from its first entry on. */
+bool tp__lookahead_weigh(struct tp_tick *tick);
+void tp__lookahead_weigh_anew(struct tp_session *session);
+
+/* Raises h of a state; a h no larger than it has is free. False when the tick can't pay. */
+bool tp__lookahead_raise(struct tp_tick *tick, tp_state state, tp_cost h);
+
+/* LRTA*: weighs the frontier, then raises h of the root. True when done. */
+bool tp__lookahead_learn(struct tp_tick *tick);
+
+/* ---- prioritized.c ---- */
+
+/* False when no memory could be had. */
+bool tp__prioritized_open(struct tp_session *session);
+void tp__prioritized_forget(struct tp_session *session);
+void tp__prioritized_close(struct tp_session *session);
+
+/* P-LRTA*: updates the root, then what is in the queue, and weighs the frontier. True when done. */
+bool tp__prioritized_learn(struct tp_tick *tick);
 
 /* ---- trace.c ---- */
 

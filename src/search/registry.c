@@ -15,6 +15,8 @@
     X(wastar)                                                                                                 \
     X(rastar)                                                                                                 \
     X(aastar)                                                                                                 \
+    X(lrta)                                                                                                   \
+    X(plrta)                                                                                                  \
     X(lss)                                                                                                    \
     X(lsswa)                                                                                                  \
     X(rtaa)                                                                                                   \

@@ -265,6 +265,10 @@ int tp_session_open(struct tp_session **out, const struct tp_session_params *par
         session->adaptive = (struct tp_nodes_adaptive){.learned = &session->learned, .h = h_of_cell, .context = session};
         session->search.nodes.adaptive = &session->adaptive;
     }
+    if (params->algorithm->learning == TP_LEARNING_PRIORITIZED && !tp__prioritized_open(session)) {
+        tp_session_close(session);
+        return TP_ERR_NO_MEMORY;
+    }
     tp_marks_init(&session->trace.follow, pool, search->width, search->height, &session->bytes, bytes_max);
     tp_marks_init(&session->trace.fresh, pool, search->width, search->height, &session->bytes, bytes_max);
     session->trace.follow_end = session->trace.fresh_end = TP_STATE_NONE;
@@ -290,6 +294,7 @@ void tp_session_close(struct tp_session *session)
     tp_open_fini(&session->learn.heap);
     tp_belief_fini(&session->belief);
     free(session->adaptive.pathcost);
+    tp__prioritized_close(session);
     if (session->params.knowledge == TP_KNOWLEDGE_MAP)
         tp_map_unref(session->params.known);
     TP_CHECK(session->bytes == 0);
