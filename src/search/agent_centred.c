@@ -99,8 +99,9 @@ static void agent_centred_tick(struct tp_tick *tick)
             return;
         tp_state best;
         if (!tp_search_best(search, &best)) {
-            session->cycle = TP_CYCLE_LOOK;
-            return; /* shut in */
+            session->cycle = TP_CYCLE_LOOK; /* shut in, as it believes */
+            session->restart_wanted |= tp__session_forget_sights(session);
+            return;
         }
         if (!search->found && session->params.algorithm->capabilities & TP_CAN_AVOID_RAISED)
             best = least_raised(tick, best);
