@@ -75,6 +75,16 @@ static bool look_ahead(struct tp_tick *tick)
     return session->looked_ahead > 0 || search->found || search->exhausted;
 }
 
+/* Whether h has risen beyond what any way on this map can cost: then none is believed to be there. daRTAA* may otherwise
+ * walk for ever among the states raised least, and never see what opened beside the others. */
+static bool raised_beyond_any_way(const struct tp_session *session, tp_state best)
+{
+    const struct tp_search *search = &session->search;
+    uint64_t longest = (uint64_t)session->map->width * session->map->height * search->domain->step_max *
+                       tp_profile_largest_weight(&session->map->profile);
+    return tp_search_g(search, best) + tp_search_h_now(search, best) > longest;
+}
+
 static void agent_centred_tick(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
@@ -98,9 +108,11 @@ static void agent_centred_tick(struct tp_tick *tick)
         if (session->params.algorithm->learning == TP_LEARNING_DIJKSTRA && !tp__learn_run(tick))
             return;
         tp_state best;
-        if (!tp_search_best(search, &best)) {
-            session->cycle = TP_CYCLE_LOOK;
-            return; /* shut in */
+        if (!tp_search_best(search, &best) ||
+            (!session->belief.full && raised_beyond_any_way(session, best) && tp__session_forget_sights(session))) {
+            session->cycle = TP_CYCLE_LOOK; /* shut in, as it believes */
+            session->restart_wanted |= tp__session_forget_sights(session) || session->belief.stamp != search->begun_stamp;
+            return;
         }
         if (!search->found && session->params.algorithm->capabilities & TP_CAN_AVOID_RAISED)
             best = least_raised(tick, best);
