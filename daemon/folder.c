@@ -1,5 +1,22 @@
 /* The happy path of a batch: tp_folder_append() puts its record behind the log's last and syncs. The failure
- * modes stand in folder.h. */
+ * modes stand in folder.h.
+ *
+ * A snapshot never comes into sight without its log, so that a missing log is known for what it is: lost. The steps of
+ * write_snapshot(), from snapshot S0 with log L0 to S1 with L1, and what a restart finds when the daemon was killed
+ * behind each (in any order that a file system may give to what was not yet synced):
+ *
+ *     1 S1's draft written, synced           S0, L0; a draft, perhaps torn: nobody reads it, the next one overwrites it
+ *     2 L1's draft written, synced           S0, L0; another draft
+ *     3 L1's draft renamed, folder synced    S0, L0, L1: L1 names another snapshot and is removed
+ *     4 S1's draft renamed                   S0, L0, L1, or S1, L0, L1: the log is chosen by the snapshot that is there
+ *     5 folder synced                        S1, L0, L1: acknowledged from here on; L0 is removed
+ *     6 L0 removed                           S1, L1
+ *
+ * L1 has L0's name when a broken map is written anew at the version of its snapshot. Nothing in that L0 was ever
+ * acknowledged, and L1 takes its place whole, by the rename. A log is never made at another time; its header is whole
+ * once it has its name. So a snapshot without a log, or whose log is no whole header, is a loss: lose_log() begins a
+ * new epoch, in a snapshot written as above: killed in its midst, the next start finds the loss again.
+ */
 #include "daemon/folder.h"
 
 #include "daemon/clock.h"
@@ -29,7 +46,7 @@ struct kept {
     char name[TP_WORLD_NAME_MAX + 1];
     struct tp_map *durable;          /* newest version acknowledged, or loaded */
     uint64_t log_epoch, log_version; /* the snapshot the log belongs to */
-    int log_fd;                      /* -1: the log has no file yet */
+    int log_fd;                      /* -1: broken, or nothing was ever kept */
     uint64_t log_bytes, fold_bytes;  /* written and synced; how many make the log long */
     uint64_t log_batches, fold_at;   /* likewise of batches */
     bool is_broken;
@@ -215,39 +232,87 @@ static bool write_draft(struct tp_folder *folder, const char *draft, const uint8
     return is_done;
 }
 
-/* Makes `map` what is kept under kept->name, with an empty log. */
-static int write_snapshot(struct tp_folder *folder, struct kept *kept, const struct tp_map *map)
+/* Makes the empty log of the snapshot `map`, in place of whatever has its name, and syncs it and the folder. Gives it
+ * open; -1 with errno. */
+static int create_log(struct tp_folder *folder, const char *map_name, const struct tp_map *map)
 {
-    char draft[FILE_NAME_BYTES], final[FILE_NAME_BYTES], old_log[FILE_NAME_BYTES];
-    file_name(draft, kept->name, ".snap~");
-    file_name(final, kept->name, ".snap");
-    log_file_name(old_log, kept->name, kept->log_epoch, kept->log_version);
-    uint8_t *bytes;
-    size_t size;
-    int error = tp_snapshot_encode(map, &bytes, &size);
-    if (error != 0)
-        return error;
-    bool is_written = write_draft(folder, draft, bytes, size);
-    free(bytes);
-    if (!is_written)
-        return fail(folder, "cannot write a snapshot", kept->name);
-    if (renameat(folder->fd, draft, folder->fd, final) != 0 || fsync(folder->fd) != 0) {
-        error = fail(folder, "cannot put a snapshot into place", kept->name);
-        break_kept(kept);
-        return error;
+    char draft[FILE_NAME_BYTES], final[FILE_NAME_BYTES];
+    uint8_t header[TP_MAPLOG_HEADER_BYTES];
+    file_name(draft, map_name, ".log~");
+    log_file_name(final, map_name, map->epoch, map->version);
+    tp_maplog_header(header, map->epoch, map->version);
+    int fd = openat(folder->fd, draft, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return -1;
+    if (write_all(fd, header, sizeof header, 0) && sync_file(folder, fd) &&
+        renameat(folder->fd, draft, folder->fd, final) == 0 && fsync(folder->fd) == 0)
+        return fd;
+    int saved = errno;
+    close(fd);
+    unlinkat(folder->fd, draft, 0);
+    errno = saved;
+    return -1;
+}
+
+/* Writes the drafts of a snapshot and the log that goes with it (steps 1 to 3 above). Gives the log open; -1 after
+ * saying why. */
+static int prepare_snapshot(struct tp_folder *folder, struct kept *kept, const struct tp_map *map,
+                            const char *draft, const uint8_t *bytes, size_t size)
+{
+    if (!write_draft(folder, draft, bytes, size)) {
+        (void)fail(folder, "cannot write a snapshot", kept->name);
+        return -1;
     }
+    int log_fd = create_log(folder, kept->name, map);
+    if (log_fd < 0) {
+        (void)fail(folder, "cannot make the log of a snapshot", kept->name);
+        unlinkat(folder->fd, draft, 0);
+    }
+    return log_fd;
+}
+
+/* What is kept is `map` with an empty log from now on. */
+static void begin_log(struct tp_folder *folder, struct kept *kept, const struct tp_map *map, int log_fd)
+{
     if (kept->log_fd >= 0)
         close(kept->log_fd);
-    if (kept->durable != NULL) /* else there was no log of ours */
-        unlinkat(folder->fd, old_log, 0);
-    kept->log_fd = -1;
-    kept->log_bytes = kept->log_batches = 0;
+    kept->log_fd = log_fd;
+    kept->log_bytes = TP_MAPLOG_HEADER_BYTES;
+    kept->log_batches = 0;
     kept->fold_at = folder->fold_batches;
     kept->fold_bytes = FOLD_BYTES;
     kept->log_epoch = map->epoch;
     kept->log_version = map->version;
     kept->is_broken = false;
     set_durable(kept, map);
+}
+
+/* Makes `map` what is kept under kept->name, with an empty log. */
+static int write_snapshot(struct tp_folder *folder, struct kept *kept, const struct tp_map *map)
+{
+    char draft[FILE_NAME_BYTES], final[FILE_NAME_BYTES], old_log[FILE_NAME_BYTES], new_log[FILE_NAME_BYTES];
+    file_name(draft, kept->name, ".snap~");
+    file_name(final, kept->name, ".snap");
+    log_file_name(old_log, kept->name, kept->log_epoch, kept->log_version);
+    log_file_name(new_log, kept->name, map->epoch, map->version);
+    uint8_t *bytes;
+    size_t size;
+    int error = tp_snapshot_encode(map, &bytes, &size);
+    if (error != 0)
+        return error;
+    int log_fd = prepare_snapshot(folder, kept, map, draft, bytes, size);
+    free(bytes);
+    if (log_fd < 0)
+        return TP_ERR_UNAVAILABLE;
+    if (renameat(folder->fd, draft, folder->fd, final) != 0 || fsync(folder->fd) != 0) {
+        error = fail(folder, "cannot put a snapshot into place", kept->name);
+        close(log_fd);
+        break_kept(kept);
+        return error;
+    }
+    if (kept->durable != NULL && strcmp(old_log, new_log) != 0) /* else there was no log of ours */
+        unlinkat(folder->fd, old_log, 0);
+    begin_log(folder, kept, map, log_fd);
     tp_metric_add(&folder->metrics->store_writes, 1);
     tp_metric_add(&folder->metrics->store_snapshots, 1);
     tp_metric_add(&folder->metrics->store_written_bytes, size);
@@ -256,22 +321,6 @@ static int write_snapshot(struct tp_folder *folder, struct kept *kept, const str
 }
 
 /* ---- The log ---- */
-
-/* Makes the log's file; false with errno. */
-static bool create_log(struct tp_folder *folder, struct kept *kept)
-{
-    char name[FILE_NAME_BYTES];
-    uint8_t header[TP_MAPLOG_HEADER_BYTES];
-    log_file_name(name, kept->name, kept->log_epoch, kept->log_version);
-    tp_maplog_header(header, kept->log_epoch, kept->log_version);
-    kept->log_fd = openat(folder->fd, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (kept->log_fd < 0)
-        return false;
-    if (!write_all(kept->log_fd, header, sizeof header, 0) || fsync(folder->fd) != 0)
-        return false;
-    kept->log_bytes = sizeof header;
-    return true;
-}
 
 /* Whether the log still has a name: what is written to a removed file is on disk and lost all the same. False with
  * errno. */
@@ -287,8 +336,6 @@ static bool has_name(int fd)
 /* Writes one record and syncs it; false with errno, the file cut back as far as that can be done. */
 static bool write_record(struct tp_folder *folder, struct kept *kept, const uint8_t *record, size_t size)
 {
-    if (kept->log_fd < 0 && !create_log(folder, kept))
-        return false;
     if (write_all(kept->log_fd, record, size, kept->log_bytes) && sync_file(folder, kept->log_fd) &&
         has_name(kept->log_fd)) {
         kept->log_bytes += size;
@@ -417,6 +464,20 @@ static void remove_old_logs(struct tp_folder *folder, const struct kept *kept)
             unlinkat(folder->fd, folder->old_logs.name[i], 0);
 }
 
+/* The snapshot just read has no log: what was acknowledged after it may be lost, so the map goes on from it in a
+ * new epoch, which is on disk before anybody hears of it. */
+static int lose_log(struct tp_folder *folder, struct kept *kept)
+{
+    struct tp_map *map = kept->durable; /* fresh from the disk and nobody else's yet */
+    uint64_t now_us = tp_clock_unix_us();
+    char quoted[TP_WORLD_NAME_MAX + 8];
+    map->epoch = now_us > map->epoch ? now_us : map->epoch + 1;
+    tp_log(TP_LOG_ERROR, "the log of a map is missing; the map begins a new epoch at its snapshot",
+           "map=%s epoch=%" PRIu64 " version=%" PRIu64, tp_log_quote(quoted, sizeof quoted, kept->name),
+           map->epoch, map->version);
+    return write_snapshot(folder, kept, map);
+}
+
 /* Applies the log to the snapshot just read; opens it for what comes. */
 static int replay(struct tp_folder *folder, struct kept *kept, const char **reason)
 {
@@ -426,14 +487,16 @@ static int replay(struct tp_folder *folder, struct kept *kept, const char **reas
     size_t size;
     int error = read_file(folder, name, &bytes, &size);
     if (error == TP_ERR_NOT_FOUND)
-        return 0; /* no batch since the snapshot */
+        return lose_log(folder, kept);
     if (error != 0)
         return error == TP_ERR_NO_MEMORY ? error : fail(folder, "cannot read a log", kept->name);
     struct tp_maplog_replay result;
     error = tp_maplog_apply(&kept->durable, bytes, size, &result, reason);
     free(bytes);
-    if (error != 0 || result.good_bytes == 0)
-        return error; /* a header that is not whole: create_log makes it anew */
+    if (error != 0)
+        return error;
+    if (result.good_bytes == 0) /* no whole header, and no record behind it */
+        return lose_log(folder, kept);
     kept->log_fd = openat(folder->fd, name, O_RDWR | O_CLOEXEC);
     if (kept->log_fd < 0)
         return fail(folder, "cannot open a log", kept->name);
