@@ -106,7 +106,7 @@ static void take_answer(struct group *group, const struct tp_client_ticked *tick
         problem->outcome = TP_CLI_ARRIVED;
     else if (ticked->statuses[j] == TP_CLIENT_UNREACHABLE)
         problem->outcome = TP_CLI_UNREACHABLE;
-    else if (problem->ticks >= TP_CLI_TICKS_MAX)
+    else if (problem->ticks >= group->play->ticks_max)
         problem->outcome = TP_CLI_GAVE_UP;
     if (problem->outcome != TP_CLI_NOT_PLAYED)
         group->active--;
