@@ -1,4 +1,4 @@
-/* put_map, open_map and change_costs: checked here, done by the world. */
+/* put_map, open_map, change_costs and drop_map: checked here, done by the world. */
 #include "daemon/commands.h"
 
 #include "base/limits.h"
@@ -32,6 +32,10 @@ void tp_command_finish(struct tp_peer *peer, uint64_t id, const struct tp_world_
         changed.epoch = granted->epoch;
         changed.version = granted->version;
         tp_peer_reply(peer, id, TICKPATH__REPLY__BODY_CHANGED, &changed);
+    } else if (granted->op == TP_WORLD_DROP) {
+        Tickpath__MapDropped dropped = TICKPATH__MAP_DROPPED__INIT;
+        dropped.map = (char *)granted->name;
+        tp_peer_reply(peer, id, TICKPATH__REPLY__BODY_MAP_DROPPED, &dropped);
     } else {
         Tickpath__MapInfo info;
         tp__map_info(granted->map, tp_shard_map(peer->shard, granted->map), &info);
@@ -166,6 +170,21 @@ void tp__command_open_map(const struct tp_call *call)
     if (request != NULL)
         request->min_version = open->has_min_version ? open->min_version : 0;
     submit(call, request, open->map);
+}
+
+/* ---- drop_map ---- */
+
+void tp__command_drop_map(const struct tp_call *call)
+{
+    const Tickpath__DropMap *drop = call->request->drop_map;
+    if (!tp__call_name(call, drop->map))
+        return;
+    struct tp_world_request *request = tp_world_request_new(TP_WORLD_DROP);
+    if (request != NULL) {
+        request->has_epoch = drop->has_epoch;
+        request->epoch = drop->epoch;
+    }
+    submit(call, request, drop->map);
 }
 
 /* ---- change_costs ---- */

@@ -160,8 +160,8 @@ void tp__command_open_session(const struct tp_call *call)
     if (of == NULL)
         return;
     if (!tp_world_enter(of)) {
-        tp_peer_reply_error(call->peer, call->id, TP_ERR_UNAVAILABLE, "map", "the map is being replaced",
-                            100);
+        tp_peer_reply_error(call->peer, call->id, TP_ERR_UNAVAILABLE, "map",
+                            "the map is being replaced or dropped", 100);
         return;
     }
     const struct tp_map *map = tp_shard_refresh(call->shard, of);

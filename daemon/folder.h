@@ -10,6 +10,8 @@
  *     a snapshot fails before rename   the old snapshot and log stand as they were (with an empty log of the new)
  *     ... at the rename or after       nobody knows which one a restart would find: the map is `broken`
  *     a snapshot without its log       batches may be lost: a load begins a new epoch, on disk before it returns
+ *     a drop fails before the unlink   the map stands as it was
+ *     ... at the sync after it         nobody knows whether it is gone: the map is `broken`
  *     a map is broken                  the next append, or tp_folder_retry, writes a whole snapshot anew; until
  *                                      that succeeds nothing is acknowledged
  */
@@ -46,6 +48,10 @@ void tp_folder_close(struct tp_folder *folder);
 /* Makes `map` the whole of what is kept under `name`; synced when it returns 0. TP_ERR_UNAVAILABLE (said in
  * the log and the status), TP_ERR_NO_MEMORY. */
 int tp_folder_put(struct tp_folder *folder, const char *name, const struct tp_map *map) TP_MUST_CHECK;
+
+/* Forgets what is kept under `name` and removes its files; synced when it returns 0, also when there was nothing.
+ * TP_ERR_UNAVAILABLE: it is kept as it was, or broken. */
+int tp_folder_drop(struct tp_folder *folder, const char *name) TP_MUST_CHECK;
 
 struct tp_folder_batch {
     const char *name;

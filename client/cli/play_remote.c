@@ -168,6 +168,9 @@ static int play_group(struct group *group, const char *map, uint64_t version)
     int result = open_sessions(group, map, version);
     double begin = tp_cli_now();
     while (result == TP_CLI_OK && (group->active > 0 || group->ahead > 0)) {
+        result = tp_cli_remote_interrupted(group->play->usage);
+        if (result != TP_CLI_OK)
+            break;
         if (group->active > 0 && group->ahead < TICKS_AHEAD)
             result = send_tick(group);
         else
@@ -183,9 +186,8 @@ int tp_cli__play_remote(struct tp_cli_play *play, struct tp_cli_problem *problem
     int result = tp_cli_remote_open(play->usage, play->via, &client);
     if (result != TP_CLI_OK)
         return result;
-    char name[96];
-    uint64_t epoch, version;
-    result = tp_cli_remote_put_map(play->usage, client, play->map, play->map_path, name, &epoch, &version);
+    struct tp_cli_remote_map map;
+    result = tp_cli_remote_put_map(play->usage, client, play->map, play->map_path, &map);
     size_t at_once = play->step_cb != NULL ? 1 : GROUP_MAX,
            sessions_max = tp_client_server(client)->sessions_max;
     if (sessions_max > 0 && at_once > sessions_max)
@@ -197,8 +199,9 @@ int tp_cli__play_remote(struct tp_cli_play *play, struct tp_cli_problem *problem
             .problems = problems + i,
             .count = count - i < at_once ? count - i : at_once,
         };
-        result = play_group(&group, name, version);
+        result = play_group(&group, map.name, map.version);
     }
+    tp_cli_remote_drop_map(play->usage, client, &map);
     tp_client_close(client);
     return result;
 }
