@@ -64,6 +64,12 @@ int tp_client_open_map(struct tp_client *client, const char *name, uint64_t min_
     return result;
 }
 
+int tp_client_drop_map(struct tp_client *client, const char *name, uint64_t epoch, int timeout_ms)
+{
+    struct call call = begin(timeout_ms);
+    return finish(client, &call, tp_client_send_drop_map(client, name, epoch, &call.ticket, timeout_ms));
+}
+
 int tp_client_change(struct tp_client *client, const struct tp_client_changes *changes,
                      struct tp_client_changed *out, int timeout_ms)
 {

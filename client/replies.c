@@ -177,6 +177,9 @@ int tp__reply_show(struct tp_client *client, struct tp_client_reply *reply)
     case TICKPATH__REPLY__BODY_LISTING:
         reply->kind = TP_CLIENT_REPLY_LISTING;
         return show_listing(client, &reply->listing, held->listing);
+    case TICKPATH__REPLY__BODY_MAP_DROPPED:
+        reply->kind = TP_CLIENT_REPLY_MAP_DROPPED;
+        return 0;
     default:
         return tp__break_with(client, TP_CLIENT_MALFORMED_FRAME, "the server sent a reply of unknown kind");
     }

@@ -46,6 +46,18 @@ int tp_client_send_open_map(struct tp_client *client, const char *name, uint64_t
     return send_request(client, TICKPATH__REQUEST__BODY_OPEN_MAP, &open, ticket, timeout_ms);
 }
 
+int tp_client_send_drop_map(struct tp_client *client, const char *name, uint64_t epoch, uint64_t *ticket,
+                            int timeout_ms)
+{
+    Tickpath__DropMap drop = TICKPATH__DROP_MAP__INIT;
+    if (name == NULL)
+        return refuse(client, "map", "no name of a map");
+    drop.map = (char *)name;
+    drop.has_epoch = epoch > 0;
+    drop.epoch = epoch;
+    return send_request(client, TICKPATH__REQUEST__BODY_DROP_MAP, &drop, ticket, timeout_ms);
+}
+
 /* The rectangles and bitmaps of a batch as messages, in one block of memory to be freed. */
 struct areas {
     Tickpath__Rectangle *rectangle;

@@ -108,6 +108,8 @@ static bool fits(Tickpath__Request__BodyCase request, Tickpath__Reply__BodyCase 
         return reply == TICKPATH__REPLY__BODY_MAP_CHUNK || reply == TICKPATH__REPLY__BODY_MAP_INFO;
     case TICKPATH__REQUEST__BODY_OPEN_MAP:
         return reply == TICKPATH__REPLY__BODY_MAP_INFO;
+    case TICKPATH__REQUEST__BODY_DROP_MAP:
+        return reply == TICKPATH__REPLY__BODY_MAP_DROPPED;
     case TICKPATH__REQUEST__BODY_CHANGE_COSTS:
         return reply == TICKPATH__REPLY__BODY_CHANGED;
     case TICKPATH__REQUEST__BODY_OPEN_SESSION:

@@ -328,6 +328,11 @@ int tp_client_put_map(struct tp_client *client, const char *name, uint32_t width
 int tp_client_open_map(struct tp_client *client, const char *name, uint64_t min_version,
                        struct tp_client_map *out, int timeout_ms) TP_CLIENT_MUST_CHECK;
 
+/* Forgets a map, on the server and in its store. FAILED_PRECONDITION: sessions stand on it, or it is not in `epoch` (0:
+ * any; with it a program drops only what it put itself). */
+int tp_client_drop_map(struct tp_client *client, const char *name, uint64_t epoch,
+                       int timeout_ms) TP_CLIENT_MUST_CHECK;
+
 int tp_client_change(struct tp_client *client, const struct tp_client_changes *changes,
                      struct tp_client_changed *out, int timeout_ms) TP_CLIENT_MUST_CHECK;
 
@@ -358,6 +363,8 @@ int tp_client_send_ping(struct tp_client *client, const void *payload, size_t si
                         int timeout_ms) TP_CLIENT_MUST_CHECK;
 int tp_client_send_open_map(struct tp_client *client, const char *name, uint64_t min_version,
                             uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_send_drop_map(struct tp_client *client, const char *name, uint64_t epoch, uint64_t *ticket,
+                            int timeout_ms) TP_CLIENT_MUST_CHECK;
 int tp_client_send_change(struct tp_client *client, const struct tp_client_changes *changes, uint64_t *ticket,
                           int timeout_ms) TP_CLIENT_MUST_CHECK;
 int tp_client_send_open_session(struct tp_client *client, const struct tp_client_session_params *params,
@@ -382,6 +389,7 @@ enum tp_client_reply_kind {
     TP_CLIENT_REPLY_TICKED,
     TP_CLIENT_REPLY_CLOSED,
     TP_CLIENT_REPLY_LISTING,
+    TP_CLIENT_REPLY_MAP_DROPPED,
 };
 
 struct tp_client_reply {

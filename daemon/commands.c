@@ -32,6 +32,7 @@ static const struct command commands[] = {
     [TICKPATH__REQUEST__BODY_TICK] = {"tick", tp__command_tick, 0},
     [TICKPATH__REQUEST__BODY_CLOSE_SESSION] = {"close_session", tp__command_close_session, 0},
     [TICKPATH__REQUEST__BODY_LIST] = {"list", tp__command_list, 0},
+    [TICKPATH__REQUEST__BODY_DROP_MAP] = {"drop_map", tp__command_drop_map, 0},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 

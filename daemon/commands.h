@@ -42,6 +42,7 @@ void tp__map_info(struct tp_world_map *of, const struct tp_map *map, Tickpath__M
 
 void tp__command_put_map(const struct tp_call *call);
 void tp__command_open_map(const struct tp_call *call);
+void tp__command_drop_map(const struct tp_call *call);
 void tp__command_change_costs(const struct tp_call *call);
 void tp__command_open_session(const struct tp_call *call);
 void tp__command_set_goal(const struct tp_call *call);

@@ -1,4 +1,4 @@
-/* put_map, open_map and change_costs: checked here, done by the world. */
+/* put_map, open_map, change_costs and drop_map: checked here, done by the world. */
 #include "daemon/commands.h"
 
 #include "base/limits.h"
@@ -32,6 +32,10 @@ void tp_command_finish(struct tp_peer *peer, uint64_t id, const struct tp_world_
         changed.epoch = granted->epoch;
         changed.version = granted->version;
         tp_peer_reply(peer, id, TICKPATH__REPLY__BODY_CHANGED, &changed);
+    } else if (granted->op == TP_WORLD_DROP) {
+        Tickpath__MapDropped dropped = TICKPATH__MAP_DROPPED__INIT;
+        dropped.map = (char *)granted->name;
+        tp_peer_reply(peer, id, TICKPATH__REPLY__BODY_MAP_DROPPED, &dropped);
     } else {
         Tickpath__MapInfo info;
         tp__map_info(granted->map, tp_shard_map(peer->shard, granted->map), &info);
@@ -168,58 +172,88 @@ void tp__command_open_map(const struct tp_call *call)
     submit(call, request, open->map);
 }
 
+/* ---- drop_map ---- */
+
+void tp__command_drop_map(const struct tp_call *call)
+{
+    const Tickpath__DropMap *drop = call->request->drop_map;
+    if (!tp__call_name(call, drop->map))
+        return;
+    struct tp_world_request *request = tp_world_request_new(TP_WORLD_DROP);
+    if (request != NULL) {
+        request->has_epoch = drop->has_epoch;
+        request->epoch = drop->epoch;
+    }
+    submit(call, request, drop->map);
+}
+
 /* ---- change_costs ---- */
 
-static int read_cells(struct tp_change *out, const Tickpath__ChangeCosts *message, struct tp_refusal *refusal)
+/* What is wrong with the change at `index` of its batch. */
+static int refuse_change(struct tp_world_refusal *refusal, size_t index, const char *field, const char *words)
+{
+    *refusal = (struct tp_world_refusal){.error = TP_ERR_INVALID_ARGUMENT,
+                                         .field = field,
+                                         .has_bad_change = true,
+                                         .change_index = (uint32_t)index};
+    snprintf(refusal->words, sizeof refusal->words, "change %zu: %s", index, words);
+    return TP_ERR_INVALID_ARGUMENT;
+}
+
+static int read_cells(struct tp_change *out, const Tickpath__ChangeCosts *message,
+                      struct tp_world_refusal *refusal)
 {
     for (size_t i = 0; i < message->n_cell; i++) {
-        uint32_t terrain = message->cell_terrain[message->n_cell_terrain == 1 ? 0 : i];
-        if (terrain > 255)
-            return tp_refuse_value(refusal, "cell_terrain", "a class is 0..255");
-        out[i] =
-            (struct tp_change){.kind = TP_CHANGE_CELL, .class_to = (uint8_t)terrain, .x = message->cell[i]};
+        size_t at = message->n_cell_terrain == 1 ? 0 : i;
+        if (at >= message->n_cell_terrain)
+            return refuse_change(refusal, i, "cell_terrain", "one for each cell, or one for all");
+        if (message->cell_terrain[at] > 255)
+            return refuse_change(refusal, i, "cell_terrain", "a class is 0..255");
+        out[i] = (struct tp_change){
+            .kind = TP_CHANGE_CELL, .class_to = (uint8_t)message->cell_terrain[at], .x = message->cell[i]};
     }
     return 0;
 }
 
-static int read_rectangles(struct tp_change *out, const Tickpath__ChangeCosts *message,
-                           struct tp_refusal *refusal)
+/* `first`: the place of the first rectangle in the batch; likewise below. */
+static int read_rectangles(struct tp_change *out, size_t first, const Tickpath__ChangeCosts *message,
+                           struct tp_world_refusal *refusal)
 {
     for (size_t i = 0; i < message->n_rectangle; i++) {
         const Tickpath__Rectangle *rectangle = message->rectangle[i];
         if (!rectangle->has_terrain || rectangle->terrain > 255)
-            return tp_refuse_value(refusal, "rectangle.terrain", "must be given; a class is 0..255");
+            return refuse_change(refusal, first + i, "rectangle.terrain", "must be given; a class is 0..255");
         if (!rectangle->has_x || !rectangle->has_y || !rectangle->has_width || !rectangle->has_height)
-            return tp_refuse_value(refusal, "rectangle", "x, y, width and height must be given");
-        out[i] = (struct tp_change){.kind = TP_CHANGE_RECT,
-                                    .class_to = (uint8_t)rectangle->terrain,
-                                    .x = rectangle->x,
-                                    .y = rectangle->y,
-                                    .width = rectangle->width,
-                                    .height = rectangle->height};
+            return refuse_change(refusal, first + i, "rectangle", "x, y, width and height must be given");
+        out[first + i] = (struct tp_change){.kind = TP_CHANGE_RECT,
+                                            .class_to = (uint8_t)rectangle->terrain,
+                                            .x = rectangle->x,
+                                            .y = rectangle->y,
+                                            .width = rectangle->width,
+                                            .height = rectangle->height};
     }
     return 0;
 }
 
 /* Copies the bits of all bitmaps, one after the other, into `bits`. */
-static int read_bitmaps(struct tp_change *out, uint8_t *bits, const Tickpath__ChangeCosts *message,
-                        struct tp_refusal *refusal)
+static int read_bitmaps(struct tp_change *out, size_t first, uint8_t *bits,
+                        const Tickpath__ChangeCosts *message, struct tp_world_refusal *refusal)
 {
     for (size_t i = 0; i < message->n_bitmap; i++) {
         const Tickpath__Bitmap *bitmap = message->bitmap[i];
         if (!bitmap->has_terrain || bitmap->terrain > 255)
-            return tp_refuse_value(refusal, "bitmap.terrain", "must be given; a class is 0..255");
+            return refuse_change(refusal, first + i, "bitmap.terrain", "must be given; a class is 0..255");
         if (!bitmap->has_x || !bitmap->has_y || !bitmap->has_width || !bitmap->has_height ||
             !bitmap->has_bits)
-            return tp_refuse_value(refusal, "bitmap", "x, y, width, height and bits must be given");
-        out[i] = (struct tp_change){.kind = TP_CHANGE_BITMAP,
-                                    .class_to = (uint8_t)bitmap->terrain,
-                                    .x = bitmap->x,
-                                    .y = bitmap->y,
-                                    .width = bitmap->width,
-                                    .height = bitmap->height,
-                                    .bits = bits,
-                                    .bits_size = bitmap->bits.len};
+            return refuse_change(refusal, first + i, "bitmap", "x, y, width, height and bits must be given");
+        out[first + i] = (struct tp_change){.kind = TP_CHANGE_BITMAP,
+                                            .class_to = (uint8_t)bitmap->terrain,
+                                            .x = bitmap->x,
+                                            .y = bitmap->y,
+                                            .width = bitmap->width,
+                                            .height = bitmap->height,
+                                            .bits = bits,
+                                            .bits_size = bitmap->bits.len};
         if (bitmap->bits.len > 0)
             memcpy(bits, bitmap->bits.data, bitmap->bits.len);
         bits += bitmap->bits.len;
@@ -228,7 +262,7 @@ static int read_bitmaps(struct tp_change *out, uint8_t *bits, const Tickpath__Ch
 }
 
 static int read_changes(struct tp_world_request *request, const Tickpath__ChangeCosts *message,
-                        struct tp_refusal *refusal)
+                        struct tp_world_refusal *refusal)
 {
     size_t count = message->n_cell + message->n_rectangle + message->n_bitmap;
     size_t bits_bytes = 0;
@@ -237,15 +271,18 @@ static int read_changes(struct tp_world_request *request, const Tickpath__Change
     request->change_count = count;
     request->changes = calloc(count + 1, sizeof request->changes[0]);
     request->change_bits = malloc(bits_bytes + 1);
-    if (request->changes == NULL || request->change_bits == NULL)
+    if (request->changes == NULL || request->change_bits == NULL) {
+        refusal->error = TP_ERR_NO_MEMORY;
+        snprintf(refusal->words, sizeof refusal->words, "out of memory");
         return TP_ERR_NO_MEMORY;
+    }
     struct tp_change *out = request->changes;
     int error = read_cells(out, message, refusal);
     if (error == 0)
-        error = read_rectangles(out + message->n_cell, message, refusal);
+        error = read_rectangles(out, message->n_cell, message, refusal);
     if (error == 0)
-        error = read_bitmaps(out + message->n_cell + message->n_rectangle, request->change_bits, message,
-                             refusal);
+        error =
+            read_bitmaps(out, message->n_cell + message->n_rectangle, request->change_bits, message, refusal);
     return error;
 }
 
@@ -254,8 +291,7 @@ void tp__command_change_costs(const struct tp_call *call)
     const Tickpath__ChangeCosts *message = call->request->change_costs;
     if (!tp__call_name(call, message->map))
         return;
-    if (message->n_cell_terrain != message->n_cell &&
-        !(message->n_cell_terrain == 1 && message->n_cell > 0)) {
+    if (message->n_cell_terrain > message->n_cell) { /* too few: the first cell without one is at fault */
         tp__call_refuse(call, TP_ERR_INVALID_ARGUMENT, "cell_terrain", "one for each cell, or one for all");
         return;
     }
@@ -265,11 +301,10 @@ void tp__command_change_costs(const struct tp_call *call)
     }
     struct tp_world_request *request = tp_world_request_new(TP_WORLD_CHANGE);
     if (request != NULL) {
-        struct tp_refusal refusal = {0};
-        int error = read_changes(request, message, &refusal);
-        if (error != 0) {
+        struct tp_world_refusal refusal = {0};
+        if (read_changes(request, message, &refusal) != 0) {
             tp_world_request_free(request);
-            tp__call_refuse(call, error, refusal.field, refusal.reason);
+            tp_peer_reply_refusal(call->peer, call->id, &refusal);
             return;
         }
         request->has_base_version = message->has_base_version;

@@ -197,8 +197,8 @@ void tp__command_open_session(const struct tp_call *call)
     if (!take_known(call, &params, &params.known))
         return;
     if (!tp_world_enter(of)) {
-        tp_peer_reply_error(call->peer, call->id, TP_ERR_UNAVAILABLE, "map", "the map is being replaced",
-                            100);
+        tp_peer_reply_error(call->peer, call->id, TP_ERR_UNAVAILABLE, "map",
+                            "the map is being replaced or dropped", 100);
         if (params.known != NULL)
             tp_map_unref(params.known);
         return;

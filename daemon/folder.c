@@ -1,13 +1,30 @@
 /* The happy path of a batch: tp_folder_append() puts its record behind the log's last and syncs. The failure
- * modes stand in folder.h. */
+ * modes stand in folder.h.
+ *
+ * A snapshot never comes into sight without its log, so that a missing log is known for what it is: lost. The steps of
+ * write_snapshot(), from snapshot S0 with log L0 to S1 with L1, and what a restart finds when the daemon was killed
+ * behind each (in any order that a file system may give to what was not yet synced):
+ *
+ *     1 S1's draft written, synced           S0, L0; a draft, perhaps torn: nobody reads it, the next one overwrites it
+ *     2 L1's draft written, synced           S0, L0; another draft
+ *     3 L1's draft renamed, folder synced    S0, L0, L1: L1 names another snapshot and is removed
+ *     4 S1's draft renamed                   S0, L0, L1, or S1, L0, L1: the log is chosen by the snapshot that is there
+ *     5 folder synced                        S1, L0, L1: acknowledged from here on; L0 is removed
+ *     6 L0 removed                           S1, L1
+ *
+ * L1 has L0's name when a broken map is written anew at the version of its snapshot. Nothing in that L0 was ever
+ * acknowledged, and L1 takes its place whole, by the rename. A log is never made at another time; its header is whole
+ * once it has its name. So a snapshot without a log, or whose log is no whole header, is a loss: lose_log() begins a
+ * new epoch, in a snapshot written as above: killed in its midst, the next start finds the loss again.
+ */
 #include "daemon/folder.h"
 
 #include "daemon/clock.h"
+#include "daemon/folder_files.h"
 #include "daemon/log.h"
 #include "daemon/maplog.h"
 #include "daemon/snapshot.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -19,7 +36,6 @@
 #include <unistd.h>
 
 enum {
-    FILE_NAME_BYTES = 256,
     FOLD_BYTES = 64 * 1024 * 1024, /* a log of so many bytes is folded, however few its batches */
 };
 
@@ -29,7 +45,7 @@ struct kept {
     char name[TP_WORLD_NAME_MAX + 1];
     struct tp_map *durable;          /* newest version acknowledged, or loaded */
     uint64_t log_epoch, log_version; /* the snapshot the log belongs to */
-    int log_fd;                      /* -1: the log has no file yet */
+    int log_fd;                      /* -1: broken, or nothing was ever kept */
     uint64_t log_bytes, fold_bytes;  /* written and synced; how many make the log long */
     uint64_t log_batches, fold_at;   /* likewise of batches */
     bool is_broken;
@@ -80,84 +96,6 @@ static void recover(struct tp_folder *folder)
     tp_log_words(TP_LOG_INFO, "the store works again");
 }
 
-/* ---- Files ---- */
-
-static void file_name(char out[FILE_NAME_BYTES], const char *name, const char *suffix)
-{
-    size_t n = 0;
-    for (; name[n] != '\0'; n++)
-        out[n] = name[n] == '/' ? '+' : name[n];
-    snprintf(out + n, FILE_NAME_BYTES - n, "%s", suffix);
-}
-
-static void log_file_name(char out[FILE_NAME_BYTES], const char *name, uint64_t epoch, uint64_t version)
-{
-    char suffix[64];
-    snprintf(suffix, sizeof suffix, "~%016" PRIx64 "-%016" PRIx64 ".log", epoch, version);
-    file_name(out, name, suffix);
-}
-
-/* Writes all of it at `offset`; false with errno. */
-static bool write_all(int fd, const uint8_t *bytes, size_t size, uint64_t offset)
-{
-    while (size > 0) {
-        ssize_t n = pwrite(fd, bytes, size, (off_t)offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        bytes += n;
-        size -= (size_t)n;
-        offset += (uint64_t)n;
-    }
-    return true;
-}
-
-static bool sync_file(struct tp_folder *folder, int fd)
-{
-    uint64_t began_us = tp_clock_now_us();
-    bool is_synced = fdatasync(fd) == 0;
-    tp_metric_add(&folder->metrics->store_syncs, 1);
-    tp_metric_observe(&folder->metrics->store_sync_us, tp_clock_now_us() - began_us);
-    return is_synced;
-}
-
-/* Reads a whole file of the folder (malloc'd). TP_ERR_NOT_FOUND, TP_ERR_UNAVAILABLE with errno,
- * TP_ERR_NO_MEMORY. */
-static int read_file(struct tp_folder *folder, const char *name, uint8_t **bytes, size_t *size)
-{
-    *bytes = NULL;
-    *size = 0;
-    int fd = openat(folder->fd, name, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return errno == ENOENT ? TP_ERR_NOT_FOUND : TP_ERR_UNAVAILABLE;
-    struct stat facts;
-    int error = fstat(fd, &facts) == 0 ? 0 : TP_ERR_UNAVAILABLE;
-    uint8_t *out = error == 0 ? malloc((size_t)facts.st_size + 1) : NULL;
-    if (error == 0 && out == NULL)
-        error = TP_ERR_NO_MEMORY;
-    size_t have = 0;
-    while (error == 0 && have < (size_t)facts.st_size) {
-        ssize_t n = pread(fd, out + have, (size_t)facts.st_size - have, (off_t)have);
-        if (n == 0)
-            break;
-        if (n > 0)
-            have += (size_t)n;
-        else if (errno != EINTR)
-            error = TP_ERR_UNAVAILABLE;
-    }
-    int saved = errno;
-    close(fd);
-    errno = saved;
-    if (error != 0) {
-        free(out);
-        return error;
-    }
-    *bytes = out;
-    *size = have;
-    return 0;
-}
-
 /* ---- Maps kept ---- */
 
 static struct kept *find_kept(struct tp_folder *folder, const char *name)
@@ -197,57 +135,88 @@ static void break_kept(struct kept *kept)
 
 /* ---- Snapshots ---- */
 
-/* Writes the draft of a snapshot and syncs it; false with errno. */
-static bool write_draft(struct tp_folder *folder, const char *draft, const uint8_t *bytes, size_t size)
+/* Makes the empty log of the snapshot `map`, in place of whatever has its name, and syncs it and the folder. Gives it
+ * open; -1 with errno. */
+static int create_log(struct tp_folder *folder, const char *map_name, const struct tp_map *map)
 {
-    int fd = openat(folder->fd, draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    char draft[TP__FOLDER_NAME_BYTES], final[TP__FOLDER_NAME_BYTES];
+    uint8_t header[TP_MAPLOG_HEADER_BYTES];
+    tp__folder_file_name(draft, map_name, ".log~");
+    tp__folder_log_name(final, map_name, map->epoch, map->version);
+    tp_maplog_header(header, map->epoch, map->version);
+    int fd = openat(folder->fd, draft, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
-        return false;
-    bool is_done = write_all(fd, bytes, size, 0) && sync_file(folder, fd);
+        return -1;
+    if (tp__folder_write_all(fd, header, sizeof header, 0) && tp__folder_sync(folder, fd) &&
+        renameat(folder->fd, draft, folder->fd, final) == 0 && fsync(folder->fd) == 0)
+        return fd;
     int saved = errno;
-    if (close(fd) != 0 && is_done) {
-        saved = errno;
-        is_done = false;
-    }
-    if (!is_done)
-        unlinkat(folder->fd, draft, 0);
+    close(fd);
+    unlinkat(folder->fd, draft, 0);
     errno = saved;
-    return is_done;
+    return -1;
 }
 
-/* Makes `map` what is kept under kept->name, with an empty log. */
-static int write_snapshot(struct tp_folder *folder, struct kept *kept, const struct tp_map *map)
+/* Writes the drafts of a snapshot and the log that goes with it (steps 1 to 3 above). Gives the log open; -1 after
+ * saying why. */
+static int prepare_snapshot(struct tp_folder *folder, struct kept *kept, const struct tp_map *map,
+                            const char *draft, const uint8_t *bytes, size_t size)
 {
-    char draft[FILE_NAME_BYTES], final[FILE_NAME_BYTES], old_log[FILE_NAME_BYTES];
-    file_name(draft, kept->name, ".snap~");
-    file_name(final, kept->name, ".snap");
-    log_file_name(old_log, kept->name, kept->log_epoch, kept->log_version);
-    uint8_t *bytes;
-    size_t size;
-    int error = tp_snapshot_encode(map, &bytes, &size);
-    if (error != 0)
-        return error;
-    bool is_written = write_draft(folder, draft, bytes, size);
-    free(bytes);
-    if (!is_written)
-        return fail(folder, "cannot write a snapshot", kept->name);
-    if (renameat(folder->fd, draft, folder->fd, final) != 0 || fsync(folder->fd) != 0) {
-        error = fail(folder, "cannot put a snapshot into place", kept->name);
-        break_kept(kept);
-        return error;
+    if (!tp__folder_write_draft(folder, draft, bytes, size)) {
+        (void)fail(folder, "cannot write a snapshot", kept->name);
+        return -1;
     }
+    int log_fd = create_log(folder, kept->name, map);
+    if (log_fd < 0) {
+        (void)fail(folder, "cannot make the log of a snapshot", kept->name);
+        unlinkat(folder->fd, draft, 0);
+    }
+    return log_fd;
+}
+
+/* What is kept is `map` with an empty log from now on. */
+static void begin_log(struct tp_folder *folder, struct kept *kept, const struct tp_map *map, int log_fd)
+{
     if (kept->log_fd >= 0)
         close(kept->log_fd);
-    if (kept->durable != NULL) /* else there was no log of ours */
-        unlinkat(folder->fd, old_log, 0);
-    kept->log_fd = -1;
-    kept->log_bytes = kept->log_batches = 0;
+    kept->log_fd = log_fd;
+    kept->log_bytes = TP_MAPLOG_HEADER_BYTES;
+    kept->log_batches = 0;
     kept->fold_at = folder->fold_batches;
     kept->fold_bytes = FOLD_BYTES;
     kept->log_epoch = map->epoch;
     kept->log_version = map->version;
     kept->is_broken = false;
     set_durable(kept, map);
+}
+
+/* Makes `map` what is kept under kept->name, with an empty log. */
+static int write_snapshot(struct tp_folder *folder, struct kept *kept, const struct tp_map *map)
+{
+    char draft[TP__FOLDER_NAME_BYTES], final[TP__FOLDER_NAME_BYTES], old_log[TP__FOLDER_NAME_BYTES],
+        new_log[TP__FOLDER_NAME_BYTES];
+    tp__folder_file_name(draft, kept->name, ".snap~");
+    tp__folder_file_name(final, kept->name, ".snap");
+    tp__folder_log_name(old_log, kept->name, kept->log_epoch, kept->log_version);
+    tp__folder_log_name(new_log, kept->name, map->epoch, map->version);
+    uint8_t *bytes;
+    size_t size;
+    int error = tp_snapshot_encode(map, &bytes, &size);
+    if (error != 0)
+        return error;
+    int log_fd = prepare_snapshot(folder, kept, map, draft, bytes, size);
+    free(bytes);
+    if (log_fd < 0)
+        return TP_ERR_UNAVAILABLE;
+    if (renameat(folder->fd, draft, folder->fd, final) != 0 || fsync(folder->fd) != 0) {
+        error = fail(folder, "cannot put a snapshot into place", kept->name);
+        close(log_fd);
+        break_kept(kept);
+        return error;
+    }
+    if (kept->durable != NULL && strcmp(old_log, new_log) != 0) /* else there was no log of ours */
+        unlinkat(folder->fd, old_log, 0);
+    begin_log(folder, kept, map, log_fd);
     tp_metric_add(&folder->metrics->store_writes, 1);
     tp_metric_add(&folder->metrics->store_snapshots, 1);
     tp_metric_add(&folder->metrics->store_written_bytes, size);
@@ -256,22 +225,6 @@ static int write_snapshot(struct tp_folder *folder, struct kept *kept, const str
 }
 
 /* ---- The log ---- */
-
-/* Makes the log's file; false with errno. */
-static bool create_log(struct tp_folder *folder, struct kept *kept)
-{
-    char name[FILE_NAME_BYTES];
-    uint8_t header[TP_MAPLOG_HEADER_BYTES];
-    log_file_name(name, kept->name, kept->log_epoch, kept->log_version);
-    tp_maplog_header(header, kept->log_epoch, kept->log_version);
-    kept->log_fd = openat(folder->fd, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (kept->log_fd < 0)
-        return false;
-    if (!write_all(kept->log_fd, header, sizeof header, 0) || fsync(folder->fd) != 0)
-        return false;
-    kept->log_bytes = sizeof header;
-    return true;
-}
 
 /* Whether the log still has a name: what is written to a removed file is on disk and lost all the same. False with
  * errno. */
@@ -287,10 +240,8 @@ static bool has_name(int fd)
 /* Writes one record and syncs it; false with errno, the file cut back as far as that can be done. */
 static bool write_record(struct tp_folder *folder, struct kept *kept, const uint8_t *record, size_t size)
 {
-    if (kept->log_fd < 0 && !create_log(folder, kept))
-        return false;
-    if (write_all(kept->log_fd, record, size, kept->log_bytes) && sync_file(folder, kept->log_fd) &&
-        has_name(kept->log_fd)) {
+    if (tp__folder_write_all(kept->log_fd, record, size, kept->log_bytes) &&
+        tp__folder_sync(folder, kept->log_fd) && has_name(kept->log_fd)) {
         kept->log_bytes += size;
         return true;
     }
@@ -380,8 +331,8 @@ static bool mend(struct tp_folder *folder, struct kept *kept)
 {
     if (kept->durable != NULL)
         return write_snapshot(folder, kept, kept->durable) == 0;
-    char final[FILE_NAME_BYTES];
-    file_name(final, kept->name, ".snap");
+    char final[TP__FOLDER_NAME_BYTES];
+    tp__folder_file_name(final, kept->name, ".snap");
     if ((unlinkat(folder->fd, final, 0) != 0 && errno != ENOENT) || fsync(folder->fd) != 0)
         return false;
     kept->is_broken = false;
@@ -397,7 +348,7 @@ void tp_folder_retry(struct tp_folder *folder)
     if (!is_mended)
         return;
     static const uint8_t probe[4096];
-    if (tp_folder_is_degraded(folder) && write_draft(folder, "probe~", probe, sizeof probe) &&
+    if (tp_folder_is_degraded(folder) && tp__folder_write_draft(folder, "probe~", probe, sizeof probe) &&
         unlinkat(folder->fd, "probe~", 0) == 0)
         recover(folder);
 }
@@ -408,32 +359,48 @@ void tp_folder_retry(struct tp_folder *folder)
  */
 static void remove_old_logs(struct tp_folder *folder, const struct kept *kept)
 {
-    char valid[FILE_NAME_BYTES], prefix[FILE_NAME_BYTES];
-    log_file_name(valid, kept->name, kept->log_epoch, kept->log_version);
-    file_name(prefix, kept->name, "~");
+    char valid[TP__FOLDER_NAME_BYTES], prefix[TP__FOLDER_NAME_BYTES];
+    tp__folder_log_name(valid, kept->name, kept->log_epoch, kept->log_version);
+    tp__folder_file_name(prefix, kept->name, "~");
     for (size_t i = 0; i < folder->old_logs.count; i++)
         if (strncmp(folder->old_logs.name[i], prefix, strlen(prefix)) == 0 &&
             strcmp(folder->old_logs.name[i], valid) != 0)
             unlinkat(folder->fd, folder->old_logs.name[i], 0);
 }
 
+/* The snapshot just read has no log: what was acknowledged after it may be lost, so the map goes on from it in a
+ * new epoch, which is on disk before anybody hears of it. */
+static int lose_log(struct tp_folder *folder, struct kept *kept)
+{
+    struct tp_map *map = kept->durable; /* fresh from the disk and nobody else's yet */
+    uint64_t now_us = tp_clock_unix_us();
+    char quoted[TP_WORLD_NAME_MAX + 8];
+    map->epoch = now_us > map->epoch ? now_us : map->epoch + 1;
+    tp_log(TP_LOG_ERROR, "the log of a map is missing; the map begins a new epoch at its snapshot",
+           "map=%s epoch=%" PRIu64 " version=%" PRIu64, tp_log_quote(quoted, sizeof quoted, kept->name),
+           map->epoch, map->version);
+    return write_snapshot(folder, kept, map);
+}
+
 /* Applies the log to the snapshot just read; opens it for what comes. */
 static int replay(struct tp_folder *folder, struct kept *kept, const char **reason)
 {
-    char name[FILE_NAME_BYTES];
-    log_file_name(name, kept->name, kept->log_epoch, kept->log_version);
+    char name[TP__FOLDER_NAME_BYTES];
+    tp__folder_log_name(name, kept->name, kept->log_epoch, kept->log_version);
     uint8_t *bytes;
     size_t size;
-    int error = read_file(folder, name, &bytes, &size);
+    int error = tp__folder_read(folder, name, &bytes, &size);
     if (error == TP_ERR_NOT_FOUND)
-        return 0; /* no batch since the snapshot */
+        return lose_log(folder, kept);
     if (error != 0)
         return error == TP_ERR_NO_MEMORY ? error : fail(folder, "cannot read a log", kept->name);
     struct tp_maplog_replay result;
     error = tp_maplog_apply(&kept->durable, bytes, size, &result, reason);
     free(bytes);
-    if (error != 0 || result.good_bytes == 0)
-        return error; /* a header that is not whole: create_log makes it anew */
+    if (error != 0)
+        return error;
+    if (result.good_bytes == 0) /* no whole header, and no record behind it */
+        return lose_log(folder, kept);
     kept->log_fd = openat(folder->fd, name, O_RDWR | O_CLOEXEC);
     if (kept->log_fd < 0)
         return fail(folder, "cannot open a log", kept->name);
@@ -452,11 +419,11 @@ static int replay(struct tp_folder *folder, struct kept *kept, const char **reas
 
 static int load_new(struct tp_folder *folder, const char *name, struct kept **out, const char **reason)
 {
-    char file[FILE_NAME_BYTES];
-    file_name(file, name, ".snap");
+    char file[TP__FOLDER_NAME_BYTES];
+    tp__folder_file_name(file, name, ".snap");
     uint8_t *bytes;
     size_t size;
-    int error = read_file(folder, file, &bytes, &size);
+    int error = tp__folder_read(folder, file, &bytes, &size);
     if (error != 0)
         return error == TP_ERR_UNAVAILABLE ? fail(folder, "cannot read a snapshot", name) : error;
     struct tp_map *map;
@@ -505,55 +472,64 @@ int tp_folder_load(struct tp_folder *folder, const char *name, struct tp_map **m
     return 0;
 }
 
+/* ---- Dropping ---- */
+
+/* Removes every log and draft of a map that has no snapshot any more; what cannot be removed is told, harms nobody (a
+ * log counts only with its snapshot) and goes when a map of that name is loaded again. */
+static void remove_logs(struct tp_folder *folder, const char *name)
+{
+    char prefix[TP__FOLDER_NAME_BYTES], draft[TP__FOLDER_NAME_BYTES];
+    struct tp_names logs = {0};
+    tp__folder_file_name(prefix, name, "~");
+    bool is_done = tp__folder_scan(folder, ".log", &logs) == 0;
+    for (size_t i = 0; i < logs.count; i++)
+        if (strncmp(logs.name[i], prefix, strlen(prefix)) == 0 && unlinkat(folder->fd, logs.name[i], 0) != 0)
+            is_done = false;
+    tp_names_fini(&logs);
+    tp__folder_file_name(draft, name, ".snap~");
+    unlinkat(folder->fd, draft, 0);
+    tp__folder_file_name(draft, name, ".log~");
+    unlinkat(folder->fd, draft, 0);
+    if (!is_done || fsync(folder->fd) != 0)
+        tp_log_words(TP_LOG_WARN, "the logs of a dropped map could not all be removed");
+}
+
+/* The snapshot goes first, and that is synced: killed before it, the map stands as it was; after it, there is no map,
+ * and logs without one. */
+int tp_folder_drop(struct tp_folder *folder, const char *name)
+{
+    char final[TP__FOLDER_NAME_BYTES];
+    struct kept **link = &folder->kept;
+    while (*link != NULL && strcmp((*link)->name, name) != 0)
+        link = &(*link)->next;
+    struct kept *kept = *link;
+    tp__folder_file_name(final, name, ".snap");
+    if (unlinkat(folder->fd, final, 0) != 0 && errno != ENOENT)
+        return fail(folder, "cannot remove a snapshot", name);
+    if (fsync(folder->fd) != 0) { /* nobody knows whether it is gone */
+        int error = fail(folder, "cannot sync the folder", name);
+        if (kept != NULL)
+            break_kept(kept);
+        return error;
+    }
+    if (kept != NULL) {
+        *link = kept->next;
+        if (kept->log_fd >= 0)
+            close(kept->log_fd);
+        tp_map_unref(kept->durable);
+        free(kept);
+    }
+    remove_logs(folder, name);
+    recover(folder);
+    return 0;
+}
+
 /* ---- The folder ---- */
-
-static bool add_name(struct tp_names *names, const char *name)
-{
-    if (names->count == names->capacity) {
-        size_t capacity = names->capacity == 0 ? 16 : names->capacity * 2;
-        char **larger = realloc(names->name, capacity * sizeof *larger);
-        if (larger == NULL)
-            return false;
-        names->name = larger;
-        names->capacity = capacity;
-    }
-    names->name[names->count] = strdup(name);
-    return names->name[names->count] != NULL && ++names->count > 0;
-}
-
-void tp_names_fini(struct tp_names *names)
-{
-    for (size_t i = 0; i < names->count; i++)
-        free(names->name[i]);
-    free(names->name);
-    *names = (struct tp_names){0};
-}
-
-/* Gathers the folder's files that end with `suffix`. */
-static int scan(struct tp_folder *folder, const char *suffix, struct tp_names *names)
-{
-    int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (dir == NULL) {
-        if (fd >= 0)
-            close(fd);
-        return TP_ERR_UNAVAILABLE;
-    }
-    int error = 0;
-    for (struct dirent *file = readdir(dir); file != NULL && error == 0; file = readdir(dir)) {
-        size_t length = strlen(file->d_name), end = strlen(suffix);
-        if (length > end && strcmp(file->d_name + length - end, suffix) == 0 &&
-            !add_name(names, file->d_name))
-            error = TP_ERR_NO_MEMORY;
-    }
-    closedir(dir);
-    return error;
-}
 
 int tp_folder_list(struct tp_folder *folder, struct tp_names *names)
 {
     *names = (struct tp_names){0};
-    int error = scan(folder, ".snap", names);
+    int error = tp__folder_scan(folder, ".snap", names);
     for (size_t i = 0; i < names->count; i++) {
         names->name[i][strlen(names->name[i]) - strlen(".snap")] = '\0';
         for (char *c = names->name[i]; *c != '\0'; c++)
@@ -581,7 +557,7 @@ int tp_folder_open(struct tp_folder *folder, const char *path, uint64_t fold_bat
 {
     *folder = (struct tp_folder){.metrics = metrics, .fold_batches = fold_batches, .fd = -1, .lock_fd = -1};
     pthread_mutex_init(&folder->status_lock, NULL);
-    if (open_files(folder, path) == 0 && scan(folder, ".log", &folder->old_logs) == 0)
+    if (open_files(folder, path) == 0 && tp__folder_scan(folder, ".log", &folder->old_logs) == 0)
         return 0;
     snprintf(reason, 256, "data folder %.100s: %s", path,
              errno == EWOULDBLOCK ? "another daemon uses it" : strerror(errno));

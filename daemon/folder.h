@@ -7,8 +7,11 @@
  *
  * Failure modes:
  *     write or sync of a log fails     nothing of the record counts: the file is cut back, the map is `broken`
- *     a snapshot fails before rename   the old snapshot and log stand as they were
+ *     a snapshot fails before rename   the old snapshot and log stand as they were (with an empty log of the new)
  *     ... at the rename or after       nobody knows which one a restart would find: the map is `broken`
+ *     a snapshot without its log       batches may be lost: a load begins a new epoch, on disk before it returns
+ *     a drop fails before the unlink   the map stands as it was
+ *     ... at the sync after it         nobody knows whether it is gone: the map is `broken`
  *     a map is broken                  the next append, or tp_folder_retry, writes a whole snapshot anew; until
  *                                      that succeeds nothing is acknowledged
  */
@@ -46,6 +49,10 @@ void tp_folder_close(struct tp_folder *folder);
  * the log and the status), TP_ERR_NO_MEMORY. */
 int tp_folder_put(struct tp_folder *folder, const char *name, const struct tp_map *map) TP_MUST_CHECK;
 
+/* Forgets what is kept under `name` and removes its files; synced when it returns 0, also when there was nothing.
+ * TP_ERR_UNAVAILABLE: it is kept as it was, or broken. */
+int tp_folder_drop(struct tp_folder *folder, const char *name) TP_MUST_CHECK;
+
 struct tp_folder_batch {
     const char *name;
     const struct tp_map *after; /* the version the batch made */
@@ -59,7 +66,8 @@ struct tp_folder_batch {
 void tp_folder_append(struct tp_folder *folder, struct tp_folder_batch **batches, uint32_t count);
 
 /* Gives a reference to the newest version kept. TP_ERR_NOT_FOUND, TP_ERR_CORRUPT with static words in
- * *reason, TP_ERR_UNAVAILABLE, TP_ERR_NO_MEMORY. A torn end of the log is cut off. */
+ * *reason, TP_ERR_UNAVAILABLE, TP_ERR_NO_MEMORY. A torn end of the log is cut off; a map whose log is missing begins a
+ * new epoch. */
 int tp_folder_load(struct tp_folder *folder, const char *name, struct tp_map **map,
                    const char **reason) TP_MUST_CHECK;
 

@@ -112,7 +112,7 @@ void tp_peer_reply_error(struct tp_peer *peer, uint64_t id, int error, const cha
     append_error(peer, id, &body);
 }
 
-static void reply_refusal(struct tp_peer *peer, uint64_t id, const struct tp_world_refusal *refusal)
+void tp_peer_reply_refusal(struct tp_peer *peer, uint64_t id, const struct tp_world_refusal *refusal)
 {
     Tickpath__Error body = TICKPATH__ERROR__INIT;
     body.has_code = 1;
@@ -156,7 +156,7 @@ void tp_peer_answer(struct tp_peer *peer, struct tp_world_request *request)
     if (peer->state == TP_PEER_WAITING) {
         move_to(peer, TP_PEER_READY);
         if (request->refusal.error != 0)
-            reply_refusal(peer, peer->waiting_id, &request->refusal);
+            tp_peer_reply_refusal(peer, peer->waiting_id, &request->refusal);
         else if (peer->answers_frame)
             peer->is_retry = true;
         else

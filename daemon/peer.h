@@ -89,6 +89,9 @@ void tp_peer_reply(struct tp_peer *peer, uint64_t id, Tickpath__Reply__BodyCase 
 void tp_peer_reply_error(struct tp_peer *peer, uint64_t id, int error, const char *field, const char *words,
                          uint32_t retry_after_ms);
 
+/* Appends the error of a refused change, put or open: with the change at fault, if one is. */
+void tp_peer_reply_refusal(struct tp_peer *peer, uint64_t id, const struct tp_world_refusal *refusal);
+
 /* Gives `request` to the world and waits. `answers_frame`: when the answer is good, the frame at hand is
  * handled again instead of being answered. */
 void tp_peer_wait(struct tp_peer *peer, uint64_t id, struct tp_world_request *request, bool answers_frame);

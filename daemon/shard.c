@@ -61,9 +61,20 @@ static void offer(struct tp_shard *shard, const struct tp_world_map *of, const s
     tp_map_unref(map);
 }
 
+/* Nobody here holds the map any more: its sessions are closed, its answers came before this. */
+static void forget(struct tp_shard *shard, struct tp_world_map *map)
+{
+    tp_map_unref(shard->current[map->slot]);
+    shard->current[map->slot] = NULL;
+    atomic_fetch_sub(&map->holders, 1); /* the world may free it from here on */
+}
+
 void tp_shard_publish(struct tp_shard *shard, struct tp_world_publication *publication)
 {
-    offer(shard, publication->of, publication->map);
+    if (publication->map == NULL)
+        forget(shard, publication->of);
+    else
+        offer(shard, publication->of, publication->map);
     free(publication);
 }
 

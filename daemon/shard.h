@@ -54,7 +54,8 @@ bool tp_shard_has_closed(const struct tp_shard *shard);
 /* Frees closed sessions for about TP_SHARD_FREE_US; to be called once a turn while there are some. */
 void tp_shard_free_closed(struct tp_shard *shard);
 
-/* Takes a publication: the shard's version of that map from now on, unless it has a newer one. */
+/* Takes a publication: the shard's version of that map from now on, unless it has a newer one. One without a map: it
+ * was dropped, `of` is not to be touched any more. */
 void tp_shard_publish(struct tp_shard *shard, struct tp_world_publication *publication);
 
 /* The shard's version of a map, borrowed until the next publication; NULL before the first. */

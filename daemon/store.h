@@ -64,6 +64,12 @@ struct tp_store_ops {
     /* Reads a map: snapshot and log, to the newest version kept. */
     void (*load)(struct tp_store *store, const char *name, tp_store_loaded_cb loaded, void *context);
 
+    /* Forgets what is kept under `name`, with every file or key of it. On TP_ERR_UNAVAILABLE it is kept as it was; where
+     * the implementation cannot know that, it writes `map`, the newest version (NULL: none can be read), anew. Keeps a
+     * reference of its own to `map` until done. TP_ERR_NO_MEMORY: as above. */
+    int (*drop)(struct tp_store *store, const char *name, const struct tp_map *map, tp_store_done_cb done,
+                void *context);
+
     void (*list)(struct tp_store *store, tp_store_listed_cb listed, void *context);
 
     /* Copies the present status into *out. Any thread. */

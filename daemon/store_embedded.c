@@ -15,7 +15,7 @@
 
 enum { RETRY_MS = 1000 };
 
-enum call_kind { CALL_PUT, CALL_APPEND, CALL_LOAD, CALL_LIST, CALL_STOP };
+enum call_kind { CALL_PUT, CALL_APPEND, CALL_LOAD, CALL_LIST, CALL_DROP, CALL_STOP };
 
 struct call {
     struct tp_mail mail; /* kind: enum call_kind */
@@ -119,6 +119,9 @@ static struct tp_mail *serve(struct embedded *embedded, struct tp_mail *mail, bo
     case CALL_PUT:
         call->done(tp_folder_put(&embedded->folder, call->name, call->map), call->context);
         break;
+    case CALL_DROP:
+        call->done(tp_folder_drop(&embedded->folder, call->name), call->context);
+        break;
     case CALL_LOAD:
         load(embedded, call);
         break;
@@ -181,6 +184,18 @@ static int embedded_put(struct tp_store *store, const char *name, const struct t
                         tp_store_done_cb done, void *context)
 {
     struct call *call = call_new(CALL_PUT, name, map, context);
+    if (call == NULL)
+        return TP_ERR_NO_MEMORY;
+    call->done = done;
+    queue(store, call);
+    return 0;
+}
+
+static int embedded_drop(struct tp_store *store, const char *name, const struct tp_map *map,
+                         tp_store_done_cb done, void *context)
+{
+    (void)map; /* the folder has it */
+    struct call *call = call_new(CALL_DROP, name, NULL, context);
     if (call == NULL)
         return TP_ERR_NO_MEMORY;
     call->done = done;
@@ -253,6 +268,7 @@ static const struct tp_store_ops embedded_ops = {
     .put = embedded_put,
     .append = embedded_append,
     .load = embedded_load,
+    .drop = embedded_drop,
     .list = embedded_list,
     .status = embedded_status,
     .close = embedded_close,

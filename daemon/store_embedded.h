@@ -1,15 +1,15 @@
 /* The store in a folder: one snapshot file and one log of change batches per map.
  *
  *     <map>.snap                      the snapshot ('/' in a name becomes '+', which no name has)
- *     <map>~<epoch>-<version>.log     the batches since the snapshot of that epoch and version
- *     <map>.snap~                     a snapshot being written
+ *     <map>~<epoch>-<version>.log     the batches since the snapshot of that epoch and version; made with it
+ *     <map>.snap~, <map>.log~         a snapshot or a log being written
  *     lock~                           held while a daemon uses the folder
  *
  * What it promises: a put or batch that completed with 0 is on the disk (written, synced; a new snapshot
  * renamed into place and the folder synced). All batches queued at a time are written together and synced
  * once per map. After fold_batches the log is folded into a new snapshot. A torn end of a log (the daemon was
  * killed while writing: nothing of it was acknowledged) is cut off with a log line; a checksum that fails
- * anywhere else is TP_ERR_CORRUPT. On an I/O error the call fails with TP_ERR_UNAVAILABLE, the log is cut
+ * anywhere else is TP_ERR_CORRUPT. A snapshot whose log was taken away goes on in a new epoch, with a log line. On an I/O error the call fails with TP_ERR_UNAVAILABLE, the log is cut
  * back to what was synced, the status says degraded, and the store tries by itself to write the last
  * acknowledged version anew until that succeeds.
  */

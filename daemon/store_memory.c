@@ -20,6 +20,12 @@ static int memory_append(struct tp_store *store, const char *name, const struct 
     return 0;
 }
 
+static int memory_drop(struct tp_store *store, const char *name, const struct tp_map *map,
+                       tp_store_done_cb done, void *context)
+{
+    return memory_put(store, name, map, done, context);
+}
+
 static void memory_load(struct tp_store *store, const char *name, tp_store_loaded_cb loaded, void *context)
 {
     (void)store, (void)name;
@@ -48,6 +54,7 @@ static const struct tp_store_ops memory_ops = {
     .put = memory_put,
     .append = memory_append,
     .load = memory_load,
+    .drop = memory_drop,
     .list = memory_list,
     .status = memory_status,
     .close = memory_close,

@@ -13,6 +13,7 @@
  *   from the dirty map if there is one.
  * - Out of memory: a write finds its place among the dirty maps before it is taken, or is not taken at all; one
  *   whose snapshot cannot be made stays dirty, like one that Redis refuses.
+ * - A drop that Redis may have done or not leaves the map dirty: it stands, and is written again.
  * - An idle link is probed, so that the status does not claim more than it knows.
  * - A map that Redis refuses goes to the end of the line and does not hold up the others for good.
  * - Closing writes what is dirty if the link stands or comes back at once; what is left is lost, and said so.
@@ -39,15 +40,14 @@ enum { KEY_MAX = TP_REDIS_PREFIX_MAX + TP_WORLD_NAME_MAX + 8 };
 
 /* ---- The store ---- */
 
-enum call_kind { CALL_WRITE, CALL_LOAD, CALL_LIST };
+enum call_kind { CALL_WRITE, CALL_LOAD, CALL_LIST, CALL_DROP };
 
 struct call {
     struct call *next;
     enum call_kind kind;
     char name[TP_WORLD_NAME_MAX + 1];
-    const struct tp_map *map; /* CALL_WRITE: a reference */
-    struct dirty
-        *room; /* CALL_WRITE: where the map becomes dirty, so that a write once taken is never lost */
+    const struct tp_map *map; /* CALL_WRITE, CALL_DROP: a reference, NULL for none */
+    struct dirty *room; /* likewise: where the map becomes dirty, so that a write once taken is never lost */
     tp_store_done_cb done;
     tp_store_loaded_cb loaded;
     tp_store_listed_cb listed;
@@ -87,6 +87,7 @@ static void call_done(struct call *call, int error)
 {
     switch (call->kind) {
     case CALL_WRITE:
+    case CALL_DROP:
         call->done(error, call->context);
         break;
     case CALL_LOAD:
@@ -237,6 +238,66 @@ static void write_dirty(struct store *store)
     status_renew(store);
 }
 
+/* ---- Dropping ---- */
+
+/* Removes both keys of a map or neither, in one round trip. *is_sent: Redis may have done it, whatever came back. */
+static int remove_map(struct store *store, const char *name, bool *is_sent)
+{
+    char key[KEY_MAX], index[KEY_MAX];
+    key_of(store, name, key);
+    key_of(store, NULL, index);
+    struct tp_redis_link *link = &store->link;
+    *is_sent = link->context != NULL;
+    if (link->context == NULL || !tp__redis_link_queue(link, 1, (const char *[]){"MULTI"}, NULL) ||
+        !tp__redis_link_queue(link, 2, (const char *[]){"DEL", key}, NULL) ||
+        !tp__redis_link_queue(link, 3, (const char *[]){"SREM", index, name}, NULL) ||
+        !tp__redis_link_queue(link, 1, (const char *[]){"EXEC"}, NULL))
+        return TP_ERR_UNAVAILABLE;
+    for (int i = 0; i < 4; i++) {
+        redisReply *reply = tp__redis_link_read(link, "DEL", NULL);
+        if (!reply)
+            return TP_ERR_UNAVAILABLE;
+        freeReplyObject(reply);
+    }
+    return TP_OK;
+}
+
+/* A map that is gone has nothing to be written any more. Nobody waits for it: writes are answered with their try. */
+static void dirty_forget(struct store *store, const char *name)
+{
+    for (struct dirty **link = &store->dirty, *entry; (entry = *link) != NULL; link = &entry->next) {
+        if (strcmp(entry->name, name) != 0)
+            continue;
+        *link = entry->next;
+        if (!*link)
+            store->dirty_last = link;
+        store->dirty_count--;
+        tp_map_unref(entry->map);
+        free(entry);
+        return;
+    }
+}
+
+static void drop(struct store *store, struct call *call)
+{
+    bool is_sent;
+    int error = remove_map(store, call->name, &is_sent);
+    if (!error) {
+        dirty_forget(store, call->name);
+    } else if (is_sent && call->map) { /* written again once Redis is back, so that it holds what stands */
+        dirty_add(store, call);
+        status_renew(store);
+        for (struct dirty *entry = store->dirty; entry; entry = entry->next)
+            if (strcmp(entry->name, call->name) == 0) {
+                calls_done(&entry->waiting, error);
+                entry->waiting_last = &entry->waiting;
+                return;
+            }
+    }
+    status_renew(store);
+    call_done(call, error);
+}
+
 /* ---- Reading ---- */
 
 static void load(struct store *store, struct call *call)
@@ -310,6 +371,8 @@ static void serve(struct store *store, struct call *calls)
             if (calls && calls->kind == CALL_WRITE)
                 continue;
             write_dirty(store);
+        } else if (call->kind == CALL_DROP) {
+            drop(store, call);
         } else if (call->kind == CALL_LOAD) {
             load(store, call);
         } else {
@@ -412,10 +475,10 @@ static void submit(struct store *store, struct call *call)
     pthread_mutex_unlock(&store->lock);
 }
 
-static int redis_put(struct tp_store *store, const char *name, const struct tp_map *map,
-                     tp_store_done_cb done, void *context)
+static int submit_map(enum call_kind kind, struct tp_store *store, const char *name, const struct tp_map *map,
+                      tp_store_done_cb done, void *context)
 {
-    struct call *call = call_new(CALL_WRITE, name, context);
+    struct call *call = call_new(kind, name, context);
     struct dirty *room = calloc(1, sizeof *room);
     if (!call || !room) {
         free(call);
@@ -423,10 +486,22 @@ static int redis_put(struct tp_store *store, const char *name, const struct tp_m
         return TP_ERR_NO_MEMORY;
     }
     call->room = room;
-    call->map = tp_map_ref(map);
+    call->map = map ? tp_map_ref(map) : NULL;
     call->done = done;
     submit((struct store *)store, call);
     return 0;
+}
+
+static int redis_put(struct tp_store *store, const char *name, const struct tp_map *map,
+                     tp_store_done_cb done, void *context)
+{
+    return submit_map(CALL_WRITE, store, name, map, done, context);
+}
+
+static int redis_drop(struct tp_store *store, const char *name, const struct tp_map *map,
+                      tp_store_done_cb done, void *context)
+{
+    return submit_map(CALL_DROP, store, name, map, done, context);
 }
 
 static int redis_append(struct tp_store *store, const char *name, const struct tp_map *after,
@@ -491,6 +566,7 @@ static const struct tp_store_ops redis_ops = {
     .put = redis_put,
     .append = redis_append,
     .load = redis_load,
+    .drop = redis_drop,
     .list = redis_list,
     .status = redis_status,
     .close = redis_close,

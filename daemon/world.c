@@ -26,8 +26,28 @@ struct tp__world_entry *tp__world_find(const struct tp_world *world, const char 
     return entry;
 }
 
+/* Frees the dropped entries that every shard has heard of. */
+static void sweep_dropped(struct tp_world *world)
+{
+    struct tp__world_entry **link = &world->dropped;
+    while (*link != NULL) {
+        struct tp__world_entry *entry = *link;
+        if (atomic_load(&entry->shared.holders) > 0) {
+            link = &entry->next;
+            continue;
+        }
+        *link = entry->next;
+        pthread_mutex_lock(&world->lock);
+        world->slots[entry->shared.slot] = NULL;
+        world->entries--;
+        pthread_mutex_unlock(&world->lock);
+        free(entry);
+    }
+}
+
 struct tp__world_entry *tp__world_add(struct tp_world *world, const char *name, int *error)
 {
+    sweep_dropped(world);
     if (world->entries >= world->config.maps_max) {
         *error = TP_ERR_RESOURCE_EXHAUSTED;
         return NULL;
@@ -53,17 +73,41 @@ struct tp__world_entry *tp__world_add(struct tp_world *world, const char *name, 
     return entry;
 }
 
-void tp__world_drop_unseen(struct tp_world *world, struct tp__world_entry *entry)
+/* With the lock held. */
+static void unlink_entry(struct tp_world *world, const struct tp__world_entry *entry)
 {
-    if (entry->published != NULL || entry->tip != NULL || entry->ops > 0 || entry->loading ||
-        entry->load_error != 0)
-        return;
-    TP_CHECK(entry->parked_first == NULL);
-    pthread_mutex_lock(&world->lock);
     struct tp__world_entry **link = &world->buckets[name_hash(entry->shared.name) & world->bucket_mask];
     while (*link != entry)
         link = &(*link)->next;
     *link = entry->next;
+}
+
+void tp__world_retire(struct tp_world *world, struct tp__world_entry *entry)
+{
+    TP_CHECK(entry->parked_first == NULL && entry->ops == 0);
+    if (entry->epoch_last > world->epoch_dropped)
+        world->epoch_dropped = entry->epoch_last;
+    atomic_store(&entry->shared.holders, world->config.shards);
+    pthread_mutex_lock(&world->lock);
+    unlink_entry(world, entry);
+    const struct tp_map *published = entry->published;
+    entry->published = NULL;
+    pthread_mutex_unlock(&world->lock);
+    tp_map_unref(published);
+    tp_map_unref(entry->tip);
+    entry->tip = NULL;
+    entry->next = world->dropped;
+    world->dropped = entry;
+}
+
+void tp__world_drop_unseen(struct tp_world *world, struct tp__world_entry *entry)
+{
+    if (entry->published != NULL || entry->tip != NULL || entry->ops > 0 || entry->loading ||
+        entry->dropping || entry->load_error != 0)
+        return;
+    TP_CHECK(entry->parked_first == NULL);
+    pthread_mutex_lock(&world->lock);
+    unlink_entry(world, entry);
     world->slots[entry->shared.slot] = NULL;
     world->entries--;
     pthread_mutex_unlock(&world->lock);
@@ -130,6 +174,11 @@ void tp__world_grant(struct tp_world *world, struct tp_world_request *request, s
     answer(world, request);
 }
 
+void tp__world_grant_dropped(struct tp_world *world, struct tp_world_request *request)
+{
+    answer(world, request);
+}
+
 /* ---- Life cycle and what other threads see ---- */
 
 void tp_world_handle(struct tp_world *world, struct tp_mail *mail)
@@ -146,6 +195,9 @@ void tp_world_handle(struct tp_world *world, struct tp_mail *mail)
         break;
     case TP_WORLD_MAIL_LOADED:
         tp__world_loaded(world, mail);
+        break;
+    case TP_WORLD_MAIL_DROPPED:
+        tp__world_dropped(world, mail);
         break;
     case TP_WORLD_MAIL_LISTED:
         tp__world_listed(world, mail);

@@ -8,8 +8,9 @@
  *
  * The answer is posted after the publications, into the same mailbox, so that whoever gets it already has the
  * new version. When the store refuses (and does not serve on degraded), the tip falls back to the version
- * published and everything that was built on the refused one is refused too. What it refuses: half a batch; a
- * replacement while sessions stand on the map; more maps than maps_max. Who calls it: tp_world_handle from
+ * published and everything that was built on the refused one is refused too. A drop goes to the store likewise; while
+ * it is there, later requests about the map wait. What it refuses: half a batch; a
+ * replacement or a drop while sessions stand on the map; more maps than maps_max. Who calls it: tp_world_handle from
  * one thread (the world thread, or a simulation); the functions marked "any thread" from anywhere. No libuv,
  * clock or thread of its own.
  */
@@ -25,16 +26,18 @@
 
 struct tp_world;
 
-/* A map as the shards see it; stays until the world closes once it has been published. */
+/* A map as the shards see it; once published it stays until it is dropped and every shard has heard of that, or the
+ * world closes. */
 struct tp_world_map {
     char name[TP_WORLD_NAME_MAX + 1];
     uint32_t slot;            /* 0..maps_max-1: index into a shard's cache */
-    _Atomic int64_t sessions; /* open on all shards; TP_WORLD_MAP_REPLACING while it is replaced */
+    _Atomic int64_t sessions; /* open on all shards; TP_WORLD_MAP_REPLACING while it is replaced or dropped */
+    _Atomic unsigned holders; /* once dropped: shards that have not heard of it */
 };
 
 enum { TP_WORLD_MAP_REPLACING = -1 };
 
-enum tp_world_op { TP_WORLD_PUT, TP_WORLD_OPEN, TP_WORLD_CHANGE };
+enum tp_world_op { TP_WORLD_PUT, TP_WORLD_OPEN, TP_WORLD_CHANGE, TP_WORLD_DROP };
 
 /* Why a request was refused; words go to the client. */
 struct tp_world_refusal {
@@ -67,13 +70,15 @@ struct tp_world_request {
     struct tp_change *changes; /* malloc'd, as is what their bitmaps borrow; freed with the request */
     uint8_t *change_bits;
     size_t change_count;
+    /* DROP */
+    bool has_epoch; /* then `epoch` is the one to drop */
     /* the world's own */
     struct tp_world_request *parked_next;
     bool looked_up; /* the store was asked for the name */
     uint64_t arrived_us;
     /* the answer */
     struct tp_world_refusal refusal;
-    struct tp_world_map *map; /* when not refused */
+    struct tp_world_map *map; /* when not refused; NULL: dropped */
     uint64_t epoch, version;  /* of the version this request made or found */
 };
 
@@ -91,7 +96,7 @@ enum tp_shard_mail_kind {
 struct tp_world_publication {
     struct tp_mail mail;
     struct tp_world_map *of;
-    const struct tp_map *map; /* one reference, given */
+    const struct tp_map *map; /* one reference, given; NULL: the map is dropped */
 };
 
 /* What the world receives; post with tp_world_config.post's owner's means. */
@@ -100,6 +105,7 @@ enum tp_world_mail_kind {
     TP_WORLD_MAIL_STORED,
     TP_WORLD_MAIL_LOADED,
     TP_WORLD_MAIL_LISTED,
+    TP_WORLD_MAIL_DROPPED,
     TP_WORLD_MAIL_OWN
 };
 
@@ -146,7 +152,7 @@ const struct tp_map *tp_world_current(struct tp_world *world, const struct tp_wo
 typedef void (*tp_world_each_cb)(struct tp_world_map *of, const struct tp_map *map, void *context);
 int tp_world_each(struct tp_world *world, tp_world_each_cb each, void *context) TP_MUST_CHECK;
 
-/* Counts a session in, false while the map is being replaced. After success tp_world_current gives a version
+/* Counts a session in, false while the map is being replaced or dropped. After success tp_world_current gives a version
  * of the epoch that stays until tp_world_leave. Any thread. */
 bool tp_world_enter(struct tp_world_map *map);
 void tp_world_leave(struct tp_world_map *map);

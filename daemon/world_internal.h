@@ -16,6 +16,7 @@ struct tp__world_entry {
     uint64_t seq_put;               /* of the put in flight; 0: none */
     uint32_t ops;                   /* in flight */
     bool loading;
+    bool dropping;  /* the store has been told to */
     int load_error; /* TP_ERR_CORRUPT: the store holds it, but cannot read it */
     const char *load_reason;
     struct tp_world_request *parked_first, **parked_end;
@@ -23,7 +24,7 @@ struct tp__world_entry {
 
 /* A call of the store on its way. */
 struct tp__world_op {
-    struct tp_mail mail; /* STORED or LOADED */
+    struct tp_mail mail; /* STORED, LOADED or DROPPED */
     struct tp_world *world;
     struct tp__world_entry *entry;
     struct tp_world_request *request; /* NULL for a load */
@@ -43,6 +44,8 @@ struct tp_world {
     uint32_t bucket_mask;
     struct tp__world_entry **slots;
     uint32_t entries;
+    struct tp__world_entry *dropped; /* out of the buckets, a shard may still hold them; linked by `next` */
+    uint64_t epoch_dropped;          /* highest epoch of a map dropped */
     size_t busy;
     size_t initial_loads; /* still to come back; world thread */
     _Atomic bool ready;
@@ -54,12 +57,16 @@ struct tp__world_entry *tp__world_find(const struct tp_world *world, const char 
 /* Gives a new entry; NULL with *error (TP_ERR_RESOURCE_EXHAUSTED: maps_max; TP_ERR_NO_MEMORY). */
 struct tp__world_entry *tp__world_add(struct tp_world *world, const char *name, int *error);
 
+/* Takes an entry that is dropped out of the names; it is freed once no shard holds it. */
+void tp__world_retire(struct tp_world *world, struct tp__world_entry *entry);
+
 /* Forgets an entry that no shard ever saw and nothing in flight needs; else does nothing. */
 void tp__world_drop_unseen(struct tp_world *world, struct tp__world_entry *entry);
 
 /* Answers a request: granted on `map`, or refused. */
 void tp__world_grant(struct tp_world *world, struct tp_world_request *request, struct tp__world_entry *entry,
                      const struct tp_map *map);
+void tp__world_grant_dropped(struct tp_world *world, struct tp_world_request *request);
 __attribute__((format(printf, 5, 6))) void tp__world_refuse(struct tp_world *world,
                                                             struct tp_world_request *request, int error,
                                                             const char *field, const char *format, ...);
@@ -75,7 +82,10 @@ void tp__world_op_free(struct tp__world_op *op);
 /* Makes op->map the entry's tip and gives it to the store: as a put (op->is_put) or as a batch (copied). */
 void tp__world_submit(struct tp__world_op *op, const uint8_t *batch, size_t batch_bytes);
 
-/* Waits with a request until the entry is loaded. */
+/* Gives the drop of the entry to the store; its sessions are at TP_WORLD_MAP_REPLACING. */
+void tp__world_submit_drop(struct tp__world_op *op);
+
+/* Waits with a request until the entry is loaded, or dropped. */
 void tp__world_park(struct tp__world_entry *entry, struct tp_world_request *request);
 
 /* The name is unknown here: asks the store, if that can know it, and parks the request. False: it cannot. */
@@ -84,6 +94,7 @@ bool tp__world_look_up(struct tp_world *world, struct tp_world_request *request)
 /* What came back from the store; takes the mail. */
 void tp__world_stored(struct tp_world *world, struct tp_mail *mail);
 void tp__world_loaded(struct tp_world *world, struct tp_mail *mail);
+void tp__world_dropped(struct tp_world *world, struct tp_mail *mail);
 void tp__world_listed(struct tp_world *world, struct tp_mail *mail);
 
 #endif

@@ -1,4 +1,4 @@
-/* put, open and change: checked, applied to the map's tip, given to the store. What may go wrong is refused
+/* put, open, change and drop: checked, applied to the map's tip, given to the store. What may go wrong is refused
  * here at once, the tip untouched; what the store says later is world_store.c's. */
 #include "base/limits.h"
 #include "daemon/snapshot.h"
@@ -38,8 +38,9 @@ static void put(struct tp_world *world, struct tp_world_request *request, struct
         return;
     }
     uint64_t epoch = world->config.unix_now_us(world->config.context);
-    if (epoch <= entry->epoch_last)
-        epoch = entry->epoch_last + 1;
+    uint64_t last = entry->epoch_last > world->epoch_dropped ? entry->epoch_last : world->epoch_dropped;
+    if (epoch <= last) /* a clock that was set back */
+        epoch = last + 1;
     entry->epoch_last = epoch;
     struct tp_map *map = NULL;
     error = tp_map_build(&map, request->width, request->height, request->cells, &request->profile, epoch);
@@ -162,10 +163,36 @@ static void change(struct tp_world *world, struct tp_world_request *request, str
     free(batch);
 }
 
+static void drop(struct tp_world *world, struct tp_world_request *request, struct tp__world_entry *entry)
+{
+    if (request->has_epoch && (entry->tip == NULL || entry->tip->epoch != request->epoch)) {
+        tp__world_refuse(world, request, TP_ERR_FAILED_PRECONDITION, "epoch", "the map is in another epoch");
+        return;
+    }
+    int64_t sessions = 0;
+    if (!atomic_compare_exchange_strong(&entry->shared.sessions, &sessions, TP_WORLD_MAP_REPLACING)) {
+        if (sessions < 0) {
+            request->refusal.retry_after_ms = 100;
+            tp__world_refuse(world, request, TP_ERR_UNAVAILABLE, "map", "a put of this map is under way");
+        } else {
+            tp__world_refuse(world, request, TP_ERR_FAILED_PRECONDITION, "map",
+                             "%" PRId64 " sessions stand on this map", sessions);
+        }
+        return;
+    }
+    struct tp__world_op *op = tp__world_op_new(world, entry, request);
+    if (op == NULL) {
+        atomic_store(&entry->shared.sessions, 0);
+        tp__world_refuse(world, request, TP_ERR_NO_MEMORY, NULL, "out of memory");
+        return;
+    }
+    tp__world_submit_drop(op);
+}
+
 void tp__world_handle_request(struct tp_world *world, struct tp_world_request *request)
 {
     struct tp__world_entry *entry = tp__world_find(world, request->name);
-    if (entry != NULL && entry->loading) {
+    if (entry != NULL && (entry->loading || entry->dropping)) {
         tp__world_park(entry, request);
         return;
     }
@@ -175,6 +202,8 @@ void tp__world_handle_request(struct tp_world *world, struct tp_world_request *r
         put(world, request, entry);
     } else if (entry == NULL) {
         tp__world_refuse(world, request, TP_ERR_NOT_FOUND, "map", "there is no map of that name");
+    } else if (request->op == TP_WORLD_DROP) {
+        drop(world, request, entry);
     } else if (entry->load_error != 0 && entry->tip == NULL) {
         tp__world_refuse(world, request, entry->load_error, "map", "%s", entry->load_reason);
     } else if (request->op == TP_WORLD_OPEN) {

@@ -5,6 +5,7 @@
  *                              handles it again, or refuses it when the store could not be asked
  *     the store takes nothing  give_up(): the tip never moved
  *     the store fails          fall_back(): the tip returns to what is published, later ops are doomed
+ *     a drop fails             refuse_drop(): the map stands as it was
  *     out of memory            what an op needs later is allocated before it is submitted
  */
 #include "base/check.h"
@@ -54,6 +55,19 @@ void tp__world_op_free(struct tp__world_op *op)
     free(op);
 }
 
+static void tell_shards(struct tp__world_op *op)
+{
+    struct tp_world *world = op->world;
+    for (unsigned i = 0; i < world->config.shards; i++) {
+        struct tp_world_publication *publication = op->publication[i];
+        op->publication[i] = NULL;
+        publication->mail.kind = TP_SHARD_MAIL_MAP;
+        publication->of = &op->entry->shared;
+        publication->map = op->map == NULL ? NULL : tp_map_ref(op->map);
+        world->config.post_shard(world->config.context, i, &publication->mail);
+    }
+}
+
 /* Makes op->map the published version and tells every shard. */
 static void publish(struct tp__world_op *op)
 {
@@ -69,14 +83,7 @@ static void publish(struct tp__world_op *op)
         tp_metric_gauge_add(&metrics->map_cells, -(int64_t)before->width * before->height);
     tp_metric_gauge_add(&metrics->map_cells, (int64_t)op->map->width * op->map->height);
     tp_map_unref(before);
-    for (unsigned i = 0; i < world->config.shards; i++) {
-        struct tp_world_publication *publication = op->publication[i];
-        op->publication[i] = NULL;
-        publication->mail.kind = TP_SHARD_MAIL_MAP;
-        publication->of = &entry->shared;
-        publication->map = tp_map_ref(op->map);
-        world->config.post_shard(world->config.context, i, &publication->mail);
-    }
+    tell_shards(op);
 }
 
 static void set_tip(struct tp__world_entry *entry, const struct tp_map *map)
@@ -178,6 +185,74 @@ void tp__world_stored(struct tp_world *world, struct tp_mail *mail)
     tp__world_op_free(op);
 }
 
+/* ---- Dropping ---- */
+
+static struct tp_world_request *take_parked(struct tp__world_entry *entry)
+{
+    struct tp_world_request *parked = entry->parked_first;
+    entry->parked_first = NULL;
+    entry->parked_end = &entry->parked_first;
+    return parked;
+}
+
+static void refuse_drop(struct tp__world_op *op, int error)
+{
+    atomic_store(&op->entry->shared.sessions, 0);
+    op->request->refusal.retry_after_ms = 1000;
+    tp__world_refuse(op->world, op->request,
+                     error == TP_ERR_NO_MEMORY ? TP_ERR_NO_MEMORY : TP_ERR_UNAVAILABLE, NULL,
+                     "the store cannot drop it now; the map stands as it was");
+    tp__world_op_free(op);
+}
+
+/* The completion comes behind those of every write of this map: the store keeps the order. */
+void tp__world_submit_drop(struct tp__world_op *op)
+{
+    struct tp_world *world = op->world;
+    struct tp__world_entry *entry = op->entry;
+    struct tp_store *store = world->config.store;
+    op->mail.kind = TP_WORLD_MAIL_DROPPED;
+    entry->dropping = true;
+    world->busy++;
+    int error = store->ops->drop(store, entry->shared.name, entry->tip, stored_cb, op);
+    if (error != 0) {
+        entry->dropping = false;
+        world->busy--;
+        refuse_drop(op, error);
+    }
+}
+
+void tp__world_dropped(struct tp_world *world, struct tp_mail *mail)
+{
+    struct tp__world_op *op = (struct tp__world_op *)mail;
+    struct tp__world_entry *entry = op->entry;
+    world->busy--;
+    entry->dropping = false;
+    struct tp_world_request *parked = take_parked(entry);
+    if (op->error != 0) {
+        refuse_drop(op, op->error);
+    } else {
+        const struct tp_map *was = entry->published;
+        char quoted[TP_WORLD_NAME_MAX + 8];
+        tp_log(TP_LOG_INFO, "map dropped", "map=%s", tp_log_quote(quoted, sizeof quoted, entry->shared.name));
+        if (was != NULL) {
+            tp_metric_gauge_add(&world->config.metrics->maps, -1);
+            tp_metric_gauge_add(&world->config.metrics->map_cells, -(int64_t)was->width * was->height);
+        }
+        tp__world_retire(world, entry); /* before the shards hear of it: each counts itself out */
+        tell_shards(op);
+        tp__world_grant_dropped(world, op->request);
+        tp__world_op_free(op);
+    }
+    while (parked != NULL) { /* of a map that is gone the store is asked again */
+        struct tp_world_request *request = parked;
+        parked = parked->parked_next;
+        tp__world_handle_request(world, request);
+    }
+}
+
+/* ---- Loading ---- */
+
 /* Store thread. */
 static void loaded_cb(int error, struct tp_map *map, const char *reason, void *context)
 {
@@ -273,9 +348,7 @@ void tp__world_loaded(struct tp_world *world, struct tp_mail *mail)
     if (op->is_initial)
         initial_load_done(world);
     tp__world_op_free(op);
-    struct tp_world_request *parked = entry->parked_first;
-    entry->parked_first = NULL;
-    entry->parked_end = &entry->parked_first;
+    struct tp_world_request *parked = take_parked(entry);
     tp__world_drop_unseen(world, entry);
     while (parked != NULL) {
         struct tp_world_request *request = parked;

@@ -25,6 +25,7 @@ static const struct tp_cli_usage usage = {
     .command = "bench",
     .summary = "Solves rows of a scenario and prints means over the rows solved.",
     .notes =
+        "A row that has not arrived after --ticks-max ticks is given up: it counts in n and not in solved.\n"
         "Budget: one of --k, --R (with --r, --c) and --deadline-us; default R = 100, r = 0.9, c = 10.\n"
         "A row whose start or goal is blocked, or whose goal is out of reach, counts in n and not in\n"
         "solved. cost and optimal are in unit steps; optimal is the scenario's, which is for 8 neighbours,\n"
@@ -156,8 +157,11 @@ static void print_table(const struct figures *f)
 }
 
 /* Says on stderr what the figures alone do not tell. */
-static void print_doubts(const struct figures *f, const char *scen_path)
+static void print_doubts(const struct figures *f, const char *scen_path, uint64_t ticks_max)
 {
+    if (f->solved > 0 && f->gave_up > 0)
+        tp_cli_warn(&usage, "%zu of %zu rows were given up after %llu ticks (--ticks-max)", f->gave_up, f->n,
+                    (unsigned long long)ticks_max);
     if (f->solved == 0)
         tp_cli_warn(&usage,
                     "no row was solved: of %zu rows %zu have a blocked start, %zu a blocked goal, %zu are "
@@ -211,6 +215,7 @@ static int bench_rows(const struct tp_cli_search *search, const struct bench_opt
         .known = known,
         .map_path = rows->map_path,
         .via = &options->via,
+        .ticks_max = rows->ticks_max,
     };
     bool has_nonopt = search->neighbours == TP_NEIGHBOURS_8 && !map->map->weighted,
          own = is_unlimited_astar(search);
@@ -231,7 +236,7 @@ static int bench_rows(const struct tp_cli_search *search, const struct bench_opt
         else
             print_table(&f);
         fflush(stdout);
-        print_doubts(&f, rows->scen_path);
+        print_doubts(&f, rows->scen_path, rows->ticks_max);
     }
     free(problems);
     free(lengths);

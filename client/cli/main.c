@@ -22,6 +22,7 @@ static const struct command commands[] = {
     {"run", NULL, "walk many agents through a daemon while doors open and close", tp_cli_run},
     {"map", "generate", "make a map", tp_cli_generate},
     {"draw", NULL, "draw a map and a trace", tp_cli_draw},
+    {"report", NULL, "run the papers' experiments and write a page", tp_cli_report},
     {"algorithms", NULL, "list the named algorithms", tp_cli_algorithms},
 };
 

@@ -10,14 +10,14 @@
 #include "client/cli/files.h"
 #include "client/cli/search_options.h"
 
-/* Ticks after which a problem is given up, so that every run ends. */
+/* Ticks after which a problem is given up unless the caller says less, so that every run ends. */
 #define TP_CLI_TICKS_MAX 100000000ull
 
 enum tp_cli_outcome {
     TP_CLI_NOT_PLAYED,
     TP_CLI_ARRIVED,
     TP_CLI_UNREACHABLE,
-    TP_CLI_GAVE_UP, /* TP_CLI_TICKS_MAX reached */
+    TP_CLI_GAVE_UP, /* ticks_max reached */
 };
 
 struct tp_cli_problem {
@@ -48,6 +48,7 @@ struct tp_cli_play {
     const struct tp_cli_map *known;     /* with --known: the map the agent knows, else NULL */
     const char *map_path;               /* the map's name on a daemon is made of it */
     const struct tp_cli_host_port *via; /* daemon; host empty: in-process */
+    uint64_t ticks_max;                 /* of each problem; 0: TP_CLI_TICKS_MAX */
     /* Sees every tick, NULL for none; problems are then played one after the other. */
     void (*step_cb)(const struct tp_cli_step *step, void *context);
     void *context;

@@ -52,7 +52,7 @@ static void play_one(struct tp_cli_play *play, struct tp_session *session, struc
     uint64_t ticks = 0;
     budget->context = &deadline;
     while (reply.status != TP_STATUS_ARRIVED && reply.status != TP_STATUS_UNREACHABLE &&
-           ticks < TP_CLI_TICKS_MAX) {
+           ticks < play->ticks_max) {
         if (budget->kind == TP_BUDGET_DEADLINE)
             deadline = tp_cli_now() + (double)play->search->deadline_us / 1e6;
         tp_session_tick(session, map, budget, &reply);
@@ -110,6 +110,8 @@ int tp_cli__play_local(struct tp_cli_play *play, struct tp_cli_problem *problems
 int tp_cli_play(struct tp_cli_play *play, struct tp_cli_problem *problems, size_t count)
 {
     play->seconds = 0;
+    if (play->ticks_max == 0)
+        play->ticks_max = TP_CLI_TICKS_MAX;
     return play->via != NULL && play->via->host[0] != '\0' ? tp_cli__play_remote(play, problems, count)
                                                            : tp_cli__play_local(play, problems, count);
 }

@@ -108,7 +108,7 @@ static void take_answer(struct group *group, const struct tp_client_ticked *tick
         problem->outcome = TP_CLI_ARRIVED;
     else if (ticked->statuses[j] == TP_CLIENT_UNREACHABLE)
         problem->outcome = TP_CLI_UNREACHABLE;
-    else if (problem->ticks >= TP_CLI_TICKS_MAX)
+    else if (problem->ticks >= group->play->ticks_max)
         problem->outcome = TP_CLI_GAVE_UP;
     if (problem->outcome != TP_CLI_NOT_PLAYED)
         group->active--;
@@ -170,6 +170,9 @@ static int play_group(struct group *group, const char *map, const char *known, u
     int result = open_sessions(group, map, known, version);
     double begin = tp_cli_now();
     while (result == TP_CLI_OK && (group->active > 0 || group->ahead > 0)) {
+        result = tp_cli_remote_interrupted(group->play->usage);
+        if (result != TP_CLI_OK)
+            break;
         if (group->active > 0 && group->ahead < TICKS_AHEAD)
             result = send_tick(group);
         else
@@ -185,18 +188,14 @@ int tp_cli__play_remote(struct tp_cli_play *play, struct tp_cli_problem *problem
     int result = tp_cli_remote_open(play->usage, play->via, &client);
     if (result != TP_CLI_OK)
         return result;
-    char name[96];
-    uint64_t epoch, version;
-    result = tp_cli_remote_put_map(play->usage, client, play->map, play->map_path, name, &epoch, &version);
-    char known_name[96];
-    uint64_t known_epoch, known_version;
+    struct tp_cli_remote_map maps[2] = {{.name = ""}, {.name = ""}}, *map = &maps[0], *known = &maps[1];
+    result = tp_cli_remote_put_map(play->usage, client, play->map, play->map_path, map);
     if (result == TP_CLI_OK && play->known != NULL) {
         /* a name apart: it may be a file of the same name in another folder */
         const char *slash = strrchr(play->search->known, '/');
         char path[128];
         snprintf(path, sizeof path, "known-%s", slash != NULL ? slash + 1 : play->search->known);
-        result = tp_cli_remote_put_map(play->usage, client, play->known, path, known_name, &known_epoch,
-                                       &known_version);
+        result = tp_cli_remote_put_map(play->usage, client, play->known, path, known);
     }
     size_t at_once = play->step_cb != NULL ? 1 : GROUP_MAX,
            sessions_max = tp_client_server(client)->sessions_max;
@@ -209,8 +208,9 @@ int tp_cli__play_remote(struct tp_cli_play *play, struct tp_cli_problem *problem
             .problems = problems + i,
             .count = count - i < at_once ? count - i : at_once,
         };
-        result = play_group(&group, name, play->known != NULL ? known_name : NULL, version);
+        result = play_group(&group, map->name, play->known != NULL ? known->name : NULL, map->version);
     }
+    tp_cli_remote_drop_maps(play->usage, client, maps, 2);
     tp_client_close(client);
     return result;
 }

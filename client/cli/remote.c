@@ -2,9 +2,12 @@
 
 #include "base/version.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { DROP_MS = 3000 }; /* what is only tidying up does not wait long for a daemon that says nothing */
 
 int tp_cli_client_failed(const struct tp_cli_usage *usage, const char *what,
                          const struct tp_client_error *error)
@@ -43,29 +46,77 @@ static size_t list_weights(const struct tp_profile *profile, struct tp_client_we
     return n;
 }
 
+static volatile sig_atomic_t signal_came;
+
+static void hear_signal(int number)
+{
+    signal_came = number;
+}
+
+/* SA_RESETHAND: whoever cannot wait asks a second time. */
+static void hear_signals(void)
+{
+    struct sigaction action = {.sa_handler = hear_signal, .sa_flags = SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+int tp_cli_remote_interrupted(const struct tp_cli_usage *usage)
+{
+    return signal_came == 0 ? TP_CLI_OK : tp_cli_fail(usage, "interrupted");
+}
+
 int tp_cli_remote_put_map(const struct tp_cli_usage *usage, struct tp_client *client,
-                          const struct tp_cli_map *map, const char *path, char name[96], uint64_t *epoch,
-                          uint64_t *version)
+                          const struct tp_cli_map *map, const char *path, struct tp_cli_remote_map *out)
 {
     char stem[64];
     tp_cli_map_name(path, stem);
     struct tp_client_map info;
     struct tp_client_weight weights[256];
     size_t weight_count = list_weights(&map->map->profile, weights);
+    *out = (struct tp_cli_remote_map){.name = ""};
+    hear_signals();
     for (int attempt = 0; attempt < 2; attempt++) {
+        char name[sizeof out->name];
         if (attempt == 0)
-            snprintf(name, 96, "tool/%s", stem);
+            snprintf(name, sizeof name, "tool/%s", stem);
         else
-            snprintf(name, 96, "tool/%s-%ld", stem, (long)getpid());
+            snprintf(name, sizeof name, "tool/%s-%ld", stem, (long)getpid());
         int error = tp_client_put_map(client, name, map->grid.width, map->grid.height, map->grid.cells,
                                       weights, weight_count, true, &info, TP_CLI_CALL_MS);
         if (error == 0) {
-            *epoch = info.epoch;
-            *version = info.version;
+            strcpy(out->name, name);
+            out->epoch = info.epoch;
+            out->version = info.version;
             return TP_CLI_OK;
         }
         if (error != TP_CLIENT_FAILED_PRECONDITION)
             break;
     }
     return tp_cli_client_failed(usage, "cannot put the map", tp_client_error(client));
+}
+
+static void drop_map(const struct tp_cli_usage *usage, struct tp_client *client, const struct tp_cli_remote_map *map)
+{
+    int error = tp_client_close_sessions(client, NULL, 0, NULL, DROP_MS);
+    if (error == 0)
+        error = tp_client_drop_map(client, map->name, map->epoch, DROP_MS);
+    /* Somebody else's by now, or a daemon that is older than the message. */
+    if (error != 0 && error != TP_CLIENT_FAILED_PRECONDITION && error != TP_CLIENT_NOT_FOUND &&
+        error != TP_CLIENT_UNKNOWN_MESSAGE)
+        tp_cli_warn(usage, "the map %s stays on the daemon: %s", map->name, tp_client_error(client)->message);
+}
+
+void tp_cli_remote_drop_maps(const struct tp_cli_usage *usage, struct tp_client *client,
+                             const struct tp_cli_remote_map *maps, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (maps[i].name[0] != '\0')
+            drop_map(usage, client, &maps[i]);
+    if (signal_came != 0) {
+        fflush(NULL);
+        signal(signal_came, SIG_DFL);
+        raise(signal_came);
+    }
 }

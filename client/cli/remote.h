@@ -15,10 +15,25 @@ int tp_cli_client_failed(const struct tp_cli_usage *usage, const char *what,
 int tp_cli_remote_open(const struct tp_cli_usage *usage, const struct tp_cli_host_port *via,
                        struct tp_client **client);
 
+/* A map of this process's own on the daemon; empty name: none. */
+struct tp_cli_remote_map {
+    char name[96];
+    uint64_t epoch, version; /* as it was put */
+};
+
 /* Puts the map with its profile, replacing an older one of the same name; where that one is in use, under a name of this
- * process's own. Gives the name and the version the map is at. */
+ * process's own. From then on SIGINT and SIGTERM only make tp_cli_remote_interrupted true, once: the second one ends the
+ * process. */
 int tp_cli_remote_put_map(const struct tp_cli_usage *usage, struct tp_client *client,
-                          const struct tp_cli_map *map, const char *path, char name[96], uint64_t *epoch,
-                          uint64_t *version);
+                          const struct tp_cli_map *map, const char *path, struct tp_cli_remote_map *out);
+
+/* Whether to end early: TP_CLI_FAILED, after saying so, once a signal has come; else TP_CLI_OK. To be asked every tick. */
+int tp_cli_remote_interrupted(const struct tp_cli_usage *usage);
+
+/* Closes all sessions of the connection and drops the maps that were put (those with a name), unless another process has
+ * put its own in that place or has sessions on it. Waits some seconds at most, and warns when the daemon does not do it.
+ * If a signal has come, ends the process by it. */
+void tp_cli_remote_drop_maps(const struct tp_cli_usage *usage, struct tp_client *client,
+                             const struct tp_cli_remote_map *maps, size_t count);
 
 #endif

@@ -1,5 +1,7 @@
 #include "client/cli/rows.h"
 
+#include "client/cli/play.h"
+
 #include <float.h>
 #include <stdlib.h>
 
@@ -16,12 +18,15 @@ const struct tp_cli_option tp_cli_rows_options[] = {
      1000000000, NULL, false},
     {"max-optimal", TP_CLI_REAL, AT(max_optimal), "X", "leave out rows with a longer optimal length", 0,
      1000000000, NULL, false},
+    {"ticks-max", TP_CLI_UINT, AT(ticks_max), "N", "give a row up after so many ticks (100000000)", 1,
+     TP_CLI_TICKS_MAX, NULL, false},
     {NULL, TP_CLI_FLAG, 0, NULL, NULL, 0, 0, NULL, false},
 };
 
 void tp_cli_rows_init(struct tp_cli_rows *rows)
 {
-    *rows = (struct tp_cli_rows){.stride = 1, .count = UINT64_MAX, .max_optimal = DBL_MAX};
+    *rows = (struct tp_cli_rows){
+        .stride = 1, .count = UINT64_MAX, .max_optimal = DBL_MAX, .ticks_max = TP_CLI_TICKS_MAX};
 }
 
 static int choose(const struct tp_cli_usage *usage, const struct tp_cli_rows *rows,

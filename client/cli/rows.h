@@ -1,4 +1,4 @@
-/* Which scenario rows a command solves: shared by bench, trace and run. */
+/* Which scenario rows a command solves, and how long it tries: shared by bench and trace. */
 #ifndef TP_CLI_ROWS_H
 #define TP_CLI_ROWS_H
 
@@ -10,6 +10,7 @@ struct tp_cli_rows {
     const char *map_path, *scen_path;
     uint64_t first, stride, count;
     double min_optimal, max_optimal; /* unit steps */
+    uint64_t ticks_max;              /* after which a row is given up */
 };
 
 extern const struct tp_cli_option tp_cli_rows_options[];

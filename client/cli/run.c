@@ -70,8 +70,7 @@ struct run {
     struct tp_cli_search search;
     struct tp_cli_map map;
     struct tp_client *client;
-    char name[96]; /* of the map on the daemon */
-    uint64_t epoch, version_first;
+    struct tp_cli_remote_map remote; /* the map on the daemon */
     struct tp_cli_mirror mirror;
     struct tp_cli_doors doors;
     struct tp_cli_fleet fleet;
@@ -210,7 +209,7 @@ static int place_doors(struct run *run)
 static int send_doors(struct run *run, uint64_t *ticket)
 {
     const struct tp_client_changes changes = {
-        .map = run->name,
+        .map = run->remote.name,
         .has_base_version = true,
         .base_version = run->mirror.newest,
         .cells = run->doors.cells,
@@ -274,6 +273,7 @@ static int walk(struct run *run)
     double begin = tp_cli_now(), shown = 0;
     int result = TP_CLI_OK;
     while (result == TP_CLI_OK) {
+        result = tp_cli_remote_interrupted(&usage);
         bool over = doors_are_over(run);
         if (run->fleet.arrived + (over ? run->fleet.unreachable : 0) == run->fleet.count)
             break;
@@ -281,8 +281,8 @@ static int walk(struct run *run)
             run->gave_up = true;
             break;
         }
-        bool change = !over && run->fleet.ticks > 0 && run->fleet.ticks % run->options.door_ticks == 0 &&
-                      next_round(run, false);
+        bool change = result == TP_CLI_OK && !over && run->fleet.ticks > 0 &&
+                      run->fleet.ticks % run->options.door_ticks == 0 && next_round(run, false);
         uint64_t change_ticket = 0, tick_ticket = 0;
         if (change)
             result = send_doors(run, &change_ticket);
@@ -448,7 +448,7 @@ static int print_table(struct run *run)
            (unsigned long long)fleet->expansions, (unsigned long long)fleet->expansions_max);
     printf("%-18s %llu\n", "restarts", (unsigned long long)run->restarts);
     printf("%-18s %llu to %llu, made by %zu doors that closed and opened\n", "map versions",
-           (unsigned long long)run->version_first, (unsigned long long)run->mirror.newest, run->doors.count);
+           (unsigned long long)run->remote.version, (unsigned long long)run->mirror.newest, run->doors.count);
     print_times(run, moves);
     printf("%-18s every move checked: one step, legal in the version named, at the cost named\n", "verdict");
     return result;
@@ -513,11 +513,10 @@ static int prepare(struct run *run)
 {
     int result = tp_cli_remote_open(&usage, &run->options.via, &run->client);
     if (result == TP_CLI_OK)
-        result = tp_cli_remote_put_map(&usage, run->client, &run->map, run->options.map_path, run->name,
-                                       &run->epoch, &run->version_first);
+        result = tp_cli_remote_put_map(&usage, run->client, &run->map, run->options.map_path, &run->remote);
     if (result != TP_CLI_OK)
         return result;
-    if (tp_cli_mirror_init(&run->mirror, run->map.map, run->version_first,
+    if (tp_cli_mirror_init(&run->mirror, run->map.map, run->remote.version,
                            (enum tp_neighbours)run->search.neighbours,
                            (enum tp_corners)run->search.corners) != 0)
         return tp_cli_fail(&usage, "out of memory");
@@ -530,7 +529,7 @@ static int prepare(struct run *run)
     run->fleet.client = run->client;
     run->fleet.mirror = &run->mirror;
     run->fleet.keep_trails = run->options.png_path != NULL;
-    return tp_cli_fleet_open(&run->fleet, &run->search, run->name);
+    return tp_cli_fleet_open(&run->fleet, &run->search, run->remote.name);
 }
 
 static int finish(struct run *run)
@@ -572,6 +571,8 @@ int tp_cli_run(int argc, char **argv)
         result = walk(&run);
     if (result == TP_CLI_OK)
         result = finish(&run);
+    if (run.client != NULL)
+        tp_cli_remote_drop_maps(&usage, run.client, &run.remote, 1);
     tp_client_close(run.client);
     tp_cli_fleet_fini(&run.fleet);
     tp_cli_doors_fini(&run.doors);

@@ -16,6 +16,7 @@ static const struct tp_cli_usage usage = {
     .command = "trace",
     .summary = "Plays one row of a scenario and prints one JSON line a tick; line 0 is the start.",
     .notes = "The row is the first that --first, --stride, --min-optimal and --max-optimal leave.\n"
+             "A row that has not arrived after --ticks-max ticks ends there.\n"
              "Keys: tick, x, y, move (forward, back, wait), status, expansions, traced, version.",
 };
 
@@ -47,6 +48,7 @@ static int trace_row(const struct tp_cli_search *search, const struct tp_cli_row
         .known = known,
         .map_path = rows->map_path,
         .via = via,
+        .ticks_max = rows->ticks_max,
         .step_cb = print_step,
         .context = &width,
     };

@@ -21,8 +21,10 @@ void tp_belief_forget(struct tp_belief *belief)
 {
     tp_tiles_begin(&belief->sights);
     belief->since_version = belief->truth->version;
-    if (!belief->full)
+    if (!belief->full) {
         belief->stamp++;
+        belief->falls++; /* what was seen blocked or dear is taken for what was assumed again */
+    }
 }
 
 void tp_belief_set_truth(struct tp_belief *belief, const struct tp_map *truth)

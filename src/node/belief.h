@@ -23,7 +23,8 @@ struct tp_belief {
     const struct tp_map *assumed; /* the map told; NULL for freespace. Borrowed from the session */
     bool full;                    /* the truth is known: nothing is remembered */
     uint32_t stamp;               /* changes whenever a belief does */
-    uint64_t falls;               /* cells believed dearer or blocked than they were seen to be, in all */
+    uint64_t falls;               /* cells believed dearer or blocked than they were seen to be, and times that all was
+                                   * forgotten: a believed cost may have fallen since a search when this grew */
     uint64_t since_version;       /* nothing seen is older than this version of the truth */
     struct tp_tiles sights;
 };

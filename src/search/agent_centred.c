@@ -110,6 +110,16 @@ static bool best_of(const struct tp_session *session, tp_state *best)
     return *best != TP_STATE_NONE;
 }
 
+/* Whether h has risen beyond what any way on this map can cost: then none is believed to be there. daRTAA* may otherwise
+ * walk for ever among the states raised least, and never see what opened beside the others. */
+static bool raised_beyond_any_way(const struct tp_session *session, tp_state best)
+{
+    const struct tp_search *search = &session->search;
+    uint64_t longest = (uint64_t)session->map->width * session->map->height * search->domain->step_max *
+                       tp_profile_largest_weight(&session->map->profile);
+    return tp_search_g(search, best) + tp_search_h_now(search, best) > longest;
+}
+
 static void agent_centred_tick(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
@@ -135,9 +145,13 @@ static void agent_centred_tick(struct tp_tick *tick)
         if (!learn(tick))
             return;
         tp_state best;
-        if (!best_of(session, &best)) {
+        bool open = best_of(session, &best);
+        bool shut_in = !open || (!session->belief.full && raised_beyond_any_way(session, best)); /* as it believes */
+        bool forgot = shut_in && tp__session_forget_sights(session);
+        if (!open || forgot) {
             session->cycle = TP_CYCLE_LOOK;
-            return; /* shut in */
+            session->restart_wanted |= forgot;
+            return;
         }
         if (!search->found && session->params.algorithm->capabilities & TP_CAN_AVOID_RAISED)
             best = least_raised(tick, best);

@@ -168,6 +168,11 @@ static inline void tp__session_expand(struct tp_tick *tick, uint64_t expansions)
  * nobody moved the agent or the goal. */
 bool tp__session_proved_unreachable(const struct tp_session *session);
 
+/* An agent that remembers what it saw, and finds no way by it, takes what may have fallen out of its sight for what it
+ * assumed at first, and looks around. False when nothing fell since it last did: then no way is there as far as it can
+ * know. */
+bool tp__session_forget_sights(struct tp_session *session);
+
 /* 2014, line 21, after a search phase: true when the open list ran empty and that proves the goal unreachable (the
  * reply says so). When a cost fell since the search began it proves nothing: a new search begins and spends what is
  * left of `expansions`. */

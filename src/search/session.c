@@ -410,17 +410,25 @@ bool tp__session_proved_unreachable(const struct tp_session *session)
            !proof_is_stale(session);
 }
 
+bool tp__session_forget_sights(struct tp_session *session)
+{
+    const struct tp_search *search = &session->search;
+    struct tp_belief *belief = &session->belief;
+    struct tp_belief_change changes[TP_BELIEF_CHANGES_MAX];
+    if (belief->full || session->map->fell_version <= belief->since_version)
+        return false;
+    tp_belief_forget(belief);
+    tp_belief_observe(belief, tp_state_x(search, session->at), tp_state_y(search, session->at),
+                      session->params.sensor_radius, changes);
+    return true;
+}
+
 bool tp__session_exhausted(struct tp_tick *tick, uint64_t expansions)
 {
     struct tp_session *session = tick->session;
     const struct tp_search *search = &session->search;
     if (search->exhausted && !search->found && proof_is_stale(session)) {
-        if (session->map->fell_version > session->belief.since_version) {
-            struct tp_belief_change changes[TP_BELIEF_CHANGES_MAX];
-            tp_belief_forget(&session->belief);
-            tp_belief_observe(&session->belief, tp_state_x(search, session->at), tp_state_y(search, session->at),
-                              session->params.sensor_radius, changes);
-        }
+        tp__session_forget_sights(session);
         tp__session_begin_search(tick);
         uint64_t spent = tick->reply->work.expansions;
         if (search->active && spent < expansions)
@@ -522,10 +530,8 @@ static bool goal_is_blocked(struct tp_session *session)
     if (tp_belief_passable(belief, x, y))
         return false;
     struct tp_belief_change changes[TP_BELIEF_CHANGES_MAX];
-    if (session->map->fell_version > belief->since_version) {
-        tp_belief_forget(belief);
+    if (tp__session_forget_sights(session))
         session->restart_wanted = true;
-    }
     if (tp_belief_observe(belief, tp_state_x(search, session->at), tp_state_y(search, session->at),
                           session->params.sensor_radius, changes))
         session->restart_wanted = true;

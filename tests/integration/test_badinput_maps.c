@@ -329,6 +329,22 @@ static void expect_untouched(void)
         expect_untouched();                                                                                  \
     } while (0)
 
+/* Likewise, the change that is bad named: its place in the order of the batch. */
+#define CHANGE_NAMED(FIELD, INDEX, SPOIL)                                                                    \
+    do {                                                                                                     \
+        change_init();                                                                                       \
+        SPOIL;                                                                                               \
+        Tickpath__Reply *reply_ = wire_ask(&served.wire, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change,      \
+                                           TICKPATH__REPLY__BODY_ERROR);                                     \
+        ck_assert_int_eq(reply_->error->code, TICKPATH__ERROR_CODE__INVALID_ARGUMENT);                       \
+        ck_assert_str_eq(reply_->error->field, FIELD);                                                       \
+        ck_assert(reply_->error->has_change_index);                                                          \
+        ck_assert(!reply_->error->has_bad_x && !reply_->error->has_bad_y);                                   \
+        ck_assert_uint_eq(reply_->error->change_index, INDEX);                                               \
+        wire_reply_free(reply_);                                                                             \
+        expect_untouched();                                                                                  \
+    } while (0)
+
 /* Likewise, the change that is bad and its first cell outside named. */
 #define CHANGE_OUTSIDE(FIELD, INDEX, X, Y, SPOIL)                                                            \
     do {                                                                                                     \
@@ -364,17 +380,23 @@ START_TEST(test_change_malformed)
 {
     CHANGE_REFUSED(INVALID_ARGUMENT, "map", change.map = NULL);
     CHANGE_REFUSED(NOT_FOUND, "map", change.map = "nowhere");
-    CHANGE_REFUSED(INVALID_ARGUMENT, "cell_terrain", change.n_cell_terrain = 0);
-    CHANGE_REFUSED(INVALID_ARGUMENT, "cell_terrain", change.n_cell_terrain = 2);
+    /* the first cell without a class; with one class too many no change is at fault */
+    CHANGE_NAMED("cell_terrain", 0, change.n_cell_terrain = 0);
+    CHANGE_NAMED("cell_terrain", 2, change.n_cell_terrain = 2);
     CHANGE_REFUSED(INVALID_ARGUMENT, "cell_terrain", change.n_cell = 2);
-    CHANGE_REFUSED(INVALID_ARGUMENT, "cell_terrain", terrains[1] = 256);
-    CHANGE_REFUSED(INVALID_ARGUMENT, "rectangle.terrain", rectangle.terrain = 256);
-    CHANGE_REFUSED(INVALID_ARGUMENT, "bitmap.terrain", bitmap.terrain = UINT32_MAX);
-    CHANGE_REFUSED(INVALID_ARGUMENT, "rectangle", rectangle.width = 0);
-    CHANGE_REFUSED(INVALID_ARGUMENT, "rectangle", rectangle.height = 0);
-    CHANGE_REFUSED(INVALID_ARGUMENT, "bitmap", bitmap.height = 0);
-    CHANGE_REFUSED(INVALID_ARGUMENT, "bitmap", bitmap.bits.len = 1);
-    CHANGE_REFUSED(INVALID_ARGUMENT, "bitmap", bitmap.has_bits = 0);
+    CHANGE_REFUSED(INVALID_ARGUMENT, "cell_terrain", change.n_cell = 0);
+    CHANGE_NAMED("cell_terrain", 1, terrains[1] = 256);
+    CHANGE_NAMED("cell_terrain", 0, (change.n_cell_terrain = 1, terrains[0] = 256));
+    CHANGE_NAMED("rectangle.terrain", 3, rectangle.terrain = 256);
+    CHANGE_NAMED("rectangle.terrain", 3, rectangle.has_terrain = 0);
+    CHANGE_NAMED("bitmap.terrain", 4, bitmap.terrain = UINT32_MAX);
+    CHANGE_NAMED("rectangle", 3, rectangle.width = 0);
+    CHANGE_NAMED("rectangle", 3, rectangle.height = 0);
+    CHANGE_NAMED("rectangle", 3, rectangle.has_x = 0);
+    CHANGE_NAMED("bitmap", 4, bitmap.height = 0);
+    CHANGE_NAMED("bitmap", 4, bitmap.bits.len = 1);
+    CHANGE_NAMED("bitmap", 4, bitmap.has_bits = 0);
+    CHANGE_NAMED("bitmap", 1, (bitmap.has_y = 0, change.n_cell = change.n_cell_terrain = 0));
 }
 END_TEST
 

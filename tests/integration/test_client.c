@@ -109,6 +109,20 @@ START_TEST(maps)
     check_refused(tp_client_put_map(client_, "../x", 1, 1, cells, NULL, 0, false, NULL, CALL_MS),
                   TP_CLIENT_INVALID_ARGUMENT, "map");
     ck_assert_int_lt(tp_client_put_map(client_, "zero", 0, 0, cells, NULL, 0, false, NULL, CALL_MS), 0);
+    put_free_map("gone", 20, 10);
+    ok(tp_client_open_map(client_, "gone", 0, &map, CALL_MS));
+    epoch = map.epoch;
+    check_refused(tp_client_drop_map(client_, "gone", epoch + 1, CALL_MS), TP_CLIENT_FAILED_PRECONDITION,
+                  "epoch");
+    check_refused(tp_client_drop_map(client_, "none", 0, CALL_MS), TP_CLIENT_NOT_FOUND, "map");
+    ok(tp_client_drop_map(client_, "gone", epoch, CALL_MS));
+    check_refused(tp_client_drop_map(client_, "gone", 0, CALL_MS), TP_CLIENT_NOT_FOUND, "map");
+    put_free_map("gone", 20, 10);
+    uint64_t ticket;
+    struct tp_client_reply reply;
+    ok(tp_client_send_drop_map(client_, "gone", 0, &ticket, CALL_MS));
+    ok(tp_client_collect(client_, ticket, &reply, CALL_MS));
+    ck_assert_int_eq(reply.kind, TP_CLIENT_REPLY_MAP_DROPPED);
     ok(tp_client_ping(client_, NULL, 0, CALL_MS)); /* nothing was lost */
     struct tp_client_listing listing;
     ok(tp_client_list(client_, TP_CLIENT_LIST_MAPS | TP_CLIENT_LIST_ALGORITHMS, &listing, CALL_MS));
@@ -356,6 +370,7 @@ START_TEST(null_is_refused)
     refused(tp_client_put_map(client_, "n", 2, 2, NULL, NULL, 0, false, NULL, CALL_MS), "cells");
     refused(tp_client_put_map(client_, "n", 2, 2, cells, NULL, 2, false, NULL, CALL_MS), "profile");
     refused(tp_client_open_map(client_, NULL, 0, NULL, CALL_MS), "map");
+    refused(tp_client_drop_map(client_, NULL, 0, CALL_MS), "map");
     refused(tp_client_change(client_, NULL, NULL, CALL_MS), "map");
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++)
         refused(tp_client_change(client_, &changes[i], NULL, CALL_MS), change_fields[i]);

@@ -358,6 +358,164 @@ START_TEST(test_fold)
 }
 END_TEST
 
+/* ---- Snapshot and log are one: what is left after a death between two steps, and what was taken away ---- */
+
+struct file {
+    char path[256];
+    char *bytes;
+    size_t size;
+};
+
+static struct file keep_file(const char *end)
+{
+    struct file file;
+    snprintf(file.path, sizeof file.path, "%s", only_file(end));
+    file.bytes = tp_test_read_file(file.path, &file.size);
+    return file;
+}
+
+static void write_file(const struct file *file, size_t size)
+{
+    int fd = open(file->path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, file->bytes, size), (ssize_t)size);
+    close(fd);
+}
+
+static void empty_folder(void)
+{
+    char command[300];
+    snprintf(command, sizeof command, "rm -f '%s'/*", data_);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static size_t count_logs(void)
+{
+    char pattern[256];
+    glob_t found;
+    snprintf(pattern, sizeof pattern, "%s/*.log*", data_);
+    int error = glob(pattern, 0, NULL, &found);
+    size_t count = error == GLOB_NOMATCH ? 0 : found.gl_pathc;
+    globfree(&found);
+    return count;
+}
+
+static void start_folding(void)
+{
+    wire_daemon_start(&daemon_, "--data", data_, "--fold-batches", "3", NULL);
+    wire_open_greeted(&wire_, daemon_.port);
+}
+
+/* The files of one map before a fold (put, two batches: version 3) and after it (a third batch: version 4). */
+static uint64_t make_folded(struct file *snap_before, struct file *log_before, struct file *snap_after,
+                            struct file *log_after)
+{
+    start_folding();
+    wire_put_free_map(&wire_, "m", WIDTH, HEIGHT);
+    uint64_t epoch = epoch_of("m");
+    block("m", 0, 1);
+    die();
+    *snap_before = keep_file(".snap");
+    *log_before = keep_file(".log");
+    start_folding();
+    block("m", 2, 2);
+    stop();
+    *snap_after = keep_file(".snap");
+    *log_after = keep_file(".log");
+    ck_assert_str_ne(log_before->path, log_after->path);
+    return epoch;
+}
+
+/* A snapshot is never without its log, not even before the first batch. */
+START_TEST(test_snapshot_has_log)
+{
+    start();
+    wire_put_free_map(&wire_, "m", WIDTH, HEIGHT);
+    only_file(".snap");
+    ck_assert_int_eq(size_of(only_file(".log")), 32);
+    die();
+    ck_assert_uint_eq(count_logs(), 1);
+}
+END_TEST
+
+/* Killed between any two steps of a fold: what was acknowledged is there, in the same epoch, and what is left of
+ * the other snapshot goes away. */
+START_TEST(test_fold_orders)
+{
+    struct file snap_before, log_before, snap_after, log_after;
+    uint64_t epoch = make_folded(&snap_before, &log_before, &snap_after, &log_after);
+    for (int step = 0; step < 6; step++) {
+        bool is_after = step >= 4;
+        empty_folder();
+        write_file(is_after ? &snap_after : &snap_before, is_after ? snap_after.size : snap_before.size);
+        if (step < 5)
+            write_file(&log_before, log_before.size);
+        if (step == 0 || step == 1) { /* half a draft of the snapshot, or all of it */
+            struct file draft = snap_after;
+            strcat(draft.path, "~");
+            write_file(&draft, step == 0 ? draft.size / 2 : draft.size);
+        }
+        if (step == 2) { /* half a draft of the log */
+            struct file draft = log_after;
+            snprintf(draft.path, sizeof draft.path, "%s/m.log~", data_);
+            write_file(&draft, draft.size / 2);
+        }
+        if (step >= 3)
+            write_file(&log_after, log_after.size);
+        start();
+        expect_map("m", epoch, is_after ? 4 : 3, CELLS - (is_after ? 3 : 2));
+        ck_assert_uint_eq(wire_set_cell(&wire_, "m", 20, '@'), is_after ? 5 : 4);
+        die();
+        only_file(".log");
+        start();
+        expect_map("m", epoch, is_after ? 5 : 4, CELLS - (is_after ? 4 : 3));
+        stop();
+    }
+    free(snap_before.bytes);
+    free(log_before.bytes);
+    free(snap_after.bytes);
+    free(log_after.bytes);
+}
+END_TEST
+
+/* The log was taken away, or is no whole header: changes that were acknowledged may be lost, so their versions
+ * must not come again in the epoch they were told in. The new epoch lasts. */
+START_TEST(test_log_lost)
+{
+    struct file snap_before, log_before, snap_after, log_after;
+    uint64_t epoch = make_folded(&snap_before, &log_before, &snap_after, &log_after);
+    for (int i = 0; i < 4; i++) {
+        bool is_after = i == 3;
+        empty_folder();
+        write_file(is_after ? &snap_after : &snap_before, is_after ? snap_after.size : snap_before.size);
+        if (i == 1)
+            write_file(&log_before, 0);
+        if (i == 2)
+            write_file(&log_before, 20);
+        if (i == 3) /* that of the other snapshot does not make up for it */
+            write_file(&log_before, log_before.size);
+        start();
+        uint64_t version = is_after ? 4 : 1, passable = is_after ? CELLS - 3 : CELLS, anew = epoch_of("m");
+        ck_assert_uint_gt(anew, epoch);
+        expect_map("m", anew, version, passable);
+        expect_in_log("the log of a map is missing; the map begins a new epoch");
+        die();
+        start();
+        expect_map("m", anew, version, passable);
+        ck_assert_uint_eq(wire_set_cell(&wire_, "m", 20, '@'), version + 1);
+        die();
+        start();
+        expect_map("m", anew, version + 1, passable - 1);
+        ck_assert_uint_eq(count_logs(), 1);
+        stop();
+    }
+    free(snap_before.bytes);
+    free(log_before.bytes);
+    free(snap_after.bytes);
+    free(log_after.bytes);
+}
+END_TEST
+
 START_TEST(test_folder_in_use)
 {
     start();
@@ -485,8 +643,8 @@ START_TEST(test_folder_removed)
         change.cell = &cell;
         change.cell_terrain = &terrain;
         change.n_cell = change.n_cell_terrain = 1;
-        wire_ask_error(&wire_, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change, TICKPATH__ERROR_CODE__UNAVAILABLE,
-                       NULL);
+        wire_ask_error(&wire_, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change,
+                       TICKPATH__ERROR_CODE__UNAVAILABLE, NULL);
     }
     char *words = degraded();
     ck_assert_ptr_nonnull(words);
@@ -595,6 +753,9 @@ static Suite *store_suite(void)
     tcase_add_test(cases, test_torn_tail);
     tcase_add_test(cases, test_corrupt);
     tcase_add_test(cases, test_fold);
+    tcase_add_test(cases, test_snapshot_has_log);
+    tcase_add_test(cases, test_fold_orders);
+    tcase_add_test(cases, test_log_lost);
     tcase_add_test(cases, test_folder_in_use);
     tcase_add_test(cases, test_full_disk);
     tcase_add_test(cases, test_full_disk_then_change);

@@ -597,6 +597,61 @@ START_TEST(test_close)
 }
 END_TEST
 
+static int drop(struct tp_store *store, const char *name, const struct tp_map *map)
+{
+    struct answer answer;
+    answer_init(&answer);
+    ck_assert_int_eq(store->ops->drop(store, name, map, done_cb, &answer), 0);
+    answer_wait(&answer, 1);
+    return answer.error;
+}
+
+/* A dropped map has no key left and is in no list; another one stands. While Redis is away nothing is dropped, and
+ * the map is there afterwards. */
+START_TEST(test_dropped)
+{
+    test_redis_start(&redis);
+    struct tp_store *store = open_url(redis.url);
+    wait_for_state(store, TP_STORE_OK);
+    struct tp_map *map = tp_test_map_free(5, 4), *found;
+    ck_assert_int_eq(put(store, "a", map), 0);
+    ck_assert_int_eq(put(store, "b", map), 0);
+    ck_assert_int_eq(drop(store, "a", map), 0);
+    ck_assert_int_eq(load(store, "a", &found, NULL), TP_ERR_NOT_FOUND);
+    struct answer answer;
+    answer_init(&answer);
+    store->ops->list(store, listed_cb, &answer);
+    answer_wait(&answer, 1);
+    ck_assert_uint_eq(answer.names, 1);
+    ck_assert_str_eq(answer.name[0], "b");
+    ck_assert_int_eq(drop(store, "a", NULL), 0); /* what is not there is dropped at once */
+    assert_kept(redis.url, "b", map);
+
+    test_redis_kill(&redis);
+    wait_for_state(store, TP_STORE_DEGRADED);
+    ck_assert_int_eq(drop(store, "b", map), TP_ERR_UNAVAILABLE);
+    ck_assert_int_eq(put(store, "c", map), TP_ERR_UNAVAILABLE); /* dirty: it is written later */
+    test_redis_start(&redis);
+    wait_for_state(store, TP_STORE_OK);
+    assert_kept(redis.url, "b", map);
+    assert_kept(redis.url, "c", map);
+    ck_assert_int_eq(drop(store, "c", map), 0);
+    ck_assert_int_eq(load(store, "c", &found, NULL), TP_ERR_NOT_FOUND);
+
+    /* no answer: Redis may have done it, and does it once it goes on; the map is refused to be dropped and stays */
+    test_redis_freeze(&redis);
+    ck_assert_int_eq(drop(store, "b", map), TP_ERR_UNAVAILABLE);
+    ck_assert_int_eq(load(store, "b", &found, NULL), 0);
+    assert_same(found, map);
+    tp_map_unref(found);
+    test_redis_thaw(&redis);
+    wait_for_state(store, TP_STORE_OK);
+    assert_kept(redis.url, "b", map);
+    store->ops->close(store);
+    tp_map_unref(map);
+}
+END_TEST
+
 static Suite *store_redis_suite(void)
 {
     Suite *suite = suite_create("store_redis");
@@ -621,6 +676,7 @@ static Suite *store_redis_suite(void)
     tcase_add_test(away, test_silent);
     tcase_add_test(away, test_refuses_writes);
     tcase_add_test(away, test_close);
+    tcase_add_test(away, test_dropped);
     suite_add_tcase(suite, away);
     return suite;
 }

@@ -35,9 +35,11 @@ static void write_map(struct tp_test_rng *rng)
     map_path = tool_write_file(folder, "noise.map", text);
 }
 
-/* Rows at random: most are solvable, some have a blocked end, some no way, row 5 starts at its goal. */
-static void write_scen(struct tp_test_rng *rng)
+/* Rows at random: most are solvable, some have a blocked end, some no way, row 5 starts at its goal. Returns how many
+ * are solvable. */
+static int write_scen(struct tp_test_rng *rng)
 {
+    int solved = 0;
     static char text[ROWS * 128];
     int at = sprintf(text, "version 1\n");
     for (int i = 0; i < ROWS; i++) {
@@ -64,6 +66,7 @@ static void write_scen(struct tp_test_rng *rng)
             if (run.outcome == REF_ARRIVED) {
                 costs[i] = run.cost;
                 moves[i] = run.moves;
+                solved++;
             }
             ref_run_fini(&run);
         }
@@ -72,6 +75,7 @@ static void write_scen(struct tp_test_rng *rng)
                       costs[i] == UINT64_MAX ? 1000.0 : (double)costs[i] / 3194);
     }
     scen_path = tool_write_file(folder, "noise.scen", text);
+    return solved;
 }
 
 static void begin(void)
@@ -79,13 +83,17 @@ static void begin(void)
     struct tp_test_rng rng = tp_test_rng("tool bench");
     strcpy(folder, tp_test_folder_make());
     write_map(&rng);
-    write_scen(&rng);
+    for (int solved = 0; solved <= 5 || solved == ROWS;) { /* rows of both kinds */
+        free(scen_path);
+        solved = write_scen(&rng);
+    }
 }
 
 static void end(void)
 {
     free(map_path);
     free(scen_path);
+    scen_path = NULL;
     tp_test_folder_remove(folder);
 }
 
@@ -194,6 +202,38 @@ START_TEST(rows_are_chosen_in_that_order)
                  "--first %u --stride %u --count %u --min-optimal %g --max-optimal %.0f", cases[c].first,
                  cases[c].stride, cases[c].count, cases[c].low, cases[c].high);
         check_astar(options, &e);
+    }
+}
+END_TEST
+
+/* A row that has not arrived by then counts as unsolved; one that arrives with that very tick is solved. */
+START_TEST(rows_are_given_up)
+{
+    uint64_t lengths[ROWS], n = 0;
+    for (int i = 0; i < ROWS; i++)
+        if (costs[i] != UINT64_MAX && moves[i] > 1)
+            lengths[n++] = moves[i];
+    ck_assert_uint_gt(n, 0);
+    for (uint64_t i = 0; i < n; i++) {
+        struct expected e = {0};
+        size_t given_up = 0;
+        for (int row = 0; row < ROWS; row++) {
+            bool is_given_up = costs[row] != UINT64_MAX && moves[row] > lengths[i];
+            given_up += is_given_up;
+            e.n += is_given_up;
+            if (!is_given_up)
+                add_row(&e, row);
+        }
+        char options[80];
+        snprintf(options, sizeof options, "--ticks-max %llu", (unsigned long long)lengths[i]);
+        check_astar(options, &e);
+        struct tool_run run;
+        tool_run(&run, "bench --map %s --scen %s --alg astar --k unlimited %s", map_path, scen_path, options);
+        ck_assert_int_eq(run.exit_code, 0);
+        char words[80];
+        snprintf(words, sizeof words, "%zu of %d rows were given up", given_up, ROWS);
+        ck_assert_msg((strstr(run.err, words) != NULL) == (given_up > 0), "%s: %s", options, run.err);
+        tool_run_fini(&run);
     }
 }
 END_TEST
@@ -321,6 +361,41 @@ START_TEST(a_known_map_is_used)
         tool_run_fini(&run);
     }
     free(small);
+}
+END_TEST
+
+/* Likewise where rows are given up, and a trace of such a row ends with that tick. */
+START_TEST(given_up_through_a_daemon)
+{
+    for (int i = 0; i < WAYS; i++) {
+        char with[256], via[300];
+        snprintf(with, sizeof with, "%s --ticks-max 20", ways[i]);
+        snprintf(via, sizeof via, "%s --via 127.0.0.1:%u", with, daemon_.port);
+        char *here = bench(with), *there = bench(via);
+        ck_assert_double_gt(tool_json_number(here, "solved"), 0);
+        ck_assert_double_le(tool_json_number(here, "ticks"), 20);
+        ck_assert_double_eq(tool_json_number(here, "solved"), tool_json_number(there, "solved"));
+        ck_assert_double_eq(tool_json_number(here, "moves"), tool_json_number(there, "moves"));
+        ck_assert_double_eq(tool_json_number(here, "ticks"), tool_json_number(there, "ticks"));
+        free(here);
+        free(there);
+    }
+    int row = 0;
+    while (row < ROWS && (costs[row] == UINT64_MAX || moves[row] <= 3))
+        row++;
+    ck_assert_int_lt(row, ROWS);
+    for (int via = 0; via < 2; via++) {
+        char words[64] = "";
+        if (via)
+            snprintf(words, sizeof words, "--via 127.0.0.1:%u", daemon_.port);
+        char *text = tool_ok("trace --map %s --scen %s --first %d --alg astar --k unlimited --ticks-max 3 %s",
+                             map_path, scen_path, row, words);
+        size_t lines = 0;
+        for (const char *c = text; *c != '\0'; c++)
+            lines += *c == '\n';
+        ck_assert_uint_eq(lines, 4); /* the start and three ticks */
+        free(text);
+    }
 }
 END_TEST
 
@@ -502,11 +577,13 @@ static Suite *tool_bench_suite(void)
     tcase_add_checked_fixture(here, begin, end);
     tcase_add_test(here, astar_is_optimal);
     tcase_add_test(here, rows_are_chosen_in_that_order);
+    tcase_add_test(here, rows_are_given_up);
     tcase_add_test(here, measures_hold_together);
     suite_add_tcase(suite, here);
     tcase_add_checked_fixture(served, begin_served, end_served);
     tcase_add_test(served, same_through_a_daemon);
     tcase_add_test(served, a_known_map_is_used);
+    tcase_add_test(served, given_up_through_a_daemon);
     tcase_add_test(served, trace_adds_up);
     tcase_add_test(served, unreachable_is_traced);
     tcase_add_test(served, terrain);

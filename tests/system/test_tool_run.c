@@ -253,6 +253,7 @@ static const char liar_map[] = "type octile\nheight 2\nwidth 4\nmap\n.@..\n....\
 static const char liar_scen[] = "version 1\n0\tliar.map\t4\t2\t0\t0\t3\t0\t3.8\n";
 
 enum { STEP = 3194, DIAGONAL = 4517, SESSION = 77, VERSION = 1 };
+enum { SILENT_LIE = 3 }; /* after which the daemon says nothing more: the tool does not wait long for it */
 
 static const struct lie {
     uint32_t cell, status; /* of the first tick's answer */
@@ -305,6 +306,12 @@ static void script_liar(int fd, uint64_t argument)
     opened.session = SESSION;
     peer_reply(fd, peer_id(fd), TICKPATH__REPLY__BODY_SESSION_OPENED, &opened);
     answer_tick(fd, peer_id(fd), &lies[argument]);
+    if (argument != SILENT_LIE) { /* lets the tool tidy up */
+        Tickpath__SessionsClosed closed = TICKPATH__SESSIONS_CLOSED__INIT;
+        peer_reply(fd, peer_id(fd), TICKPATH__REPLY__BODY_SESSIONS_CLOSED, &closed);
+        Tickpath__MapDropped dropped = TICKPATH__MAP_DROPPED__INIT;
+        peer_reply(fd, peer_id(fd), TICKPATH__REPLY__BODY_MAP_DROPPED, &dropped);
+    }
     peer_wait_for_end(fd);
 }
 
@@ -320,6 +327,8 @@ START_TEST(a_lie_is_caught)
     ck_assert_msg(run.exit_code == 1, "lie %d: exit code %d\n%s%s", _i, run.exit_code, run.out, run.err);
     check_has(run.err, lies[_i].words);
     check_has(run.err, "agent 0");
+    bool is_left = strstr(run.err, "stays on the daemon") != NULL;
+    ck_assert_msg(is_left == (_i == SILENT_LIE), "lie %d: %s", _i, run.err);
     tool_run_fini(&run);
     free(map);
     free(scen);

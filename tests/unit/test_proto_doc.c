@@ -210,6 +210,8 @@ static const ProtobufCMessageDescriptor *const messages[] = {
     &tickpath__class_weight__descriptor,
     &tickpath__map_chunk__descriptor,
     &tickpath__open_map__descriptor,
+    &tickpath__drop_map__descriptor,
+    &tickpath__map_dropped__descriptor,
     &tickpath__map_info__descriptor,
     &tickpath__change_costs__descriptor,
     &tickpath__rectangle__descriptor,

@@ -187,6 +187,22 @@ ROW_TEST(an_empty_budget_expands_nothing_and_is_no_verdict)
     tp_map_unref(map);
 }
 
+/* Expansions that k allows on free ground, from a corner with 4 neighbours. */
+static uint64_t expansions_of(uint64_t k)
+{
+    uint64_t layers = 0, size = 1;
+    switch (row->learning) {
+    case TP_LEARNING_MINI_MIN: /* whole layers: 1, 2, 3, ... states */
+        while (layers + size <= k)
+            layers += size++;
+        return layers;
+    case TP_LEARNING_PRIORITIZED: /* nothing is learned there, and nothing spread */
+        return 1;
+    default:
+        return k;
+    }
+}
+
 ROW_TEST(a_budget_of_the_tick_replaces_the_sessions_own)
 {
     struct tp_map *map = tp_test_map_free(60, 60);
@@ -194,12 +210,12 @@ ROW_TEST(a_budget_of_the_tick_replaces_the_sessions_own)
     params.neighbours = TP_NEIGHBOURS_4;
     struct play play;
     play_open(&play, &params, map);
-    ck_assert_uint_eq(play_tick(&play, NULL).work.expansions, 7);
+    ck_assert_uint_eq(play_tick(&play, NULL).work.expansions, expansions_of(7));
     struct tp_budget budget = tp_budget_k(19);
-    ck_assert_uint_eq(play_tick(&play, &budget).work.expansions, 19);
-    ck_assert_uint_eq(play_tick(&play, NULL).work.expansions, 7);
+    ck_assert_uint_eq(play_tick(&play, &budget).work.expansions, expansions_of(19));
+    ck_assert_uint_eq(play_tick(&play, NULL).work.expansions, expansions_of(7));
     budget.expansions_max = 3;
-    ck_assert_uint_eq(play_tick(&play, &budget).work.expansions, 3);
+    ck_assert_uint_eq(play_tick(&play, &budget).work.expansions, expansions_of(3));
     struct play_clock clock = {2};
     budget = play_deadline(&clock);
     ck_assert_uint_gt(play_tick(&play, &budget).work.expansions, 0);
@@ -257,6 +273,8 @@ ROW_TEST(true_places_are_planned_from)
 
 ROW_TEST(the_path_leads_to_the_goal_once_complete)
 {
+    if (row->learning == TP_LEARNING_PRIORITIZED)
+        return; /* its lookahead has depth 1, whatever the budget */
     struct tp_map *map = tp_test_map("..........\n"
                                      ".@@@@@@@@.\n"
                                      ".........."
