@@ -59,6 +59,7 @@ test    clang     fuzzer                        libclang-rt-dev
 test    pkgconfig check                         check
 test    command   git                           git
 test    command   curl                          curl
+test    command   gnuplot                       gnuplot-nox
 test    command   python3                       python3
 test    python    google.protobuf               python3-protobuf
 test    command   protoc                        protobuf-compiler
