@@ -16,12 +16,12 @@
 #include "domain/listed.h"
 
 enum {
-    SPEED = 3,                   /* greatest, on each axis */
-    SPEEDS = 2 * SPEED + 1,      /* on one axis */
+    SPEED = 3,              /* greatest, on each axis */
+    SPEEDS = 2 * SPEED + 1, /* on one axis */
     VELOCITIES = SPEEDS * SPEEDS,
-    AT_REST = VELOCITIES / 2,    /* the velocity (0, 0) as numbered */
+    AT_REST = VELOCITIES / 2, /* the velocity (0, 0) as numbered */
     ACCELERATIONS = 9,
-    LINE_MAX = 5,                /* cells of a line, its first one not counted */
+    LINE_MAX = 5, /* cells of a line, its first one not counted */
 };
 
 /* By the larger and the smaller part of a velocity: the line's cells as (steps along the larger, the smaller) axis. */
@@ -125,7 +125,8 @@ static inline tp_state state_of(uint32_t cell, int vx, int vy)
 }
 
 /* The state a velocity leads to from a cell. */
-static inline tp_state state_after(const struct around *around, const struct tp_map *map, uint32_t cell, int vx, int vy)
+static inline tp_state state_after(const struct around *around, const struct tp_map *map, uint32_t cell,
+                                   int vx, int vy)
 {
     struct ending ending = drive_from(around, vx, vy);
     uint32_t to = (uint32_t)((int64_t)cell + (int64_t)ending.dy * map->width + ending.dx);
@@ -160,10 +161,12 @@ static inline tp_cost racetrack_h(const struct tp_search *s, tp_state from, tp_s
 static bool racetrack_has(const struct tp_map *map, enum tp_heuristic heuristic)
 {
     (void)map;
-    return heuristic == TP_HEURISTIC_MAXIMUM || heuristic == TP_HEURISTIC_EUCLID || heuristic == TP_HEURISTIC_ZERO;
+    return heuristic == TP_HEURISTIC_MAXIMUM || heuristic == TP_HEURISTIC_EUCLID ||
+           heuristic == TP_HEURISTIC_ZERO;
 }
 
-static inline uint32_t racetrack_successors(const struct tp_search *s, tp_state state, struct tp_successor *out)
+static inline uint32_t racetrack_successors(const struct tp_search *s, tp_state state,
+                                            struct tp_successor *out)
 {
     const struct tp_map *map = map_of(s);
     uint32_t cell = cell_of(state), count = 0;
@@ -226,7 +229,8 @@ static bool stops_vehicles(const struct tp_search *s, uint32_t cell)
 }
 
 /* Candidates are the moves that end here and, for a state at rest, those that could be stopped here; each is driven. */
-static void racetrack_predecessors(const struct tp_search *s, tp_state state, tp_predecessor_cb visit, void *context)
+static void racetrack_predecessors(const struct tp_search *s, tp_state state, tp_predecessor_cb visit,
+                                   void *context)
 {
     int vx = vx_of(state), vy = vy_of(state);
     if (!visit_from(s, state, vx, vy, vx, vy, visit, context))

@@ -72,7 +72,8 @@ static const struct cells *line_of(int vx, int vy)
 }
 
 /* What acceleration (ax, ay) does; false beyond the greatest speed, or when nothing changes. */
-static bool drive(const struct tp_map *map, uint32_t goal, struct place from, int ax, int ay, struct place *to)
+static bool drive(const struct tp_map *map, uint32_t goal, struct place from, int ax, int ay,
+                  struct place *to)
 {
     int vx = from.vx + ax, vy = from.vy + ay;
     if (abs(vx) > 3 || abs(vy) > 3)
@@ -96,13 +97,15 @@ static bool drive(const struct tp_map *map, uint32_t goal, struct place from, in
 
 static tp_state number_of(const struct tp_map *map, struct place place)
 {
-    return ((uint32_t)place.y * map->width + (uint32_t)place.x) * 49 + (uint32_t)(place.vy + 3) * 7 + (uint32_t)(place.vx + 3);
+    return ((uint32_t)place.y * map->width + (uint32_t)place.x) * 49 + (uint32_t)(place.vy + 3) * 7 +
+           (uint32_t)(place.vx + 3);
 }
 
 static struct place place_of(const struct tp_map *map, tp_state state)
 {
     uint32_t cell = state / 49, velocity = state % 49;
-    return (struct place){(int)(cell % map->width), (int)(cell / map->width), (int)(velocity % 7) - 3, (int)(velocity / 7) - 3};
+    return (struct place){(int)(cell % map->width), (int)(cell / map->width), (int)(velocity % 7) - 3,
+                          (int)(velocity / 7) - 3};
 }
 
 /* Moves to the goal from every state, by breadth-first search over the moves tried backwards: UINT32_MAX for none. */
@@ -151,8 +154,8 @@ static void space_open(struct space *space, struct tp_map *map, uint32_t goal)
     *space = (struct space){.map = map, .goal = goal};
     tp_pool_init(&space->pool, NULL);
     tp_belief_init(&space->belief, map, true, NULL, &space->pool, &space->bytes, UINT64_MAX);
-    tp_search_init(&space->search, &tp_domain_racetrack, &space->belief, NULL, TP_HEURISTIC_DEFAULT, TP_CORNERS_BOTH_FREE, 1, 1,
-                   false, &space->pool, UINT32_MAX, &space->bytes, UINT64_MAX);
+    tp_search_init(&space->search, &tp_domain_racetrack, &space->belief, NULL, TP_HEURISTIC_DEFAULT,
+                   TP_CORNERS_BOTH_FREE, 1, 1, false, &space->pool, UINT32_MAX, &space->bytes, UINT64_MAX);
     space->search.goal = tp_domain_racetrack.at_cell(&space->search, goal);
 }
 
@@ -187,14 +190,18 @@ START_TEST(test_step)
             uint32_t count = tp_domain_racetrack.successors(&space.search, state, out), at = 0;
             for (int move = 0; move < 9; move++) {
                 bool legal = drive(space.map, space.goal, from, move % 3 - 1, move / 3 - 1, &to);
-                bool stepped = tp_domain_racetrack.step(&space.search, space.map, state, (uint8_t)move, &step);
-                if (legal != stepped || (legal && (step.state != number_of(space.map, to) || step.move != move ||
-                                                   step.cost != TP_COST_UNIT)))
-                    ck_abort_msg("step of (%d, %d) at (%d, %d), move %d", from.x, from.y, from.vx, from.vy, move);
+                bool stepped =
+                    tp_domain_racetrack.step(&space.search, space.map, state, (uint8_t)move, &step);
+                if (legal != stepped || (legal && (step.state != number_of(space.map, to) ||
+                                                   step.move != move || step.cost != TP_COST_UNIT)))
+                    ck_abort_msg("step of (%d, %d) at (%d, %d), move %d", from.x, from.y, from.vx, from.vy,
+                                 move);
                 if (!legal)
                     continue;
-                if (at >= count || out[at].state != step.state || out[at].move != move || out[at].cost != TP_COST_UNIT)
-                    ck_abort_msg("successor %u of (%d, %d) at (%d, %d)", at, from.x, from.y, from.vx, from.vy);
+                if (at >= count || out[at].state != step.state || out[at].move != move ||
+                    out[at].cost != TP_COST_UNIT)
+                    ck_abort_msg("successor %u of (%d, %d) at (%d, %d)", at, from.x, from.y, from.vx,
+                                 from.vy);
                 at++;
             }
             if (at != count)
@@ -218,7 +225,8 @@ static bool visit(void *context, tp_state state, uint8_t move, tp_cost cost)
 {
     struct found *found = context;
     struct tp_successor out;
-    bool stepped = tp_domain_racetrack.step(found->search, found->search->nodes.belief->truth, state, move, &out);
+    bool stepped =
+        tp_domain_racetrack.step(found->search, found->search->nodes.belief->truth, state, move, &out);
     if (!stepped || out.state != found->of || cost != out.cost)
         ck_abort_msg("move %u of state %u does not lead to %u", move, state, found->of);
     if (found->seen && found->seen[state * 9 + move]++)
@@ -313,7 +321,8 @@ START_TEST(test_h)
     }
     struct space space;
     space_open(&space, tp_test_map_free(30, 20), 0);
-    static const uint32_t wanted[][3] = {{1, 0, 1064}, {2, 1, 2129}, {3, 3, 3194}, {4, 19, 20228}, {29, 5, 30875}};
+    static const uint32_t wanted[][3] = {
+        {1, 0, 1064}, {2, 1, 2129}, {3, 3, 3194}, {4, 19, 20228}, {29, 5, 30875}};
     for (size_t n = 0; n < sizeof wanted / sizeof *wanted; n++) {
         tp_state state = tp_domain_racetrack.at_velocity(wanted[n][1] * 30 + wanted[n][0], 3, -2);
         ck_assert_uint_eq(tp_search_h(&space.search, state, space.search.goal), wanted[n][2]);
@@ -331,16 +340,20 @@ START_TEST(test_lines_reverse)
         struct space space;
         space_open(&space, tp_test_map_random(&rng, 8, 8, 25), 63);
         for (tp_state state = 0; state < 63 * 49; state++) {
-            struct place from = place_of(space.map, state), end = {from.x + from.vx, from.y + from.vy, from.vx, from.vy};
+            struct place from = place_of(space.map, state),
+                         end = {from.x + from.vx, from.y + from.vy, from.vx, from.vy};
             struct tp_successor out;
-            if (!tp_map_passable(space.map, from.x, from.y) || (!from.vx && !from.vy) || end.x < 0 || end.y < 0 || end.x > 7 ||
-                end.y > 7 || (end.x == 7 && end.y == 7) || !tp_map_passable(space.map, end.x, end.y))
+            if (!tp_map_passable(space.map, from.x, from.y) || (!from.vx && !from.vy) || end.x < 0 ||
+                end.y < 0 || end.x > 7 || end.y > 7 || (end.x == 7 && end.y == 7) ||
+                !tp_map_passable(space.map, end.x, end.y))
                 continue;
             bool there = tp_domain_racetrack.step(&space.search, space.map, state, 4, &out) &&
                          out.state == number_of(space.map, end);
-            struct place turned = {end.x, end.y, -from.vx, -from.vy}, home = {from.x, from.y, -from.vx, -from.vy};
-            bool back = tp_domain_racetrack.step(&space.search, space.map, number_of(space.map, turned), 4, &out) &&
-                        out.state == number_of(space.map, home);
+            struct place turned = {end.x, end.y, -from.vx, -from.vy},
+                         home = {from.x, from.y, -from.vx, -from.vy};
+            bool back =
+                tp_domain_racetrack.step(&space.search, space.map, number_of(space.map, turned), 4, &out) &&
+                out.state == number_of(space.map, home);
             if (there != back)
                 ck_abort_msg("(%d, %d) at (%d, %d): one way only", from.x, from.y, from.vx, from.vy);
         }
@@ -390,8 +403,8 @@ static void ride_open(struct ride *ride, struct tp_map *map, const struct tp_ses
     tp_pool_init(&ride->pool, NULL);
     int rc = tp_session_open(&ride->session, params, map, &ride->pool, &refusal);
     ck_assert_msg(rc == 0, "%s: %s %s", tp_error_name(rc), refusal.field, refusal.reason);
-    ride->at = (struct place){(int)(params->start % map->width), (int)(params->start / map->width), params->start_vx,
-                              params->start_vy};
+    ride->at = (struct place){(int)(params->start % map->width), (int)(params->start / map->width),
+                              params->start_vx, params->start_vy};
 }
 
 static void ride_close(struct ride *ride)
@@ -414,11 +427,13 @@ static struct tp_tick_reply ride_tick(struct ride *ride)
     uint32_t cell = (uint32_t)ride->at.y * ride->map->width + (uint32_t)ride->at.x;
     bool was_there = at_goal(ride);
     tp_session_tick(ride->session, ride->map, NULL, &reply);
-    struct place to = {(int)(reply.to % ride->map->width), (int)(reply.to / ride->map->width), reply.vx, reply.vy};
+    struct place to = {(int)(reply.to % ride->map->width), (int)(reply.to / ride->map->width), reply.vx,
+                       reply.vy};
     const char *name = ride->params.algorithm->name;
     ck_assert_msg(reply.from == cell, "%s: from %u, not %u", name, reply.from, cell);
     if (was_there) {
-        ck_assert_msg(reply.status == TP_STATUS_ARRIVED && reply.to == cell && !reply.vx && !reply.vy, "%s: not arrived", name);
+        ck_assert_msg(reply.status == TP_STATUS_ARRIVED && reply.to == cell && !reply.vx && !reply.vy,
+                      "%s: not arrived", name);
         ride->at = to;
         return reply;
     }
@@ -431,8 +446,8 @@ static struct tp_tick_reply ride_tick(struct ride *ride)
             legal = drive(ride->map, ride->goal, ride->at, move % 3 - 1, move / 3 - 1, &end) && same(end, to);
         }
         if (!legal)
-            ck_abort_msg("%s: no move leads from (%d, %d) at (%d, %d) to (%d, %d) at (%d, %d)", name, ride->at.x, ride->at.y,
-                         ride->at.vx, ride->at.vy, to.x, to.y, to.vx, to.vy);
+            ck_abort_msg("%s: no move leads from (%d, %d) at (%d, %d) to (%d, %d) at (%d, %d)", name,
+                         ride->at.x, ride->at.y, ride->at.vx, ride->at.vy, to.x, to.y, to.vx, to.vy);
         ck_assert_int_eq(reply.status, reply.to == ride->goal ? TP_STATUS_ARRIVED : TP_STATUS_MOVING);
     } else if (!same(to, ride->at)) {
         ck_abort_msg("%s: it moved and says it did not", name);
@@ -500,10 +515,12 @@ START_TEST(test_every_algorithm)
         const struct tp_algorithm *algorithm = tp_algorithm_at(row);
         uint64_t arrived = 0;
         for (uint64_t i = 0; i < rounds; i++) {
-            uint32_t width = tp_test_between(&rng, 4, 12), height = tp_test_between(&rng, 4, 12), cells = width * height;
+            uint32_t width = tp_test_between(&rng, 4, 12), height = tp_test_between(&rng, 4, 12),
+                     cells = width * height;
             struct tp_map *map = tp_test_map_random(&rng, width, height, tp_test_below(&rng, 30));
-            struct tp_session_params params = vehicle(algorithm->name, tp_test_below(&rng, cells), tp_test_below(&rng, cells),
-                                                      tp_test_between(&rng, 1, 200));
+            struct tp_session_params params =
+                vehicle(algorithm->name, tp_test_below(&rng, cells), tp_test_below(&rng, cells),
+                        tp_test_between(&rng, 1, 200));
             if (algorithm->capabilities & TP_CAN_TAKE_W)
                 params.w_milli = 1000 + 500 * tp_test_below(&rng, 9);
             struct tp_session *session;
@@ -628,7 +645,8 @@ START_TEST(test_path)
 }
 END_TEST
 
-static void refused(const struct tp_session_params *params, const struct tp_map *map, int error, const char *field)
+static void refused(const struct tp_session_params *params, const struct tp_map *map, int error,
+                    const char *field)
 {
     struct tp_session *session;
     struct tp_refusal refusal;
