@@ -127,7 +127,7 @@ void tp_report_cells_fini(struct tp_report *report);
 /* report_play.c: plays a cell's problems and gives its sums; called in a process of its own. */
 int tp_report_play(const struct tp_report *report, struct tp_report_cell *cell);
 
-/* A measure's mean over the problems that an experiment's series solved at x, all maps together. Besides the names of
+/* A measure's mean over the problems that an experiment's series solved at x ("*": at every x), all maps together. Besides the names of
  * TP_REPORT_MEASURES: intervals (ticks + 1), nonopt (moves less an optimal path's), scrub (back-moves in hundred of the
  * non-optimal moves), us_tick, expansions_tick, solved (share of n, in hundred) and n (problems, not a mean).
  * False with the reason in `why`. */

@@ -358,7 +358,7 @@ bool tp_report_value(const struct tp_report *report, const char *measure, const 
     for (size_t i = 0; i < report->cells_count; i++) {
         const struct tp_report_cell *cell = &report->cells[i];
         if (strcmp(cell->experiment->name, experiment) != 0 || strcmp(cell->series->name, series) != 0 ||
-            strcmp(cell->x, x) != 0)
+            (strcmp(cell->x, x) != 0 && strcmp(x, "*") != 0))
             continue;
         if (cell->state == TP_REPORT_NOT_BUILT)
             return refuse(why, "%s is not built", cell->series->title);

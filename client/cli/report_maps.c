@@ -30,6 +30,7 @@ static const struct made {
     {"dao", "orz-caves", TP_GENERATE_CAVES, 480, 96, {.density_percent = 47}, true},
     {"sc1", "city", TP_GENERATE_CITY, 768, 128, {0}, true},
     {"random", "random-10", TP_GENERATE_RANDOM, 500, 100, {.density_percent = 10}, false},
+    {"bg", "caves-track", TP_GENERATE_CAVES, 212, 64, {0}, false},
     {"maze", "maze-2", TP_GENERATE_MAZE, 512, 65, {.corridor = 2}, false},
 };
 

@@ -1,17 +1,12 @@
 /* One cell of the report: an algorithm with its parameters, on problems of one map. Runs in a process of its own.
  *
- * The problems of a map are the same for every cell of an experiment: rows of its scenario, evenly spaced over those in
- * the experiment's window whose ends are free and connected. The optimal cost and moves are an A* search's over the
- * true map at the start, with the cell's neighbours and corner rule.
- *
  * Changing maps (2014): after every 10 moves a share of the cells is drawn anew from the map as it was at the start,
  * half the change rate of the free cells to be blocked and of the blocked ones to be free; all other cells are as they
  * were. What is drawn depends on the problem and the number of the change alone.
  */
-#include "client/cli/files.h"
+#include "client/cli/report_play.h"
+
 #include "client/cli/random.h"
-#include "client/cli/report.h"
-#include "client/cli/search_options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,37 +14,15 @@
 
 enum { CHANGE_MOVES = 10, WORDS_MAX = 64 };
 
-struct cell_options {
-    bool partial;
-    uint32_t change_rate; /* in thousandths of a percent */
-    uint64_t ticks_max;
-};
-
-#define AT(field) offsetof(struct cell_options, field)
+#define AT(field) offsetof(struct tp_report_options, field)
 
 static const struct tp_cli_option cell_options[] = {
     {"partial", TP_CLI_FLAG, AT(partial), NULL, "the agent knows the map without its unseen blocks", 0, 0, NULL, false},
+    {"vehicle", TP_CLI_FLAG, AT(vehicle), NULL, "the agent moves with inertia", 0, 0, NULL, false},
     {"change-rate", TP_CLI_MILLI, AT(change_rate), "PERCENT", "cells that change after every 10 moves", 0, 100000, NULL,
      false},
     {"ticks-max", TP_CLI_UINT, AT(ticks_max), "N", "ticks after which a problem is given up", 1, UINT64_MAX, NULL, false},
     {NULL, TP_CLI_FLAG, 0, NULL, NULL, 0, 0, NULL, false},
-};
-
-struct problem {
-    uint32_t start, goal;
-    double optimal;         /* unit steps */
-    uint64_t optimal_moves;
-};
-
-struct player {
-    const struct tp_cli_usage *usage;
-    struct tp_cli_search search;
-    struct cell_options options;
-    struct tp_cli_map map, known; /* known.map NULL: not needed */
-    struct tp_session_params params;
-    struct tp_pool pool;
-    struct problem *problems;
-    size_t count;
 };
 
 /* Seconds of this process on a processor: other processes don't count. */
@@ -75,7 +48,7 @@ static bool deadline_expired(void *context)
 /* ---- changing maps ---- */
 
 /* Draws a change; gives a new version in *out. */
-static int change_map(const struct player *player, const struct tp_map *original, const struct tp_map *base,
+static int change_map(const struct tp_report_player *player, const struct tp_map *original, const struct tp_map *base,
                       uint64_t seed, uint32_t agent, uint32_t goal, struct tp_map **out)
 {
     uint32_t width = original->width, height = original->height;
@@ -107,7 +80,7 @@ static int change_map(const struct player *player, const struct tp_map *original
 /* ---- playing ---- */
 
 /* Plays one problem. *arrived says whether the agent got there; 0 or an error of the library. */
-static int play_problem(struct player *player, const struct problem *problem, size_t number,
+static int play_problem(struct tp_report_player *player, const struct tp_report_problem *problem, size_t number,
                         struct tp_session_stats *stats, double *seconds, bool *arrived)
 {
     struct tp_session *session;
@@ -155,11 +128,10 @@ static int play_problem(struct player *player, const struct problem *problem, si
     return error == 0 ? TP_CLI_OK : tp_cli_fail(player->usage, "%s", tp_error_text(error));
 }
 
-/* A* to its end over the true map: sets the problem's optimal cost and moves; false if the goal is out of reach. */
-static bool solve(struct player *player, struct problem *problem)
+bool tp_report_solve(struct tp_report_player *player, struct tp_report_problem *problem)
 {
     struct tp_session_params kept = player->params;
-    struct cell_options options = player->options;
+    struct tp_report_options options = player->options;
     struct tp_session_stats stats;
     double seconds;
     bool arrived = false;
@@ -168,10 +140,8 @@ static bool solve(struct player *player, struct problem *problem)
     params->algorithm = tp_algorithm_find("astar");
     params->neighbours = kept.neighbours;
     params->corners = kept.corners;
-    params->motion = kept.motion;
-    params->heuristic = kept.heuristic;
     params->budget = tp_budget_k(TP_BUDGET_UNLIMITED);
-    player->options = (struct cell_options){.ticks_max = UINT64_MAX};
+    player->options = (struct tp_report_options){.ticks_max = UINT64_MAX};
     int result = play_problem(player, problem, 0, &stats, &seconds, &arrived);
     player->params = kept;
     player->options = options;
@@ -180,72 +150,17 @@ static bool solve(struct player *player, struct problem *problem)
     return result == TP_CLI_OK && arrived;
 }
 
-/* ---- problems ---- */
-
-static char *with_suffix(const char *path, const char *suffix)
-{
-    size_t length = strlen(path);
-    const char *dot = strrchr(path, '.');
-    if (dot != NULL && strchr(dot, '/') == NULL)
-        length = (size_t)(dot - path);
-    char *made = malloc(length + strlen(suffix) + 1);
-    if (made != NULL) {
-        memcpy(made, path, length);
-        strcpy(made + length, suffix);
-    }
-    return made;
-}
-
-/* Chooses up to `rows` of the scenario's rows, evenly spaced over those that will do. */
-static int choose_rows(struct player *player, const struct tp_report_cell *cell, const char *scen_path)
-{
-    struct tp_cli_scen scen;
-    int result = tp_cli_scen_load(player->usage, scen_path, &scen);
-    if (result != TP_CLI_OK)
-        return result;
-    const struct tp_map *map = player->map.map;
-    const double *window = cell->experiment->window;
-    double side = map->width > map->height ? map->width : map->height;
-    struct problem *all = calloc(scen.count + 1, sizeof *all);
-    size_t count = 0;
-    for (size_t i = 0; all != NULL && i < scen.count; i++) {
-        const struct tp_movingai_row *row = &scen.rows[i];
-        if (row->map_width != map->width || row->map_height != map->height ||
-            !tp_map_passable(map, row->start_x, row->start_y) || !tp_map_passable(map, row->goal_x, row->goal_y))
-            continue;
-        if (window[1] > 0 && (row->optimal < window[0] * side || row->optimal > window[1] * side))
-            continue;
-        all[count].start = row->start_y * map->width + row->start_x;
-        all[count].goal = row->goal_y * map->width + row->goal_x;
-        count += all[count].start != all[count].goal;
-    }
-    tp_cli_scen_fini(&scen);
-    player->problems = calloc(cell->rows, sizeof *player->problems);
-    if (all == NULL || player->problems == NULL) {
-        free(all);
-        return tp_cli_fail(player->usage, "out of memory");
-    }
-    size_t wanted = cell->rows < count ? cell->rows : count;
-    for (size_t i = 0; i < wanted; i++) {
-        struct problem *problem = &player->problems[player->count];
-        *problem = all[(2 * i + 1) * count / (2 * wanted)];
-        player->count += solve(player, problem);
-    }
-    free(all);
-    return TP_CLI_OK;
-}
-
 /* ---- the cell ---- */
 
 /* Reads the cell's options as the command line's. */
-static int read_options(struct player *player, char *text)
+static int read_options(struct tp_report_player *player, char *text)
 {
     char *words[WORDS_MAX] = {(char *)"report"};
     int count = 1;
     for (char *word = strtok(text, " \t"); word != NULL && count < WORDS_MAX; word = strtok(NULL, " \t"))
         words[count++] = word;
     tp_cli_search_init(&player->search);
-    player->options = (struct cell_options){.ticks_max = 2000000};
+    player->options = (struct tp_report_options){.ticks_max = 2000000};
     const struct tp_cli_group groups[] = {
         {tp_cli_search_options, &player->search}, {cell_options, &player->options}, {NULL, NULL}};
     int result = tp_cli_parse(player->usage, groups, count, words);
@@ -254,38 +169,14 @@ static int read_options(struct player *player, char *text)
     if (result != TP_CLI_GO_ON)
         return TP_CLI_FAILED;
     tp_cli_search_params(&player->search, &player->params);
+    if (player->options.vehicle)
+        player->params.motion = TP_MOTION_INERTIA;
     if (player->params.budget.kind == TP_BUDGET_DEADLINE)
         player->params.budget.expired = deadline_expired;
     return TP_CLI_OK;
 }
 
-static int load(struct player *player, const struct tp_report *report, struct tp_report_cell *cell)
-{
-    char *path = malloc(strlen(report->maps) + strlen(cell->map) + 2), *known = NULL, *scen = NULL;
-    if (path == NULL)
-        return tp_cli_fail(player->usage, "out of memory");
-    sprintf(path, "%s/%s", report->maps, cell->map);
-    int result = tp_cli_map_load(player->usage, path, NULL, &player->map);
-    if (result == TP_CLI_OK && player->options.partial) {
-        known = tp_report_maps_known(report->maps, cell->map);
-        result = known == NULL ? tp_cli_fail(player->usage, "%s: the map it was made from is not there", path)
-                               : tp_cli_map_load(player->usage, known, NULL, &player->known);
-        if (result == TP_CLI_OK) {
-            player->params.knowledge = TP_KNOWLEDGE_MAP;
-            player->params.known = player->known.map;
-        }
-    }
-    if (result == TP_CLI_OK) {
-        scen = with_suffix(known != NULL ? known : path, ".scen");
-        result = scen == NULL ? TP_CLI_FAILED : choose_rows(player, cell, scen);
-    }
-    free(path);
-    free(known);
-    free(scen);
-    return result;
-}
-
-static void add(double *sums, const struct problem *problem, const struct tp_session_stats *stats, double seconds)
+static void add(double *sums, const struct tp_report_problem *problem, const struct tp_session_stats *stats, double seconds)
 {
     double cost = (double)stats->cost / TP_COST_UNIT;
     sums[TP_REPORT_solved]++;
@@ -307,14 +198,14 @@ static void add(double *sums, const struct problem *problem, const struct tp_ses
 
 int tp_report_play(const struct tp_report *report, struct tp_report_cell *cell)
 {
-    struct player player = {.usage = report->usage};
+    struct tp_report_player player = {.usage = report->usage};
     char *text = strdup(cell->options);
     if (text == NULL)
         return tp_cli_fail(report->usage, "out of memory");
     tp_pool_init(&player.pool, NULL);
     int result = read_options(&player, text);
     if (result == TP_CLI_OK)
-        result = load(&player, report, cell);
+        result = tp_report_problems_load(&player, report, cell);
     memset(cell->sums, 0, sizeof cell->sums);
     for (size_t i = 0; result == TP_CLI_OK && i < player.count; i++) {
         struct tp_session_stats stats;

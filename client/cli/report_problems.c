@@ -1,0 +1,153 @@
+/* The maps and problems of a cell.
+ *
+ * The problems of a map are the same for every cell of an experiment: rows of its scenario, evenly spaced over those in
+ * the experiment's window whose ends are free and connected. The optimal cost and moves are an A* search's over the
+ * true map at the start, with the cell's neighbours and corner rule. Vehicles: pairs of free, connected cells drawn at
+ * random, more than half the map's width apart as |dx| + |dy|; their optimal is that of an agent that walks.
+ */
+#include "client/cli/report_play.h"
+
+#include "client/cli/random.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *with_suffix(const char *path, const char *suffix)
+{
+    size_t length = strlen(path);
+    const char *dot = strrchr(path, '.');
+    if (dot != NULL && strchr(dot, '/') == NULL)
+        length = (size_t)(dot - path);
+    char *made = malloc(length + strlen(suffix) + 1);
+    if (made != NULL) {
+        memcpy(made, path, length);
+        strcpy(made + length, suffix);
+    }
+    return made;
+}
+
+/* Chooses up to `rows` of the scenario's rows, evenly spaced over those that will do. */
+static int choose_rows(struct tp_report_player *player, const struct tp_report_cell *cell, const char *scen_path)
+{
+    struct tp_cli_scen scen;
+    int result = tp_cli_scen_load(player->usage, scen_path, &scen);
+    if (result != TP_CLI_OK)
+        return result;
+    const struct tp_map *map = player->map.map;
+    const double *window = cell->experiment->window;
+    double side = map->width > map->height ? map->width : map->height;
+    struct tp_report_problem *all = calloc(scen.count + 1, sizeof *all);
+    size_t count = 0;
+    for (size_t i = 0; all != NULL && i < scen.count; i++) {
+        const struct tp_movingai_row *row = &scen.rows[i];
+        if (row->map_width != map->width || row->map_height != map->height ||
+            !tp_map_passable(map, row->start_x, row->start_y) || !tp_map_passable(map, row->goal_x, row->goal_y))
+            continue;
+        if (window[1] > 0 && (row->optimal < window[0] * side || row->optimal > window[1] * side))
+            continue;
+        all[count].start = row->start_y * map->width + row->start_x;
+        all[count].goal = row->goal_y * map->width + row->goal_x;
+        count += all[count].start != all[count].goal;
+    }
+    tp_cli_scen_fini(&scen);
+    player->problems = calloc(cell->rows, sizeof *player->problems);
+    if (all == NULL || player->problems == NULL) {
+        free(all);
+        return tp_cli_fail(player->usage, "out of memory");
+    }
+    size_t wanted = cell->rows < count ? cell->rows : count;
+    for (size_t i = 0; i < wanted; i++) {
+        struct tp_report_problem *problem = &player->problems[player->count];
+        *problem = all[(2 * i + 1) * count / (2 * wanted)];
+        player->count += tp_report_solve(player, problem);
+    }
+    free(all);
+    return TP_CLI_OK;
+}
+
+/* Draws pairs of cells for vehicles. */
+static int draw_pairs(struct tp_report_player *player, const struct tp_report_cell *cell)
+{
+    const struct tp_map *map = player->map.map;
+    struct tp_cli_random random = {.state = 2016};
+    uint32_t cells = map->width * map->height;
+    player->problems = calloc(cell->rows, sizeof *player->problems);
+    if (player->problems == NULL)
+        return tp_cli_fail(player->usage, "out of memory");
+    for (uint32_t tries = 0; player->count < cell->rows && tries < 1000000; tries++) {
+        uint32_t start = tp_cli_random_below(&random, cells), goal = tp_cli_random_below(&random, cells);
+        int64_t dx = (int64_t)(start % map->width) - goal % map->width;
+        int64_t dy = (int64_t)(start / map->width) - goal / map->width;
+        if (llabs(dx) + llabs(dy) <= map->width / 2 || !tp_map_passable(map, start % map->width, start / map->width) ||
+            !tp_map_passable(map, goal % map->width, goal / map->width))
+            continue;
+        player->problems[player->count] = (struct tp_report_problem){.start = start, .goal = goal};
+        player->count += tp_report_solve(player, &player->problems[player->count]);
+    }
+    return TP_CLI_OK;
+}
+
+/* Reads a racetrack: width, height, rows of walls '#' and free cells. */
+static int load_track(struct tp_report_player *player, const char *path)
+{
+    char *text, *at;
+    size_t size;
+    int result = tp_cli_file_read(player->usage, path, &text, &size);
+    if (result != TP_CLI_OK)
+        return result;
+    unsigned long width = strtoul(text, &at, 10), height = strtoul(at, &at, 10);
+    struct tp_movingai_map *grid = &player->map.grid;
+    if (width >= 1 && height >= 1 && width <= 8192 && height <= 8192)
+        grid->cells = malloc(width * height);
+    size_t count = 0;
+    for (; grid->cells != NULL && *at != '\0' && count < width * height; at++)
+        if (!isspace((unsigned char)*at))
+            grid->cells[count++] = *at == '#' ? '@' : '.';
+    free(text);
+    struct tp_profile profile;
+    tp_profile_init_movingai(&profile);
+    grid->width = (uint32_t)width;
+    grid->height = (uint32_t)height;
+    if (grid->cells != NULL && count == width * height &&
+        tp_map_build(&player->map.map, grid->width, grid->height, grid->cells, &profile, 1) == 0)
+        return TP_CLI_OK;
+    tp_movingai_map_fini(grid);
+    return tp_cli_fail(player->usage, "%s: not a track of width, height and so many cells", path);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), end_length = strlen(end);
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+int tp_report_problems_load(struct tp_report_player *player, const struct tp_report *report,
+                            const struct tp_report_cell *cell)
+{
+    char *path = malloc(strlen(report->maps) + strlen(cell->map) + 2), *known = NULL, *scen = NULL;
+    if (path == NULL)
+        return tp_cli_fail(player->usage, "out of memory");
+    sprintf(path, "%s/%s", report->maps, cell->map);
+    int result = ends_with(path, ".track") ? load_track(player, path)
+                                           : tp_cli_map_load(player->usage, path, NULL, &player->map);
+    if (result == TP_CLI_OK && player->options.partial) {
+        known = tp_report_maps_known(report->maps, cell->map);
+        result = known == NULL ? tp_cli_fail(player->usage, "%s: the map it was made from is not there", path)
+                               : tp_cli_map_load(player->usage, known, NULL, &player->known);
+        if (result == TP_CLI_OK) {
+            player->params.knowledge = TP_KNOWLEDGE_MAP;
+            player->params.known = player->known.map;
+        }
+    }
+    if (result == TP_CLI_OK && player->options.vehicle) {
+        result = draw_pairs(player, cell);
+    } else if (result == TP_CLI_OK) {
+        scen = with_suffix(known != NULL ? known : path, ".scen");
+        result = scen == NULL ? TP_CLI_FAILED : choose_rows(player, cell, scen);
+    }
+    free(path);
+    free(known);
+    free(scen);
+    return result;
+}
