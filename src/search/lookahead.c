@@ -26,7 +26,7 @@
 
 enum {
     TP_NODE_REOPENED = TP_NODE_REACHED, /* expanded, and cheaper since */
-    URGENT = 0,                         /* a reopened state's place before all layers; depth d has place d + 1 */
+    URGENT = 0, /* a reopened state's place before all layers; depth d has place d + 1 */
 };
 
 /* h above this is not raised: sums must not wrap, where no way leads out and h grows for ever. */
@@ -75,7 +75,8 @@ static bool waits(const struct tp_node_tile *tile, uint32_t slot)
 }
 
 /* Gives a successor a better g through `from`. True when it was met for the first time. */
-static bool relax(struct tp_tick *tick, tp_state from, tp_cost g, const struct tp_successor *successor, uint64_t place)
+static bool relax(struct tp_tick *tick, tp_state from, tp_cost g, const struct tp_successor *successor,
+                  uint64_t place)
 {
     struct tp_search *search = &tick->session->search;
     uint32_t slot;
@@ -115,7 +116,8 @@ static bool expand(struct tp_tick *tick, struct tp_open_entry top)
     uint32_t slot, count = search->domain->successors(search, from, out);
     bool room = tp_open_reserve(&search->open, count);
     for (uint32_t i = 0; i < count && room; i++)
-        room = tp_nodes_touch(&search->nodes, tp_state_x(search, out[i].state), tp_state_y(search, out[i].state));
+        room = tp_nodes_touch(&search->nodes, tp_state_x(search, out[i].state),
+                              tp_state_y(search, out[i].state));
     if (!room) {
         tick->node_cap = true;
         return false;

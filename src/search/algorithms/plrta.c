@@ -10,7 +10,8 @@
 const struct tp_algorithm tp__algorithm_plrta = {
     .name = "plrta",
     .title = "P-LRTA*",
-    .citation = "Rayner, Davison, Bulitko, Anderson, Lu 2007; as measured in Björnsson, Bulitko, Sturtevant 2009",
+    .citation =
+        "Rayner, Davison, Bulitko, Anderson, Lu 2007; as measured in Björnsson, Bulitko, Sturtevant 2009",
     .summary = "depth 1, up to k updates of h in order of priority, one move",
     .engine = &tp__engine_agent_centred,
     .priority = TP_PRIORITY_ASTAR,
