@@ -133,15 +133,16 @@ struct names {
     int count;
 };
 
-/* Puts values in the place of $names. */
+/* Puts values in the place of $names and ${names}. */
 static void substitute(const char *text, const struct names *names, char out[TEXT_MAX])
 {
     size_t used = 0;
     while (*text != '\0' && used + 20 < TEXT_MAX) {
         int found = -1;
+        size_t braces = *text == '$' && text[1] == '{';
         for (int i = 0; *text == '$' && i < names->count; i++) {
             size_t length = strlen(names->name[i]);
-            if (strncmp(text + 1, names->name[i], length) == 0 && !isalnum((unsigned char)text[1 + length]))
+            if (strncmp(text + 1 + braces, names->name[i], length) == 0 && !isalnum((unsigned char)text[1 + braces + length]))
                 found = i;
         }
         if (found < 0) {
@@ -149,7 +150,7 @@ static void substitute(const char *text, const struct names *names, char out[TEX
             continue;
         }
         used += (size_t)snprintf(out + used, TEXT_MAX - used, "%s", names->value[found]);
-        text += 1 + strlen(names->name[found]);
+        text += 1 + 2 * braces + strlen(names->name[found]);
     }
     out[used] = '\0';
 }

@@ -157,6 +157,62 @@ static int make(const struct tp_report *report, const char *folder, const struct
     return result;
 }
 
+/* A racetrack of the Hansen track's size, with room to drive in. */
+static int make_track(const struct tp_report *report, const char *folder)
+{
+    enum { WIDTH = 207, HEIGHT = 33 };
+    char path[PATH_BYTES];
+    static uint8_t cells[WIDTH * HEIGHT];
+    const struct tp_generate_options options = {.density_percent = 40};
+    int error = tp_generate_map(TP_GENERATE_CAVES, WIDTH, HEIGHT, 2016, &options, cells);
+    if (error != 0)
+        return tp_cli_fail(report->usage, "%s", tp_error_text(error));
+    FILE *file = open_in(report, folder, "racetrack", "made.track", path);
+    if (file == NULL)
+        return TP_CLI_FAILED;
+    fprintf(file, "%d\n%d\n", WIDTH, HEIGHT);
+    for (int y = 0; y < HEIGHT; y++) {
+        for (int x = 0; x < WIDTH; x++)
+            putc(cells[y * WIDTH + x] == '.' ? '_' : '#', file);
+        putc('\n', file);
+    }
+    return close_file(report, file, path);
+}
+
+/* 15-puzzles in the form of Korf's list: number, tiles by place (0 the blank; the goal has them in order), optimal
+ * length and h, both 0 where unknown. Each is the goal after many random moves. */
+static int make_puzzles(const struct tp_report *report, const char *folder)
+{
+    enum { COUNT = 100, MOVES = 400, MOVES_QUICK = 60 };
+    char path[PATH_BYTES];
+    struct tp_cli_random random = {.state = 15};
+    FILE *file = open_in(report, folder, "puzzle", "made100.txt", path);
+    if (file == NULL)
+        return TP_CLI_FAILED;
+    for (int number = 1; number <= COUNT; number++) {
+        uint32_t tiles[16], blank = 0;
+        for (uint32_t i = 0; i < 16; i++)
+            tiles[i] = i;
+        for (int move = 0; move < (report->quick ? MOVES_QUICK : MOVES);) {
+            static const int steps[4][2] = {{1, 0}, {-1, 0}, {0, 1}, {0, -1}};
+            const int *step = steps[tp_cli_random_below(&random, 4)];
+            int x = (int)(blank % 4) + step[0], y = (int)(blank / 4) + step[1];
+            if (x < 0 || x > 3 || y < 0 || y > 3)
+                continue;
+            uint32_t next = (uint32_t)(y * 4 + x);
+            tiles[blank] = tiles[next];
+            tiles[next] = 0;
+            blank = next;
+            move++;
+        }
+        fprintf(file, "%d\t", number);
+        for (int i = 0; i < 16; i++)
+            fprintf(file, "%s%u", i > 0 ? " " : "", tiles[i]);
+        fprintf(file, "\t0\t0\n");
+    }
+    return close_file(report, file, path);
+}
+
 int tp_report_maps_make(const struct tp_report *report, const char *folder)
 {
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
@@ -164,7 +220,9 @@ int tp_report_maps_make(const struct tp_report *report, const char *folder)
     int result = TP_CLI_OK;
     for (size_t i = 0; i < sizeof list / sizeof list[0] && result == TP_CLI_OK; i++)
         result = make(report, folder, &list[i], i + 1);
-    return result;
+    if (result == TP_CLI_OK)
+        result = make_track(report, folder);
+    return result == TP_CLI_OK ? make_puzzles(report, folder) : result;
 }
 
 char *tp_report_maps_known(const char *maps, const char *truth)

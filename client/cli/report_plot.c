@@ -63,7 +63,8 @@ static int write_points(FILE *script, const struct tp_report *report, const stru
     return points;
 }
 
-static void write_script(FILE *script, const struct tp_report *report, const struct tp_report_experiment *experiment,
+/* False when there is nothing to draw. */
+static bool write_script(FILE *script, const struct tp_report *report, const struct tp_report_experiment *experiment,
                          const char *measure, const char *flags, const char *name, const char *svg)
 {
     char x_measure[32], x_label[64], y_label[64], option[24];
@@ -99,8 +100,9 @@ static void write_script(FILE *script, const struct tp_report *report, const str
                 4 + s % 10, colours[s % (sizeof colours / sizeof colours[0])], experiment->series[s].title);
         any = true;
     }
-    fprintf(script, "%s\n", any ? "" : "[0:1] 0 notitle");
+    fputc('\n', script);
     free(drawn);
+    return any;
 }
 
 static int run_gnuplot(const struct tp_report *report, const char *script)
@@ -161,10 +163,12 @@ char *tp_report_plot(const struct tp_report *report, const struct tp_report_expe
         tp_cli_fail(report->usage, "%s: %s", script_path, strerror(errno));
         return NULL;
     }
-    write_script(script, report, experiment, measure, flags, name, svg_path);
+    bool any = write_script(script, report, experiment, measure, flags, name, svg_path);
     char *text = NULL;
     size_t size;
-    if (fclose(script) != 0 || run_gnuplot(report, script_path) != TP_CLI_OK ||
+    if (!any && fclose(script) == 0)
+        return strdup("<p>Nothing was measured.</p>");
+    if (!any || fclose(script) != 0 || run_gnuplot(report, script_path) != TP_CLI_OK ||
         tp_cli_file_read(report->usage, svg_path, &text, &size) != TP_CLI_OK)
         return NULL;
     return take_ink_out(text);
