@@ -41,6 +41,7 @@ struct tp_learn {
     uint32_t cursor;        /* entries of the search's open list copied so far */
     uint64_t expanded_left; /* expanded states whose h is not final */
     bool running;
+    bool lost; /* an open state or an increase was lost for want of memory */
 };
 
 /* The breadth-first lookahead under way, and the weighing of its frontier (lookahead.c). */
@@ -191,6 +192,9 @@ void tp__learn_begin(struct tp_session *session, uint64_t expanded);
 
 /* Goes on with it; true when every expanded state has its h. */
 bool tp__learn_run(struct tp_tick *tick);
+
+/* Ends a learning step under way: the h it was still working on may be too high, so that all is forgotten. */
+void tp__learn_abandon(struct tp_session *session);
 
 /* ---- agent_centred.c ---- */
 

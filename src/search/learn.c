@@ -5,7 +5,8 @@
  * entries are copied into a heap by h; the least state is taken, and each expanded predecessor whose h is not final gets
  * h(t) + c if that is less than what it has got so far. Both loops may stop after any element and go on in a later tick:
  * copying an entry costs a traceback step, a raised h one expansion.
- * Failure: no memory for an increase leaves that state's h as it was, which is a valid one.
+ * Until it is done, h of a state not final may be too high: a step that is given up, or that had no memory for a state or an
+ * increase, leaves nothing learned at all.
  */
 #include "search/internal.h"
 
@@ -16,6 +17,7 @@ void tp__learn_begin(struct tp_session *session, uint64_t expanded)
     learn->cursor = 0;
     learn->expanded_left = expanded;
     learn->running = true;
+    learn->lost = false;
 }
 
 /* The tile and slot of a state the search met. */
@@ -55,7 +57,7 @@ static bool copy_open(struct tp_tick *tick)
         if (!tile || tile->meta[slot] & TP_NODE_CLOSED || tp_nodes_g(&search->nodes, tile, slot) != entry.g)
             continue; /* stale */
         if (!enter(learn, entry.state, tp_search_h_now(search, entry.state)))
-            tick->node_cap = true;
+            tick->node_cap = learn->lost = true;
     }
     return true;
 }
@@ -89,7 +91,7 @@ static bool relax_one(void *context, tp_state from, uint8_t move, tp_cost cost)
     tile->meta[slot] |= TP_NODE_REACHED;
     if (!tp_learned_set(&session->learned, x, y, through - tp_search_h(search, from, search->goal)) ||
         !enter(&session->learn, from, through))
-        tick->node_cap = true;
+        tick->node_cap = session->learn.lost = true;
     return true;
 }
 
@@ -127,6 +129,15 @@ bool tp__learn_run(struct tp_tick *tick)
         else
             tp_open_pop(&learn->heap, false);
     }
+    if (learn->lost)
+        tp__learn_abandon(session);
     learn->running = false;
     return true;
+}
+
+void tp__learn_abandon(struct tp_session *session)
+{
+    if (session->learn.running && session->params.algorithm->learning == TP_LEARNING_DIJKSTRA)
+        tp__learning_forget(session);
+    session->learn.running = false;
 }

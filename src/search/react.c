@@ -33,9 +33,13 @@ void tp__learning_check(struct tp_session *session)
 {
     if (!session->search.learned)
         return;
-    uint64_t fell = session->belief.full ? session->map->fell_version : 0;
+    const struct tp_map *map = session->map;
+    uint64_t fell = session->belief.full ? map->fell_version : 0;
+    if (session->search.domain->map_in_moves && map->rose_version > fell)
+        fell = map->rose_version; /* a new wall stops vehicles where they could not stop before */
     if (session->belief.falls > session->learned_falls || fell > session->learned_fell_version)
         tp__learning_forget(session);
+    tp__learn_abandon(session);
     session->learned_falls = session->belief.falls;
     session->learned_fell_version = fell;
 }

@@ -511,6 +511,8 @@ static bool adopt_map(struct tp_session *session, const struct tp_map *map)
     if (map->epoch != before->epoch) {
         TP_CHECK(memcmp(&map->profile, &before->profile, sizeof map->profile) == 0);
         session->restart_wanted = true;
+        if (session->search.learned)
+            tp__learning_forget(session);
     }
     session->map = tp_map_ref(map);
     session->map_before = before; /* its reference is dropped at the tick's end */

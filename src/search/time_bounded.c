@@ -148,10 +148,8 @@ static void learn_and_restart(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
     session->stats.learning_ticks++;
-    if (!session->unteachable && !tp__learn_run(tick))
-        return;
-    session->learn.running = false;
-    tp__session_begin_search(tick);
+    if (tp__learn_run(tick))
+        tp__session_begin_search(tick);
 }
 
 static void move_phase(struct tp_tick *tick)
