@@ -72,6 +72,8 @@ struct tp_session {
     struct tp_nodes_adaptive adaptive;
     struct tp_learn learn;
     struct tp_lookahead lookahead;
+    tp_cost h_most; /* no true cost to the goal is larger, on a map of this epoch; 0: not known yet */
+    uint64_t h_most_epoch;
     struct tp_priorities *priorities; /* P-LRTA*'s queue; NULL for other rows */
     enum tp_cycle cycle;
     bool unteachable;       /* nothing is learned from the present search */

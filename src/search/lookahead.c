@@ -29,8 +29,15 @@ enum {
     URGENT = 0, /* a reopened state's place before all layers; depth d has place d + 1 */
 };
 
-/* h above this is not raised: sums must not wrap, where no way leads out and h grows for ever. */
-static const tp_cost H_MAX = TP_COST_INFINITE / 8;
+/* No way to the goal costs more than this: each state once, by the dearest move. Where none is, h would grow for ever. */
+static tp_cost dearest_way(const struct tp_session *session)
+{
+    const struct tp_map *map = session->map;
+    const struct tp_domain *domain = session->search.domain;
+    tp_cost step = map->graph ? map->graph->cost_max : domain->step_max;
+    uint64_t states = domain->listed ? domain->states(map) : (uint64_t)map->width * map->height;
+    return step * states * (domain->listed ? 1 : tp_profile_largest_weight(&map->profile));
+}
 
 bool tp__tick_expand(struct tp_tick *tick)
 {
@@ -144,6 +151,10 @@ void tp__lookahead_begin(struct tp_session *session)
 {
     session->lookahead = (struct tp_lookahead){.root = session->at, .layer_left = 1};
     tp__lookahead_weigh_anew(session);
+    if (!session->h_most || session->h_most_epoch != session->map->epoch) {
+        session->h_most = dearest_way(session);
+        session->h_most_epoch = session->map->epoch;
+    }
 }
 
 uint64_t tp__lookahead_run(struct tp_tick *tick, uint64_t wanted)
@@ -238,7 +249,7 @@ bool tp__lookahead_raise(struct tp_tick *tick, tp_state state, tp_cost h)
 {
     struct tp_session *session = tick->session;
     const struct tp_search *search = &session->search;
-    if (h <= tp_search_h_now(search, state) || h > H_MAX)
+    if (h <= tp_search_h_now(search, state) || h > session->h_most)
         return true;
     if (!tp__tick_update(tick))
         return false;
