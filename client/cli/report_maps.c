@@ -21,15 +21,15 @@ static const struct made {
     struct tp_generate_options options;
     bool partial; /* also as the true map of an agent that knows only this one */
 } list[] = {
-    {"bg512", "caves-a", TP_GENERATE_CAVES, 512, 96, {0}, false},
-    {"bg512", "caves-b", TP_GENERATE_CAVES, 512, 96, {0}, false},
-    {"wc3", "caves-c", TP_GENERATE_CAVES, 512, 128, {.density_percent = 44}, false},
-    {"wc3", "caves-d", TP_GENERATE_CAVES, 512, 128, {.density_percent = 44}, false},
-    {"room", "rooms-8", TP_GENERATE_ROOMS, 512, 96, {.room = 8}, false},
-    {"room", "rooms-16", TP_GENERATE_ROOMS, 512, 96, {.room = 16}, false},
-    {"dao", "orz-caves", TP_GENERATE_CAVES, 480, 96, {.density_percent = 47}, true},
-    {"sc1", "city", TP_GENERATE_CITY, 768, 128, {0}, true},
-    {"random", "random-10", TP_GENERATE_RANDOM, 500, 100, {.density_percent = 10}, false},
+    {"bg512", "caves-a", TP_GENERATE_CAVES, 512, 160, {0}, false},
+    {"bg512", "caves-b", TP_GENERATE_CAVES, 512, 160, {0}, false},
+    {"wc3", "caves-c", TP_GENERATE_CAVES, 512, 192, {.density_percent = 44}, false},
+    {"wc3", "caves-d", TP_GENERATE_CAVES, 512, 192, {.density_percent = 44}, false},
+    {"room", "rooms-8", TP_GENERATE_ROOMS, 512, 160, {.room = 8}, false},
+    {"room", "rooms-16", TP_GENERATE_ROOMS, 512, 160, {.room = 16}, false},
+    {"dao", "orz-caves", TP_GENERATE_CAVES, 480, 160, {.density_percent = 47}, true},
+    {"sc1", "city", TP_GENERATE_CITY, 768, 192, {0}, true},
+    {"random", "random-10", TP_GENERATE_RANDOM, 500, 128, {.density_percent = 10}, false},
     {"bg", "caves-track", TP_GENERATE_CAVES, 212, 64, {0}, false},
     {"maze", "maze-2", TP_GENERATE_MAZE, 512, 65, {.corridor = 2}, false},
 };

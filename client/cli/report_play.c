@@ -1,5 +1,7 @@
 /* One cell of the report: an algorithm with its parameters, on problems of one map. Runs in a process of its own.
  *
+ * A deadline is in microseconds of a processor, so that the game time model does not depend on what else the machine does.
+ *
  * Changing maps (2014): after every 10 moves a share of the cells is drawn anew from the map as it was at the start,
  * half the change rate of the free cells to be blocked and of the blocked ones to be free; all other cells are as they
  * were. What is drawn depends on the problem and the number of the change alone.
@@ -25,7 +27,7 @@ static const struct tp_cli_option cell_options[] = {
     {NULL, TP_CLI_FLAG, 0, NULL, NULL, 0, 0, NULL, false},
 };
 
-/* Seconds of this process on a processor: other processes don't count. */
+/* Seconds of this process on a processor: neither other cells' processes nor other programs count. */
 static double processor_seconds(void)
 {
     struct timespec now;
@@ -33,16 +35,9 @@ static double processor_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static double clock_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 static bool deadline_expired(void *context)
 {
-    return clock_seconds() >= *(const double *)context;
+    return processor_seconds() >= *(const double *)context;
 }
 
 /* ---- changing maps ---- */
@@ -104,7 +99,7 @@ static int play_problem(struct tp_report_player *player, const struct tp_report_
                             reply.status != TP_STATUS_UNREACHABLE;
          tick++) {
         if (is_deadline)
-            deadline = clock_seconds() + (double)player->search.deadline_us / 1e6;
+            deadline = processor_seconds() + (double)player->search.deadline_us / 1e6;
         tp_session_tick(session, map, &budget, &reply);
         moves += reply.to != reply.from;
         if (!has_changes || moves / CHANGE_MOVES == changes)

@@ -8,8 +8,8 @@
 #include "client/cli/report_play.h"
 
 #include "client/cli/random.h"
+#include "map/track.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,32 +88,26 @@ static int draw_pairs(struct tp_report_player *player, const struct tp_report_ce
     return TP_CLI_OK;
 }
 
-/* Reads a racetrack: width, height, rows of walls '#' and free cells. */
 static int load_track(struct tp_report_player *player, const char *path)
 {
-    char *text, *at;
+    char *text;
     size_t size;
     int result = tp_cli_file_read(player->usage, path, &text, &size);
     if (result != TP_CLI_OK)
         return result;
-    unsigned long width = strtoul(text, &at, 10), height = strtoul(at, &at, 10);
-    struct tp_movingai_map *grid = &player->map.grid;
-    if (width >= 1 && height >= 1 && width <= 8192 && height <= 8192)
-        grid->cells = malloc(width * height);
-    size_t count = 0;
-    for (; grid->cells != NULL && *at != '\0' && count < width * height; at++)
-        if (!isspace((unsigned char)*at))
-            grid->cells[count++] = *at == '#' ? '@' : '.';
+    struct tp_place place = {0, 0};
+    const char *reason = "";
+    struct tp_track track;
+    int error = tp_track_parse(&track, text, size, &place, &reason);
     free(text);
+    if (error != 0)
+        return tp_cli_fail(player->usage, "%s:%u:%u: %s", path, place.line, place.column,
+                           error == TP_ERR_PARSE ? reason : tp_error_text(error));
     struct tp_profile profile;
     tp_profile_init_movingai(&profile);
-    grid->width = (uint32_t)width;
-    grid->height = (uint32_t)height;
-    if (grid->cells != NULL && count == width * height &&
-        tp_map_build(&player->map.map, grid->width, grid->height, grid->cells, &profile, 1) == 0)
-        return TP_CLI_OK;
-    tp_movingai_map_fini(grid);
-    return tp_cli_fail(player->usage, "%s: not a track of width, height and so many cells", path);
+    error = tp_map_build(&player->map.map, track.width, track.height, track.cells, &profile, 1);
+    tp_track_fini(&track);
+    return error == 0 ? TP_CLI_OK : tp_cli_fail(player->usage, "%s: %s", path, tp_error_text(error));
 }
 
 static bool ends_with(const char *text, const char *end)
