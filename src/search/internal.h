@@ -78,6 +78,7 @@ struct tp_session {
     enum tp_cycle cycle;
     bool unteachable;       /* nothing is learned from the present search */
     uint64_t looked_ahead; /* expansions of the present lookahead */
+    uint64_t strandings;   /* searches given up by tbrwa's rule on the way to this goal */
     uint64_t closed;       /* states the present search expanded (time-bounded rows) */
     uint64_t learned_falls, learned_fell_version; /* the state of falls when learning last began */
     struct tp_search search;
@@ -87,6 +88,7 @@ struct tp_session {
     tp_state at, at_before;     /* where the agent stands; where it stood before its last move (NONE: nowhere) */
     tp_state goal;
     bool restart_wanted;        /* begin a new search at the next tick */
+    bool path_fresh;            /* the path followed was traced since the agent's last move */
     bool path_complete;         /* the path followed reaches the goal (2009: solutionFoundAndTraced) */
     bool begun;                 /* some search has been begun in its life */
     bool first_tick;            /* of the present search */

@@ -648,6 +648,7 @@ int tp_session_retarget(struct tp_session *session, uint32_t goal)
     bool few_steps = !search->domain->listed && moved <= RETARGET_STEPS * TP_COST_UNIT * search->h_unit;
     bool little = few_steps || moved <= left / 2;
     session->goal = state;
+    session->strandings = 0;
     session->path_complete = false;
     tp__shortcut_forget(session);
     if (search->learned)

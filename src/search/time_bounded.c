@@ -120,6 +120,7 @@ static void trace_phase(struct tp_tick *tick)
     bool reaches_goal = session->search.found && session->trace.fresh_end == session->goal;
     if (switch_allowed(session, reaches_goal))
         tp__trace_follow(session);
+    session->path_fresh = true;
     session->path_complete = reaches_goal;
 }
 
@@ -133,12 +134,14 @@ static uint8_t step_to_before(const struct tp_session *session)
     return step != TP_MOVE_NONE && tp__session_move_legal(session, step) ? step : TP_MOVE_NONE;
 }
 
-/* 2016, Algorithm 5, line 10: the agent is off the path, which is whole, and no move leads to its parent. */
+/* 2016, Algorithm 5, line 10, where no move leads to the agent's parent: it is off a path that was traced whole since it came
+ * here. The next trace may be under way: with a small R there always is one, and nothing is left to expand a state. */
 static bool stranded(const struct tp_session *session)
 {
     const struct tp_search *search = &session->search;
     uint8_t move;
-    return session->params.algorithm->learning == TP_LEARNING_DIJKSTRA && !session->trace.running &&
+    return session->params.algorithm->learning == TP_LEARNING_DIJKSTRA &&
+           (session->path_fresh || session->path_complete || session->trace.capped) &&
            tp_search_knows(search, session->at) && tp_search_parent(search, session->at, &move) != TP_STATE_NONE;
 }
 
@@ -148,8 +151,22 @@ static void learn_and_restart(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
     session->stats.learning_ticks++;
-    if (tp__learn_run(tick))
-        tp__session_begin_search(tick);
+    if (!tp__learn_run(tick))
+        return;
+    session->strandings++;
+    tp__session_begin_search(tick);
+}
+
+/* Where the goal is out of reach, an agent with a small k might be stranded again and again before any open list runs empty,
+ * and never know. So after PATIENCE strandings it waits at a new root for some expansions, twice as many after each DOUBLING
+ * more, until one search is exhausted. Theorem 3 holds for any number of expansions between moves. */
+static bool waits_at_root(const struct tp_session *session)
+{
+    enum { PATIENCE = 1000, DOUBLING = 64 };
+    if (session->strandings < PATIENCE)
+        return false;
+    uint64_t doublings = (session->strandings - PATIENCE) / DOUBLING;
+    return session->closed < 1ull << (doublings < 40 ? doublings : 40);
 }
 
 static void move_phase(struct tp_tick *tick)
@@ -178,6 +195,7 @@ static void move_phase(struct tp_tick *tick)
         return;
     if (tp__session_move_legal(session, step)) {
         tp__session_move(tick, step, back);
+        session->path_fresh = false;
         if (tick->reply->status != TP_STATUS_ARRIVED && tp__react_after_move(tick))
             tp__session_begin_search(tick);
     } else {
@@ -258,6 +276,8 @@ static void time_bounded_tick(struct tp_tick *tick)
     if (!found_before && share.expansions)
         search_phase(tick, &share);
     if (tp__session_exhausted(tick, share.expansions))
+        return;
+    if (waits_at_root(session) && !search->found && !tick->node_cap)
         return;
     tick->steps_left = steps_for_tracing(tick, &share, purse, found_before);
     trace_phase(tick);

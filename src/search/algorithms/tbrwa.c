@@ -10,10 +10,11 @@
  *   14, 15  ../time_bounded.c: move_phase, back-move
  *
  * Where every move can be taken back the rule never holds, and the agent moves as TB(WA*) does. Everywhere else it arrives
- * if the goal can be reached from wherever it gets to (Theorem 3: on strongly connected graphs always); a state from which
- * the goal is out of reach becomes the root at the latest when the agent is stranded there, and its empty open list proves it.
+ * if the goal can be reached from wherever it gets to (Theorem 3: on strongly connected graphs always). Where it can't, the
+ * open list of some search runs empty, which proves it. The paper does not promise that: with a small k an agent may be
+ * stranded over and over before; so after a thousand times it begins to wait for larger searches (waits_at_root).
  * Choices: while a trace is under way the agent follows the old path and moves back as TB(WA*) does, and is found stranded
- * once the fresh path is whole; a search whose goal was moved teaches nothing, for its closed list is another goal's.
+ * once a fresh path is whole; a search whose goal was moved teaches nothing, for its closed list is another goal's.
  */
 #include "search/internal.h"
 
