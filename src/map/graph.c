@@ -49,26 +49,47 @@ static double distance(const struct tp_graph *graph, uint32_t a, uint32_t b)
     return sqrt(dx * dx + dy * dy);
 }
 
-/* The largest factor under which no edge is shorter than its ends' distance; a millionth less, for rounding. */
+/* The length of the diagonal of the rectangle that holds all nodes. */
+static double extent(const struct tp_graph *graph)
+{
+    double x0 = graph->x[0], x1 = x0, y0 = graph->y[0], y1 = y0;
+    for (uint32_t i = 1; i < graph->nodes; i++) {
+        x0 = graph->x[i] < x0 ? graph->x[i] : x0;
+        x1 = graph->x[i] > x1 ? graph->x[i] : x1;
+        y0 = graph->y[i] < y0 ? graph->y[i] : y0;
+        y1 = graph->y[i] > y1 ? graph->y[i] : y1;
+    }
+    return sqrt((x1 - x0) * (x1 - x0) + (y1 - y0) * (y1 - y0));
+}
+
+/* The largest factor under which no edge is shorter than its ends' distance; less by a margin, so that rounding h, which may
+ * be far larger than the edge, cannot outweigh the least cost. 0 where the margin would leave nothing. */
 static double h_factor(const struct tp_graph *graph)
 {
     double least = INFINITY;
+    uint32_t cost_min = UINT32_MAX;
     for (uint32_t node = 0; node < graph->nodes; node++)
         for (uint32_t i = graph->out_first[node]; i < graph->out_first[node + 1]; i++) {
             double length = distance(graph, node, graph->out[i].to);
             if (length > 0 && graph->out[i].cost / length < least)
                 least = graph->out[i].cost / length;
+            if (graph->out[i].cost < cost_min)
+                cost_min = graph->out[i].cost;
         }
-    return isinf(least) ? 0 : least * (1 - 1e-6);
+    if (isinf(least))
+        return 0;
+    double margin = 4e-15 * least * extent(graph) / cost_min;
+    margin = margin > 1e-6 ? margin : 1e-6;
+    return margin < 1 ? least * (1 - margin) : 0;
 }
 
-static int check(uint32_t nodes, const struct tp_graph_edge *edges, size_t edge_count, const double *x, const double *y,
-                 size_t *bad)
+static int check(uint32_t nodes, const struct tp_graph_edge *edges, size_t edge_count, const double *x,
+                 const double *y, size_t *bad)
 {
     *bad = 0;
     if (nodes == 0 || nodes > TP_GRAPH_NODES_MAX || edge_count > TP_GRAPH_EDGES_MAX)
         return TP_ERR_INVALID_ARGUMENT;
-    for (*bad = 0; x && *bad < nodes; ++*bad)
+    for (*bad = 0; x && y && *bad < nodes; ++*bad)
         if (!(fabs(x[*bad]) <= 1e15) || !(fabs(y[*bad]) <= 1e15))
             return TP_ERR_INVALID_ARGUMENT;
     for (*bad = 0; *bad < edge_count; ++*bad) {
@@ -80,8 +101,8 @@ static int check(uint32_t nodes, const struct tp_graph_edge *edges, size_t edge_
     return TP_OK;
 }
 
-int tp_graph_build(const struct tp_graph **out, uint32_t nodes, const struct tp_graph_edge *edges, size_t edge_count,
-                   const double *x, const double *y, size_t *bad)
+int tp_graph_build(const struct tp_graph **out, uint32_t nodes, const struct tp_graph_edge *edges,
+                   size_t edge_count, const double *x, const double *y, size_t *bad)
 {
     *out = NULL;
     int error = check(nodes, edges, edge_count, x, y, bad);
@@ -148,7 +169,10 @@ void tp_graph_unref(const struct tp_graph *graph)
 
 tp_cost tp_graph_h(const struct tp_graph *graph, uint32_t from, uint32_t to)
 {
-    return graph->h_factor > 0 ? (tp_cost)(graph->h_factor * distance(graph, from, to)) : 0;
+    if (graph->h_factor == 0)
+        return 0;
+    double h = graph->h_factor * distance(graph, from, to), most = (double)graph->cost_max * graph->nodes;
+    return (tp_cost)(h < most ? h : most); /* no path costs more; a goal out of reach may lie farther */
 }
 
 size_t tp_graph_bytes(const struct tp_graph *graph)

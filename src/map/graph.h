@@ -60,7 +60,7 @@ int tp_graph_build(const struct tp_graph **out, uint32_t nodes, const struct tp_
 const struct tp_graph *tp_graph_ref(const struct tp_graph *graph);
 void tp_graph_unref(const struct tp_graph *graph);
 
-/* The heuristic: floor(h_factor * distance), consistent. */
+/* The heuristic: floor(h_factor * distance), at most the cost of a path over all nodes; consistent. */
 tp_cost tp_graph_h(const struct tp_graph *graph, uint32_t from, uint32_t to);
 
 size_t tp_graph_bytes(const struct tp_graph *graph);
