@@ -33,6 +33,7 @@ static const struct command commands[] = {
     [TICKPATH__REQUEST__BODY_CLOSE_SESSION] = {"close_session", tp__command_close_session, 0},
     [TICKPATH__REQUEST__BODY_LIST] = {"list", tp__command_list, 0},
     [TICKPATH__REQUEST__BODY_DROP_MAP] = {"drop_map", tp__command_drop_map, 0},
+    [TICKPATH__REQUEST__BODY_PUT_GRAPH] = {"put_graph", tp__command_put_graph, IS_OPEN},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -129,6 +130,8 @@ static void reply_welcome(const struct tp_call *call, uint32_t protocol)
     SET(batch_changes_max, (uint32_t)config->batch_changes_max);
     SET(path_cells_max, (uint32_t)config->path_cells_max);
     SET(volatile_store, call->shard->store->is_volatile);
+    SET(graph_nodes_max, (uint32_t)TP_GRAPH_NODES_MAX);
+    SET(graph_edges_max, (uint32_t)TP_GRAPH_EDGES_MAX);
 #undef SET
     if (status.state != TP_STORE_OK)
         welcome.degraded = status.reason;

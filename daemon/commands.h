@@ -40,7 +40,11 @@ bool tp__call_name(const struct tp_call *call, const char *name);
 /* Fills the message; its strings borrow from `map`. */
 void tp__map_info(struct tp_world_map *of, const struct tp_map *map, Tickpath__MapInfo *out);
 
+/* Gives a request to the world; `request` NULL: out of memory. */
+void tp__call_submit(const struct tp_call *call, struct tp_world_request *request, const char *name);
+
 void tp__command_put_map(const struct tp_call *call);
+void tp__command_put_graph(const struct tp_call *call);
 void tp__command_open_map(const struct tp_call *call);
 void tp__command_drop_map(const struct tp_call *call);
 void tp__command_change_costs(const struct tp_call *call);

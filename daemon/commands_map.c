@@ -1,4 +1,4 @@
-/* put_map, open_map, change_costs and drop_map: checked here, done by the world. */
+/* put_map, open_map, change_costs and drop_map (put_graph: commands_graph.c): checked here, done by the world. */
 #include "daemon/commands.h"
 
 #include "base/limits.h"
@@ -20,6 +20,9 @@ void tp__map_info(struct tp_world_map *of, const struct tp_map *map, Tickpath__M
     SET(version, map->version);
     SET(passable_cells, map->passable_cells);
     SET(sessions, sessions > 0 ? (uint32_t)sessions : 0);
+    SET(kind, map->graph != NULL ? TICKPATH__MAP_KIND__GRAPH : TICKPATH__MAP_KIND__GRID);
+    if (map->graph != NULL)
+        SET(edges, map->graph->edges);
 #undef SET
 }
 
@@ -43,8 +46,7 @@ void tp_command_finish(struct tp_peer *peer, uint64_t id, const struct tp_world_
     }
 }
 
-/* Gives a request to the world; `request` NULL: out of memory. */
-static void submit(const struct tp_call *call, struct tp_world_request *request, const char *name)
+void tp__call_submit(const struct tp_call *call, struct tp_world_request *request, const char *name)
 {
     if (request == NULL) {
         tp__call_refuse(call, TP_ERR_NO_MEMORY, NULL, NULL);
@@ -99,7 +101,7 @@ static bool check_same_map(const struct tp_call *call, const Tickpath__PutMap *p
 {
     const struct tp_upload *upload = &call->peer->upload;
     const char *field = NULL;
-    if (put->map != NULL && strcmp(put->map, upload->name) != 0)
+    if (upload->is_graph || (put->map != NULL && strcmp(put->map, upload->name) != 0))
         field = "map";
     else if (put->has_width && put->width != upload->width)
         field = "width";
@@ -132,8 +134,8 @@ void tp__command_put_map(const struct tp_call *call)
     int error = tp_upload_add(upload, put->has_offset ? put->offset : 0, put->cells.data,
                               put->has_cells ? put->cells.len : 0, &refusal);
     bool is_last = put->has_last && put->last;
-    if (error == 0 && is_last && !tp_upload_complete(upload))
-        error = tp_refuse_value(&refusal, "last", "cells are missing");
+    if (error == 0 && is_last)
+        error = tp_upload_check_complete(upload, &refusal);
     if (error != 0) { /* what follows can't fit any more: begin anew */
         tp_upload_drop(upload);
         tp__call_refuse(call, error, refusal.field, refusal.reason);
@@ -156,7 +158,7 @@ void tp__command_put_map(const struct tp_call *call)
         request->replace = upload->replace;
         request->cells = tp_upload_take_cells(upload);
     }
-    submit(call, request, upload->name);
+    tp__call_submit(call, request, upload->name);
 }
 
 /* ---- open_map ---- */
@@ -169,7 +171,7 @@ void tp__command_open_map(const struct tp_call *call)
     struct tp_world_request *request = tp_world_request_new(TP_WORLD_OPEN);
     if (request != NULL)
         request->min_version = open->has_min_version ? open->min_version : 0;
-    submit(call, request, open->map);
+    tp__call_submit(call, request, open->map);
 }
 
 /* ---- drop_map ---- */
@@ -184,7 +186,7 @@ void tp__command_drop_map(const struct tp_call *call)
         request->has_epoch = drop->has_epoch;
         request->epoch = drop->epoch;
     }
-    submit(call, request, drop->map);
+    tp__call_submit(call, request, drop->map);
 }
 
 /* ---- change_costs ---- */
@@ -310,5 +312,5 @@ void tp__command_change_costs(const struct tp_call *call)
         request->has_base_version = message->has_base_version;
         request->base_version = message->base_version;
     }
-    submit(call, request, message->map);
+    tp__call_submit(call, request, message->map);
 }

@@ -67,6 +67,11 @@ static const enum tp_knowledge knowledge_of[] = {TP_KNOWLEDGE_FULL, TP_KNOWLEDGE
                                                  TP_KNOWLEDGE_MAP};
 static const enum tp_restart restart_of[] = {TP_RESTART_DEFAULT, TP_RESTART_NEVER, TP_RESTART_EAGER,
                                              TP_RESTART_LAZY, TP_RESTART_ON_RISE};
+static const enum tp_motion motion_of[] = {TP_MOTION_STEPS, TP_MOTION_STEPS, TP_MOTION_INERTIA};
+static const enum tp_heuristic heuristic_of[] = {TP_HEURISTIC_DEFAULT,   TP_HEURISTIC_OCTILE,
+                                                 TP_HEURISTIC_MANHATTAN, TP_HEURISTIC_EUCLID,
+                                                 TP_HEURISTIC_FREESPACE, TP_HEURISTIC_MAXIMUM,
+                                                 TP_HEURISTIC_ZERO};
 
 #define READ_ENUM(field)                                                                                     \
     do {                                                                                                     \
@@ -76,6 +81,21 @@ static const enum tp_restart restart_of[] = {TP_RESTART_DEFAULT, TP_RESTART_NEVE
             params->field = field##_of[open->field];                                                         \
         }                                                                                                    \
     } while (0)
+
+/* How the agent moves: by steps, or as a vehicle with a velocity. */
+static int read_motion(struct tp_session_params *params, const Tickpath__OpenSession *open,
+                       struct tp_refusal *refusal)
+{
+    READ_ENUM(motion);
+    int32_t vx = open->has_start_vx ? open->start_vx : 0, vy = open->has_start_vy ? open->start_vy : 0;
+    if (vx < -TP_VELOCITY_MAX || vx > TP_VELOCITY_MAX)
+        return tp_refuse_value(refusal, "start_vx", "must lie in -3..3");
+    if (vy < -TP_VELOCITY_MAX || vy > TP_VELOCITY_MAX)
+        return tp_refuse_value(refusal, "start_vy", "must lie in -3..3");
+    params->start_vx = (int8_t)vx;
+    params->start_vy = (int8_t)vy;
+    return 0;
+}
 
 static int read_params(struct tp_session_params *params, struct tp_agent_budget *budget,
                        const Tickpath__OpenSession *open, struct tp_refusal *refusal)
@@ -104,6 +124,10 @@ static int read_params(struct tp_session_params *params, struct tp_agent_budget 
     READ_ENUM(goal_policy);
     READ_ENUM(knowledge);
     READ_ENUM(restart);
+    READ_ENUM(heuristic);
+    int error = read_motion(params, open, refusal);
+    if (error != 0)
+        return error;
     params->shortcut = open->has_shortcut && open->shortcut;
     params->path_switch = open->has_path_switch && open->path_switch;
     params->longest_path_rule = open->has_longest_path_rule && open->longest_path_rule;
@@ -121,7 +145,7 @@ static int read_params(struct tp_session_params *params, struct tp_agent_budget 
     }
     *budget = (struct tp_agent_budget){.kind = TP_BUDGET_R, .expansions = 100, .r_milli = 900, .c = 10};
     if (open->budget != NULL) {
-        int error = tp__budget_read(budget, open->budget, refusal);
+        error = tp__budget_read(budget, open->budget, refusal);
         if (error != 0)
             return error;
     }
@@ -166,8 +190,10 @@ static int open_entered(const struct tp_call *call, struct tp_world_map *of, con
     int error = tp_session_open(&session, params, map, &call->shard->pool, refusal);
     if (error == 0) {
         error = tp_sessions_add(&call->peer->sessions, session, of, budget, slot);
-        if (error == 0)
+        if (error == 0) {
+            call->peer->sessions.agents[*slot].is_vehicle = params->motion == TP_MOTION_INERTIA;
             return 0;
+        }
         tp_session_close(session);
     }
     tp_world_leave(of);
@@ -205,8 +231,9 @@ void tp__command_open_session(const struct tp_call *call)
     }
     const struct tp_map *map = tp_shard_refresh(call->shard, of);
     uint32_t slot;
-    if (params.known != NULL && (params.known->width != map->width || params.known->height != map->height)) {
-        error = tp_refuse_value(&refusal, "known_map", "must be of the map's size");
+    bool fits = params.known == NULL || (params.known->width == map->width && params.known->height == map->height);
+    if (!fits || (params.known != NULL && params.known->graph != NULL)) {
+        error = tp_refuse_value(&refusal, "known_map", fits ? "must be a grid" : "must be of the map's size");
         tp_world_leave(of);
     } else {
         error = open_entered(call, of, map, &params, &budget, &slot, &refusal);

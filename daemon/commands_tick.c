@@ -6,10 +6,10 @@
 #include <string.h>
 
 /* The most bytes of a reply: what every tick has, each session served (id 10, cell 5, status 1, flags 2,
- * version 10, cost 10; with work 4 numbers of 10) and each refused. */
+ * version 10, cost 10, velocity 2; with work 4 numbers of 10) and each refused. */
 enum {
     REPLY_BYTES = 128,
-    SERVED_BYTES = 38,
+    SERVED_BYTES = 40,
     WORK_BYTES = 40,
     REFUSED_BYTES = 20,
     PATH_BYTES = 12,
@@ -34,6 +34,10 @@ static int check(const struct tp_call *call, const Tickpath__Tick *tick, struct 
         return tp_refuse(refusal, TP_ERR_RESOURCE_EXHAUSTED, "session", "more than sessions_max");
     if (tick->n_at_session != tick->n_at_cell)
         return tp_refuse_value(refusal, "at_cell", "at_session and at_cell must be of the same length");
+    if (tick->n_at_vx != 0 && tick->n_at_vx != tick->n_at_session)
+        return tp_refuse_value(refusal, "at_vx", "must be as many as at_session, or none");
+    if (tick->n_at_vy != tick->n_at_vx)
+        return tp_refuse_value(refusal, "at_vy", "must be as many as at_vx");
     if (tick->n_at_session > call->shard->config->sessions_max)
         return tp_refuse(refusal, TP_ERR_RESOURCE_EXHAUSTED, "at_session", "more than sessions_max");
     if (tick->has_total_expansions && tick->total_expansions == 0)
@@ -96,7 +100,9 @@ static bool take_reply(const struct tp_call *call, const Tickpath__Tick *tick, T
                     (reply->status = take(call, served, sizeof(uint32_t))) != NULL &&
                     (reply->flags = take(call, served, sizeof(uint32_t))) != NULL &&
                     (reply->version = take(call, served, sizeof(uint64_t))) != NULL &&
-                    (reply->cost = take(call, served, sizeof(uint64_t))) != NULL;
+                    (reply->cost = take(call, served, sizeof(uint64_t))) != NULL &&
+                    (reply->vx = take(call, served, sizeof(int32_t))) != NULL &&
+                    (reply->vy = take(call, served, sizeof(int32_t))) != NULL;
     if (has_room && tick->has_want_work && tick->want_work)
         has_room = (reply->expansions = take(call, served, sizeof(uint64_t))) != NULL &&
                    (reply->traced = take(call, served, sizeof(uint64_t))) != NULL &&
@@ -133,6 +139,7 @@ static void fill_reply(const struct tp_call *call, const struct tp_schedule *sch
     reply->n_expansions = reply->expansions != NULL ? n : 0;
     reply->n_traced = reply->n_generated = reply->n_learned = reply->n_expansions;
     reply->n_path = reply->path != NULL ? n : 0;
+    bool some_vehicle = false;
     for (size_t i = 0; i < n; i++) {
         const struct tp_tick_reply *from = &schedule->replies[i];
         reply->session[i] = tp_sessions_id(sessions, schedule->slots[i]);
@@ -141,6 +148,9 @@ static void fill_reply(const struct tp_call *call, const struct tp_schedule *sch
         reply->flags[i] = from->flags;
         reply->version[i] = from->version;
         reply->cost[i] = from->cost;
+        reply->vx[i] = from->vx;
+        reply->vy[i] = from->vy;
+        some_vehicle |= sessions->agents[schedule->slots[i]].is_vehicle;
         if (reply->expansions != NULL) {
             reply->expansions[i] = from->work.expansions;
             reply->traced[i] = from->work.traced;
@@ -151,6 +161,7 @@ static void fill_reply(const struct tp_call *call, const struct tp_schedule *sch
             reply->path[i]->n_cell = tp_session_path(sessions->agents[schedule->slots[i]].session,
                                                      reply->path[i]->cell, path_cells);
     }
+    reply->n_vx = reply->n_vy = some_vehicle ? n : 0;
     reply->n_refused = schedule->refused_count;
     for (size_t i = 0; i < schedule->refused_count; i++) {
         Tickpath__Refused *row = reply->refused[i];
@@ -199,6 +210,8 @@ static struct tp_schedule schedule_of(const struct tp_call *call, const Tickpath
         .total_us = tick->has_total_us ? tick->total_us : TP_TOTAL_NONE,
         .at_ids = tick->at_session,
         .at_cells = tick->at_cell,
+        .at_vx = tick->n_at_vx > 0 ? tick->at_vx : NULL,
+        .at_vy = tick->n_at_vy > 0 ? tick->at_vy : NULL,
         .at_count = tick->n_at_session,
         .min_version = tick->has_min_version ? tick->min_version : 0,
         .tick = ++call->peer->tick_stamp,

@@ -126,6 +126,10 @@ void tp_peer_reply_refusal(struct tp_peer *peer, uint64_t id, const struct tp_wo
     body.change_index = refusal->change_index;
     body.bad_x = refusal->bad_x;
     body.bad_y = refusal->bad_y;
+    body.has_edge_index = refusal->has_bad_edge;
+    body.edge_index = refusal->edge_index;
+    body.has_node_index = refusal->has_bad_node;
+    body.node_index = refusal->node_index;
     append_error(peer, id, &body);
 }
 

@@ -111,7 +111,9 @@ static void apply_positions(struct tp_schedule *schedule)
             refuse(schedule, schedule->at_ids[i], TP_ERR_NOT_FOUND);
             continue;
         }
-        int error = tp_session_at(sessions->agents[slot].session, schedule->at_cells[i]);
+        int vx = schedule->at_vx != NULL ? schedule->at_vx[i] : 0;
+        int vy = schedule->at_vy != NULL ? schedule->at_vy[i] : 0;
+        int error = tp_session_at_velocity(sessions->agents[slot].session, schedule->at_cells[i], vx, vy);
         if (error != 0) {
             refuse(schedule, schedule->at_ids[i], error);
             sessions->agents[slot].tick_seen = UINT64_MAX; /* out of this tick */

@@ -30,6 +30,7 @@ struct tp_schedule {
     uint64_t total_us;                  /* likewise */
     const uint64_t *at_ids;             /* true positions: at_ids[i] stands on at_cells[i] */
     const uint32_t *at_cells;
+    const int32_t *at_vx, *at_vy; /* the velocity there; NULL: at rest */
     size_t at_count;
     uint64_t min_version;
     uint64_t tick; /* number of this tick, never the same twice for a connection */
@@ -44,7 +45,7 @@ struct tp_schedule {
     struct tp_schedule_refused {
         uint64_t id;
         int error; /* NOT_FOUND: not a session of this connection; OUT_OF_RANGE: a position outside its map;
-                      INVALID_ARGUMENT: named twice */
+                      INVALID_ARGUMENT: named twice, or a velocity that it can't have */
     } * refused;   /* at least id_count + at_count elements */
 
     /* the answer */

@@ -144,6 +144,8 @@ static void each_map_cb(struct tp_world_map *of, const struct tp_map *map, void 
     struct tp_stats_map row = {.name = of->name,
                                .width = map->width,
                                .height = map->height,
+                               .graph_edges = map->graph != NULL ? map->graph->edges : 0,
+                               .is_graph = map->graph != NULL,
                                .epoch = map->epoch,
                                .version = map->version,
                                .passable_cells = map->passable_cells,

@@ -89,6 +89,7 @@ int tp_sessions_add(struct tp_sessions *sessions, struct tp_session *session, st
     agent->budget = *budget;
     agent->salt = draw_salt(sessions, agent->salt);
     agent->tick_seen = 0;
+    agent->is_vehicle = false;
     agent->previous = sessions->last;
     agent->next = TP_AGENT_NONE;
     if (sessions->last == TP_AGENT_NONE)

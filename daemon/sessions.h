@@ -26,6 +26,7 @@ struct tp_agent {
     struct tp_session *session; /* owned until it closes; NULL: the slot is free */
     struct tp_world_map *map;   /* entered (tp_world_enter) */
     struct tp_agent_budget budget;
+    bool is_vehicle;         /* its replies have a velocity */
     uint32_t salt;           /* of the session, or of the last one that had the slot */
     uint32_t previous, next; /* in opening order; free slots use `next` */
     uint64_t tick_seen;      /* the tick request that named it last: finds one named twice */

@@ -1,4 +1,4 @@
-/* Snapshot, all numbers little-endian:
+/* Snapshot of a grid, layout 1; all numbers little-endian:
  *
  *     offset  bytes
  *          0      8  magic "tpsnap\0\1", the last byte being the layout number
@@ -11,6 +11,8 @@
  *        552      n  cells, row-major, one zstd frame
  *      552+n      8  XXH3-64 of everything before
  *
+ * Snapshot of a graph, layout 2 (daemon/snapshot_graph.c): a program that knows layout 1 alone says that it can't read it.
+ *
  * Batch: u32 count, then per change: u8 kind, u8 class, u32 x, u32 y; a rectangle or a bitmap adds u32 width,
  * u32 height; a bitmap adds u32 bytes and the bits. Whoever stores a batch adds version and checksum.
  */
@@ -18,17 +20,21 @@
 
 #include "base/limits.h"
 #include "daemon/bytes.h"
+#include "daemon/snapshot_graph.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 #include <zstd.h>
 
+enum { LAYOUT_GRID = 1, LAYOUT_GRAPH = 2 };
 enum { HEADER_BYTES = 552, CHECKSUM_BYTES = 8, CHANGE_BYTES_MIN = 10, ZSTD_LEVEL = 3 };
-static const char magic[8] = {'t', 'p', 's', 'n', 'a', 'p', 0, 1};
+static const char magic[8] = {'t', 'p', 's', 'n', 'a', 'p', 0, LAYOUT_GRID};
 
 int tp_snapshot_encode(const struct tp_map *map, uint8_t **bytes, size_t *size)
 {
+    if (map->graph != NULL)
+        return tp__snapshot_encode_graph(map, LAYOUT_GRAPH, bytes, size);
     size_t cells = (size_t)map->width * map->height;
     size_t bound = ZSTD_compressBound(cells);
     uint8_t *plain = malloc(cells);
@@ -70,14 +76,19 @@ int tp_snapshot_decode(struct tp_map **out, const void *bytes, size_t size, cons
     const uint8_t *p = bytes;
     *out = NULL;
     *reason = NULL;
-    if (size < HEADER_BYTES + CHECKSUM_BYTES)
+    if (size < sizeof magic + CHECKSUM_BYTES)
         return corrupt(reason, "the snapshot is shorter than its header");
     if (memcmp(p, magic, sizeof magic - 1) != 0)
         return corrupt(reason, "not a snapshot of this program");
-    if (p[sizeof magic - 1] != (uint8_t)magic[sizeof magic - 1])
+    uint8_t layout = p[sizeof magic - 1];
+    if (layout != LAYOUT_GRID && layout != LAYOUT_GRAPH)
         return corrupt(reason, "the snapshot has a layout of another version of this program");
     if (tp_get_u64(p + size - CHECKSUM_BYTES) != XXH3_64bits(p, size - CHECKSUM_BYTES))
         return corrupt(reason, "the snapshot's checksum does not fit");
+    if (layout == LAYOUT_GRAPH)
+        return tp__snapshot_decode_graph(out, p, size, reason);
+    if (size < HEADER_BYTES + CHECKSUM_BYTES)
+        return corrupt(reason, "the snapshot is shorter than its header");
     uint64_t width = tp_get_u32(p + 8), height = tp_get_u32(p + 12), packed = tp_get_u64(p + 544);
     if (packed != size - HEADER_BYTES - CHECKSUM_BYTES)
         return corrupt(reason, "the snapshot's length does not fit its header");

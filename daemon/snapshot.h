@@ -1,7 +1,7 @@
 /* How a map version and a change batch look as bytes, for every store.
  *
  * What it is: two codecs. A snapshot: header with magic, layout number, sizes, epoch, version, profile, then
- * the cells compressed with zstd, then an XXH3 checksum of all before it. A batch: the changes as they were
+ * the cells (of a graph: edges and coordinates) compressed with zstd, then an XXH3 checksum of all before it. A batch: the changes as they were
  * asked for (classes, not weights), so that replaying one makes exactly the version it made the first time.
  * What it refuses: bytes whose checksum, layout or sizes don't fit; sizes are checked before anything is
  * allocated. Who calls it: stores, from their own threads; pure functions.

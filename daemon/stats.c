@@ -277,9 +277,12 @@ static void json_map(const struct tp_stats_map *map, void *context)
     text_add_quoted(list->text, map->name);
     text_add(list->text,
              ",\"width\":%" PRIu32 ",\"height\":%" PRIu32 ",\"epoch\":%" PRIu64 ",\"version\":%" PRIu64
-             ",\"passable_cells\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"sessions\":%" PRIu32 "}",
+             ",\"passable_cells\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"sessions\":%" PRIu32 ",\"kind\":\"%s\"",
              map->width, map->height, map->epoch, map->version, map->passable_cells, map->bytes,
-             map->sessions);
+             map->sessions, map->is_graph ? "graph" : "grid");
+    if (map->is_graph)
+        text_add(list->text, ",\"edges\":%" PRIu32, map->graph_edges);
+    text_add(list->text, "}");
     list->comma = ",";
 }
 

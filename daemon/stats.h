@@ -15,6 +15,8 @@
 struct tp_stats_map {
     const char *name; /* borrowed until the callback returns */
     uint32_t width, height;
+    uint32_t graph_edges;
+    bool is_graph; /* its width is the number of its nodes */
     uint64_t epoch, version, passable_cells;
     uint64_t bytes;
     uint32_t sessions;

@@ -131,6 +131,7 @@ void tp_world_request_free(struct tp_world_request *request)
     if (request == NULL)
         return;
     free(request->cells);
+    tp_upload_graph_fini(&request->graph);
     free(request->changes);
     free(request->change_bits);
     free(request);

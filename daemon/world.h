@@ -20,6 +20,7 @@
 #include "daemon/mailbox.h"
 #include "daemon/metrics.h"
 #include "daemon/store.h"
+#include "daemon/upload.h"
 #include "map/map.h"
 
 #include <stdbool.h>
@@ -47,6 +48,8 @@ struct tp_world_refusal {
     uint32_t retry_after_ms; /* 0: no hint */
     bool has_bad_change;     /* change_index is set; with OUT_OF_RANGE bad_x and bad_y too */
     uint32_t change_index, bad_x, bad_y;
+    bool has_bad_edge, has_bad_node; /* of a graph; edge_index or node_index is set */
+    uint32_t edge_index, node_index;
 };
 
 /* One request to the world. Made by a shard, which gives it with the post and gets it back, answered, as a
@@ -61,6 +64,7 @@ struct tp_world_request {
     uint32_t width, height;
     uint8_t *cells; /* malloc'd; freed with the request, or as soon as the map is built */
     struct tp_profile profile;
+    struct tp_upload_graph graph; /* with nodes: a graph is put, not a grid. Owned and freed like cells */
     bool replace;
     /* OPEN */
     uint64_t min_version;

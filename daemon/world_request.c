@@ -5,7 +5,56 @@
 #include "daemon/world_internal.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
+
+/* Makes the map that a put asks for; *bad is the edge (or node) at fault of a graph. */
+static int build(struct tp_map **out, const struct tp_world_request *request, uint64_t epoch, size_t *bad)
+{
+    if (request->graph.nodes == 0)
+        return tp_map_build(out, request->width, request->height, request->cells, &request->profile, epoch);
+    const struct tp_graph *graph;
+    int error = tp_graph_build(&graph, request->graph.nodes, request->graph.edges, request->graph.edge_count,
+                               request->graph.x, request->graph.y, bad);
+    if (error != 0)
+        return error;
+    error = tp_map_build_graph(out, graph, epoch, 1);
+    tp_graph_unref(graph);
+    return error;
+}
+
+/* tp_graph_build looks at the coordinates before the edges: where one is wrong, it is the one. */
+static bool coordinate_allowed(double value)
+{
+    return fabs(value) <= 1e15;
+}
+
+/* Says which edge or which node's coordinate is no part of a graph, and why. */
+static void refuse_graph(struct tp_world *world, struct tp_world_request *request, int error, size_t bad)
+{
+    const struct tp_upload_graph *graph = &request->graph;
+    if (graph->x != NULL && bad < graph->nodes &&
+        (!coordinate_allowed(graph->x[bad]) || !coordinate_allowed(graph->y[bad]))) {
+        request->refusal.has_bad_node = true;
+        request->refusal.node_index = (uint32_t)bad;
+        tp__world_refuse(world, request, error, coordinate_allowed(graph->x[bad]) ? "node_y" : "node_x",
+                         "node %zu: the coordinate is no number, or beyond 1e15", bad);
+        return;
+    }
+    const struct tp_graph_edge *edge = &graph->edges[bad];
+    bool is_from = edge->from >= graph->nodes;
+    request->refusal.has_bad_edge = true;
+    request->refusal.edge_index = (uint32_t)bad;
+    if (error == TP_ERR_OUT_OF_RANGE)
+        tp__world_refuse(world, request, error, is_from ? "edge_from" : "edge_to",
+                         "edge %zu: node %u is none of the %u nodes", bad, is_from ? edge->from : edge->to,
+                         graph->nodes);
+    else if (error == TP_ERR_RESOURCE_EXHAUSTED)
+        tp__world_refuse(world, request, error, "edge_from", "edge %zu: more than %d edges out of node %u", bad,
+                         TP_GRAPH_DEGREE_MAX, edge->from);
+    else
+        tp__world_refuse(world, request, error, "edge_cost", "edge %zu: a cost is at least 1", bad);
+}
 
 static void put(struct tp_world *world, struct tp_world_request *request, struct tp__world_entry *entry)
 {
@@ -43,13 +92,16 @@ static void put(struct tp_world *world, struct tp_world_request *request, struct
         epoch = last + 1;
     entry->epoch_last = epoch;
     struct tp_map *map = NULL;
-    error = tp_map_build(&map, request->width, request->height, request->cells, &request->profile, epoch);
+    size_t bad = 0;
+    error = build(&map, request, epoch, &bad);
     struct tp__world_op *op = error == 0 ? tp__world_op_new(world, entry, request) : NULL;
     if (op == NULL) {
         tp_map_unref(map);
         atomic_store(&entry->shared.sessions, 0);
         tp__world_drop_unseen(world, entry);
-        if (error == TP_ERR_INVALID_ARGUMENT)
+        if (error != 0 && error != TP_ERR_NO_MEMORY && request->graph.nodes != 0)
+            refuse_graph(world, request, error, bad);
+        else if (error == TP_ERR_INVALID_ARGUMENT)
             tp__world_refuse(world, request, error, "width", "a side is 0 or the map has more than %u cells",
                              TP_MAP_CELLS_MAX);
         else
@@ -58,6 +110,7 @@ static void put(struct tp_world *world, struct tp_world_request *request, struct
     }
     free(request->cells);
     request->cells = NULL;
+    tp_upload_graph_fini(&request->graph);
     op->map = map;
     op->is_put = true;
     tp__world_submit(op, NULL, 0);
@@ -130,6 +183,11 @@ static void change(struct tp_world *world, struct tp_world_request *request, str
     const struct tp_map *base = entry->tip;
     if (base == NULL) {
         tp__world_refuse(world, request, TP_ERR_MAP_NOT_READY, "map", "the map is not ready");
+        return;
+    }
+    if (base->graph != NULL) {
+        tp__world_refuse(world, request, TP_ERR_UNSUPPORTED, "map",
+                         "the map is a graph; this server changes grids only: put the graph anew");
         return;
     }
     if (request->has_base_version && request->base_version != base->version) {

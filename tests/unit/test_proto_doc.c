@@ -3,6 +3,7 @@
  * numbers. Runs from the project's root. */
 #include "base/error.h"
 #include "base/limits.h"
+#include "map/graph.h"
 #include "proto/tickpath.pb-c.h"
 #include "search/algorithm.h"
 #include "search/session.h"
@@ -198,6 +199,40 @@ START_TEST(test_table_equals_session)
 }
 END_TEST
 
+/* The table of heuristics holds the numbers of the .proto, and there is one for each of domain.h's. */
+START_TEST(test_heuristics)
+{
+    static const struct {
+        const char *name;
+        int wire, ours;
+    } pairs[] = {
+#define PAIR(name) {#name, TICKPATH__HEURISTIC__HEURISTIC_##name, TP_HEURISTIC_##name}
+        PAIR(OCTILE), PAIR(MANHATTAN), PAIR(EUCLID), PAIR(FREESPACE), PAIR(MAXIMUM), PAIR(ZERO),
+#undef PAIR
+    };
+    enum { PAIRS = sizeof pairs / sizeof pairs[0] };
+    for (size_t i = 0; i < PAIRS; i++)
+        ck_assert_msg(pairs[i].wire == pairs[i].ours, "HEURISTIC_%s is %d on the wire, %d in domain.h", pairs[i].name,
+                      pairs[i].wire, pairs[i].ours);
+    ck_assert_uint_eq(tickpath__heuristic__descriptor.n_values, PAIRS);
+    ck_assert_int_eq(TP_HEURISTIC_ZERO, PAIRS); /* the last one of the header: none is left out */
+    FILE *file = open_text("proto/PROTOCOL.md");
+    char line[LINE_BYTES], *cell[CELLS_MAX];
+    size_t rows = 0;
+    while (fgets(line, sizeof line, file)) {
+        if (cut_row(line, cell) != 4 || strncmp(cell[0], "HEURISTIC_", 10) != 0)
+            continue;
+        const ProtobufCEnumValue *value =
+            protobuf_c_enum_descriptor_get_value_by_name(&tickpath__heuristic__descriptor, cell[0]);
+        ck_assert_msg(value != NULL, "%s is no heuristic of the .proto", cell[0]);
+        ck_assert_int_eq(value->value, strtol(cell[1], NULL, 10));
+        rows++;
+    }
+    fclose(file);
+    ck_assert_uint_eq(rows, PAIRS);
+}
+END_TEST
+
 static const ProtobufCMessageDescriptor *const messages[] = {
     &tickpath__request__descriptor,
     &tickpath__reply__descriptor,
@@ -208,6 +243,7 @@ static const ProtobufCMessageDescriptor *const messages[] = {
     &tickpath__error__descriptor,
     &tickpath__put_map__descriptor,
     &tickpath__class_weight__descriptor,
+    &tickpath__put_graph__descriptor,
     &tickpath__map_chunk__descriptor,
     &tickpath__open_map__descriptor,
     &tickpath__drop_map__descriptor,
@@ -299,6 +335,8 @@ START_TEST(test_limits)
         {"cells of one map", TP_MAP_CELLS_MAX},       {"changes in one batch", TP_BATCH_CHANGES_MAX},
         {"weight of a terrain class", TP_WEIGHT_MAX}, {"w", TP_W_MILLI_MAX / 1000},
         {"k`, `resource_limit", TP_BUDGET_MAX},       {"trace_steps` (c)", TP_C_MAX},
+        {"nodes of one graph", TP_GRAPH_NODES_MAX},   {"edges of one graph", TP_GRAPH_EDGES_MAX},
+        {"edges out of one node", TP_GRAPH_DEGREE_MAX},
     };
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         char want[40] = "", digits[32];
@@ -347,6 +385,7 @@ static Suite *proto_doc_suite(void)
     tcase_add_test(cases, test_sections_equal_messages);
     tcase_add_test(cases, test_messages_are_all);
     tcase_add_test(cases, test_limits);
+    tcase_add_test(cases, test_heuristics);
     tcase_add_test(cases, test_capability_bits);
     suite_add_tcase(suite, cases);
     return suite;

@@ -263,6 +263,65 @@ START_TEST(test_maps_by_hand)
 }
 END_TEST
 
+START_TEST(test_graphs_by_hand)
+{
+    Tickpath__PutGraph put = TICKPATH__PUT_GRAPH__INIT;
+    put.map = "roads/north";
+    put.has_nodes = put.has_edges = put.has_edge_offset = put.has_node_offset = put.has_last = put.has_replace = 1;
+    put.nodes = 3;
+    put.edges = 4;
+    put.n_edge_from = put.n_edge_to = put.n_edge_cost = 2;
+    put.edge_from = (uint32_t[]){0, 1};
+    put.edge_to = (uint32_t[]){1, 2};
+    put.edge_cost = (uint32_t[]){100, UINT32_MAX};
+    put.n_node_x = put.n_node_y = 3;
+    put.node_x = (double[]){0, 1.5, -2};
+    put.node_y = (double[]){0, 1e-3, 400};
+    put.replace = 1;
+    expect_request("request_put_graph", 21, TICKPATH__REQUEST__BODY_PUT_GRAPH, &put);
+
+    Tickpath__MapChunk chunk = TICKPATH__MAP_CHUNK__INIT;
+    chunk.has_edges_received = chunk.has_nodes_received = 1;
+    chunk.edges_received = 2;
+    chunk.nodes_received = 3;
+    expect_reply("reply_map_chunk_graph", 21, TICKPATH__REPLY__BODY_MAP_CHUNK, &chunk);
+
+    Tickpath__Error error = TICKPATH__ERROR__INIT;
+    error.has_code = error.has_edge_index = 1;
+    error.code = TICKPATH__ERROR_CODE__OUT_OF_RANGE;
+    error.message = "edge 3: node 7 is none of the 3 nodes";
+    error.field = "edge_to";
+    error.edge_index = 3;
+    expect_reply("reply_error_edge", 22, TICKPATH__REPLY__BODY_ERROR, &error);
+}
+END_TEST
+
+START_TEST(test_vehicles_by_hand)
+{
+    Tickpath__OpenSession open = TICKPATH__OPEN_SESSION__INIT;
+    open.map = "track";
+    open.has_start = open.has_goal = open.has_motion = open.has_start_vx = open.has_start_vy = 1;
+    open.has_heuristic = 1;
+    open.start = 70;
+    open.goal = 12;
+    open.algorithm = "tbrwa";
+    open.motion = TICKPATH__MOTION__INERTIA;
+    open.start_vx = -2;
+    open.start_vy = 3;
+    open.heuristic = TICKPATH__HEURISTIC__HEURISTIC_EUCLID;
+    expect_request("request_open_session_vehicle", 23, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open);
+
+    Tickpath__Tick tick = TICKPATH__TICK__INIT;
+    tick.has_all = tick.all = 1;
+    tick.n_at_session = tick.n_at_cell = tick.n_at_vx = tick.n_at_vy = 2;
+    tick.at_session = (uint64_t[]){72057594037927937, 5};
+    tick.at_cell = (uint32_t[]){70, 12};
+    tick.at_vx = (int32_t[]){-3, 0};
+    tick.at_vy = (int32_t[]){1, 0};
+    expect_request("request_tick_velocity", 24, TICKPATH__REQUEST__BODY_TICK, &tick);
+}
+END_TEST
+
 START_TEST(test_sessions_by_hand)
 {
     Tickpath__Budget budget = TICKPATH__BUDGET__INIT;
@@ -374,6 +433,8 @@ static Suite *proto_golden_suite(void)
     tcase_add_test(cases, test_truncated_differs);
     tcase_add_test(cases, test_connection_by_hand);
     tcase_add_test(cases, test_maps_by_hand);
+    tcase_add_test(cases, test_graphs_by_hand);
+    tcase_add_test(cases, test_vehicles_by_hand);
     tcase_add_test(cases, test_sessions_by_hand);
     tcase_add_test(cases, test_ticks_by_hand);
     suite_add_tcase(suite, cases);

@@ -1,0 +1,15 @@
+/* The snapshot of a graph: the half of daemon/snapshot.h that is about them. Called by that module alone. */
+#ifndef TP_DAEMON_SNAPSHOT_GRAPH_H
+#define TP_DAEMON_SNAPSHOT_GRAPH_H
+
+#include "base/error.h"
+#include "map/map.h"
+
+/* As tp_snapshot_encode; `layout` is the number in the magic. Cost: O(nodes + edges). */
+int tp__snapshot_encode_graph(const struct tp_map *map, uint8_t layout, uint8_t **bytes, size_t *size) TP_MUST_CHECK;
+
+/* As tp_snapshot_decode, of at least 16 bytes whose magic and checksum are right. */
+int tp__snapshot_decode_graph(struct tp_map **out, const uint8_t *bytes, size_t size,
+                              const char **reason) TP_MUST_CHECK;
+
+#endif
