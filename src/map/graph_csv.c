@@ -178,7 +178,7 @@ static int read_edges(struct tp_text *t, struct tp_graph_draft *draft, size_t ed
         if (first && (take_names(t, names) || take_names(t, all_names)))
             continue;
         struct tp_graph_edge edge = {0};
-        bool both;
+        bool both = false;
         size_t at = t->at;
         int rc = read_edge(t, nodes, &edge, &both, largest);
         if (rc)
