@@ -37,6 +37,11 @@ enum tp_heuristic {
     TP_HEURISTIC_ZERO,      /* any */
 };
 
+/* What a space keeps for one search, where it numbers its states as it meets them. */
+struct tp_space {
+    bool full; /* some state could not be numbered: no memory, or too many */
+};
+
 /* A move out of a state: where it leads and what it costs. */
 struct tp_successor {
     tp_state state;
@@ -74,6 +79,10 @@ struct tp_domain {
     void (*velocity)(tp_state state, int8_t *vx, int8_t *vy);
     /* listed spaces: how many states a map has (at most 2^32 - 1) */
     uint64_t (*states)(const struct tp_map *map);
+    /* spaces that number their states as they are met: what they keep, and its end; NULL in others. `bytes` counts what it holds,
+     * up to bytes_max; NULL without memory. */
+    struct tp_space *(*open)(const struct tp_map *map, uint64_t *bytes, uint64_t bytes_max);
+    void (*close)(struct tp_space *space);
     uint32_t moves_max; /* out of one state, at most */
     uint32_t step_max;  /* the costliest move, in cost units, over weight 1; 0: the map says */
     bool listed;
@@ -91,5 +100,8 @@ extern const struct tp_domain tp_domain_graph;
 
 /* Vehicles with inertia on a grid: a state is a cell and a velocity, a move an acceleration. */
 extern const struct tp_domain tp_domain_racetrack;
+
+/* The 15-puzzle: a state is an arrangement, numbered as it is met. For measuring. */
+extern const struct tp_domain tp_domain_puzzle;
 
 #endif

@@ -30,6 +30,8 @@ TP_ALWAYS_INLINE bool tp__listed_expand(struct tp_search *s, struct tp_run *run,
     struct tp_successor successors[TP_MOVES_MAX];
     tp_state from = best->entry.state;
     uint32_t count = successors_of(s, from, successors);
+    if (__builtin_expect(s->space != NULL, 0) && s->space->full)
+        return false; /* not all of them could be numbered */
     best->tile->meta[best->slot] |= TP_NODE_CLOSED;
     bool on_top = true;
     for (uint32_t i = 0; i < count; i++) {

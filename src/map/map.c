@@ -212,7 +212,7 @@ int tp_map_apply(struct tp_map **out, const struct tp_map *base, const struct tp
     *bad_x = *bad_y = 0;
     if (count > TP_BATCH_CHANGES_MAX)
         return TP_ERR_RESOURCE_EXHAUSTED;
-    if (base->graph)
+    if (base->graph || base->puzzle)
         return TP_ERR_UNSUPPORTED;
     uint64_t cells = 0;
     for (size_t i = 0; i < count; i++) {
@@ -267,6 +267,36 @@ int tp_map_build_graph(struct tp_map **out, const struct tp_graph *graph, uint64
     map->passable_cells = graph->nodes;
     tp_profile_init_movingai(&map->profile);
     map->graph = tp_graph_ref(graph);
+    return TP_OK;
+}
+
+int tp_map_build_puzzle(struct tp_map **out, const uint8_t tiles[16])
+{
+    uint32_t seen = 0, blank = 0, inversions = 0;
+    uint64_t packed = 0;
+    *out = NULL;
+    for (uint32_t i = 0; i < 16; i++) {
+        if (tiles[i] > 15 || seen >> tiles[i] & 1)
+            return TP_ERR_INVALID_ARGUMENT;
+        seen |= 1u << tiles[i];
+        packed |= (uint64_t)tiles[i] << (4 * i);
+        blank = tiles[i] ? blank : i;
+        for (uint32_t j = 0; j < i; j++)
+            inversions += tiles[j] > tiles[i];
+    }
+    /* a step of the blank is a transposition, and changes the parity of its way to place 0 too */
+    if ((inversions + blank % 4 + blank / 4) % 2 || !inversions)
+        return TP_ERR_INVALID_ARGUMENT;
+    struct tp_map *map = *out = calloc(1, sizeof *map);
+    if (!map)
+        return TP_ERR_NO_MEMORY;
+    atomic_init(&map->refs, 1);
+    map->width = 2;
+    map->height = 1;
+    map->epoch = map->version = map->rose_version = map->fell_version = 1;
+    map->passable_cells = 2;
+    tp_profile_init_movingai(&map->profile);
+    map->puzzle = packed;
     return TP_OK;
 }
 

@@ -48,6 +48,7 @@ struct tp_map {
     uint64_t passable_cells;   /* how many cells are passable */
     struct tp_profile profile;
     const struct tp_graph *graph; /* referenced; NULL for a grid */
+    uint64_t puzzle; /* a 15-puzzle's arrangement at the start, packed (domain/puzzle.c); 0 for none */
     bool weighted; /* some passable class of the profile weighs other than 1 */
     struct tp_map_tile *tiles[];
 };
@@ -79,6 +80,12 @@ int tp_map_restore(struct tp_map **out, uint32_t width, uint32_t height, const u
 
 /* Makes a version of a graph map; takes a reference of its own to the graph. TP_ERR_NO_MEMORY. */
 int tp_map_build_graph(struct tp_map **out, const struct tp_graph *graph, uint64_t epoch, uint64_t version) TP_MUST_CHECK;
+
+/* Makes the only version of a 15-puzzle, for measuring: tiles[i] is the tile at place i, 0 the blank; the goal is 0 1 2 .. 15. It has two
+ * cells to name: 0 is the start and 1 the goal (the states that a session meets get further numbers).
+ * TP_ERR_INVALID_ARGUMENT: not a permutation of 0..15, the goal itself, or one that no moves lead to the goal;
+ * TP_ERR_NO_MEMORY. */
+int tp_map_build_puzzle(struct tp_map **out, const uint8_t tiles[16]) TP_MUST_CHECK;
 
 /* Applies a batch whole: gives in *out a reference to a new version, base's number plus one, or changes nothing.
  * A batch that sets what already stands still makes a version. The batch is validated before anything is applied.

@@ -39,8 +39,19 @@ void tp_search_init(struct tp_search *search, const struct tp_domain *domain, co
     tp_open_init(&search->open, wide, pool, bytes, bytes_max);
 }
 
+bool tp_search_open_space(struct tp_search *search)
+{
+    const struct tp_tiles *tiles = &search->nodes.tiles;
+    if (search->domain->open)
+        search->space = search->domain->open(search->nodes.belief->truth, tiles->bytes, tiles->bytes_max);
+    return search->space || !search->domain->open;
+}
+
 void tp_search_fini(struct tp_search *search)
 {
+    if (search->space)
+        search->domain->close(search->space);
+    search->space = NULL;
     tp_tiles_fini(&search->nodes.tiles);
     tp_open_fini(&search->open);
     search->active = false;

@@ -19,6 +19,7 @@ struct tp_search {
     const struct tp_domain *domain;
     struct tp_nodes nodes;
     struct tp_open open;
+    struct tp_space *space; /* owned; NULL where the space keeps nothing (tp_search_open_space) */
     uint32_t shift; /* bits of x in a state, 0..26; in listed spaces 3: a tile holds 64 states in a row */
     uint32_t width, height; /* of the store */
     tp_state goal;
@@ -57,6 +58,9 @@ void tp_search_init(struct tp_search *search, const struct tp_domain *domain, co
                     struct tp_tiles *learned, enum tp_heuristic heuristic, enum tp_corners corners, uint64_t g_factor, uint64_t h_factor, bool first_parent,
                     struct tp_pool *pool, uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max);
 void tp_search_fini(struct tp_search *search);
+
+/* Before the first use of a search's space: what the space keeps, if anything. False without memory. */
+bool tp_search_open_space(struct tp_search *search);
 
 /* Begins anew from `root` towards `goal`; the former search is forgotten. False when no memory could
  * be had for the root. Cost: O(1). */

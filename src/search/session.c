@@ -121,6 +121,8 @@ static const struct tp_domain *domain_of(const struct tp_session_params *params,
 {
     if (map->graph)
         return &tp_domain_graph;
+    if (map->puzzle)
+        return &tp_domain_puzzle;
     if (params->motion == TP_MOTION_INERTIA)
         return &tp_domain_racetrack;
     return tp_domain_grid(params->neighbours);
@@ -146,7 +148,7 @@ static int check_motion(const struct tp_session_params *p, const struct tp_map *
     const char *velocity = p->start_vx ? "start_vx" : "start_vy";
     if (p->motion != TP_MOTION_STEPS && p->motion != TP_MOTION_INERTIA)
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "motion", "is neither STEPS nor INERTIA");
-    if (p->motion == TP_MOTION_INERTIA && map->graph)
+    if (p->motion == TP_MOTION_INERTIA && (map->graph || map->puzzle))
         return refuse(refusal, TP_ERR_UNSUPPORTED, "motion", "vehicles with inertia drive on grids");
     if (p->motion != TP_MOTION_INERTIA && (p->start_vx || p->start_vy))
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, velocity, "is for vehicles: motion INERTIA");
@@ -265,7 +267,8 @@ int tp_session_open(struct tp_session **out, const struct tp_session_params *par
         session->adaptive = (struct tp_nodes_adaptive){.learned = &session->learned, .h = h_of_cell, .context = session};
         session->search.nodes.adaptive = &session->adaptive;
     }
-    if (params->algorithm->learning == TP_LEARNING_PRIORITIZED && !tp__prioritized_open(session)) {
+    bool opened = tp_search_open_space(&session->search);
+    if (!opened || (params->algorithm->learning == TP_LEARNING_PRIORITIZED && !tp__prioritized_open(session))) {
         tp_session_close(session);
         return TP_ERR_NO_MEMORY;
     }
@@ -506,7 +509,8 @@ static bool adopt_map(struct tp_session *session, const struct tp_map *map)
     const struct tp_map *before = session->map;
     if (map == before)
         return false;
-    TP_CHECK(map->width == before->width && map->height == before->height && !map->graph == !before->graph);
+    TP_CHECK(map->width == before->width && map->height == before->height && !map->graph == !before->graph &&
+             map->puzzle == before->puzzle);
     bool changed = map->version != before->version || map->epoch != before->epoch;
     if (map->epoch != before->epoch) {
         TP_CHECK(memcmp(&map->profile, &before->profile, sizeof map->profile) == 0);
