@@ -26,7 +26,7 @@ static const struct tp_cli_option options_table[] = {
     {"out", TP_CLI_STRING, AT(out), "FILE", "the page (report.html in the folder of results)", 0, 0, NULL, false},
     {"quick", TP_CLI_FLAG, AT(quick), NULL, "few problems, small maps: seconds, and fewer claims judged", 0, 0, NULL, false},
     {"jobs", TP_CLI_UINT, AT(jobs), "N", "processes at a time (the cores)", 1, 1024, NULL, false},
-    {"only", TP_CLI_STRING, AT(only), "WORD", "only the experiments whose name holds it", 0, 0, NULL, false},
+    {"only", TP_CLI_STRING, AT(only), "WORD", "run only the experiments whose name holds it", 0, 0, NULL, false},
     {"any-build", TP_CLI_FLAG, AT(any_build), NULL, "take results of other builds too", 0, 0, NULL, false},
     {NULL, TP_CLI_FLAG, 0, NULL, NULL, 0, 0, NULL, false},
 };

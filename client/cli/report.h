@@ -65,7 +65,7 @@ struct tp_report {
     bool quick, any_build;
     bool generated; /* the maps are the tool's own */
     uint64_t jobs;
-    const char *only; /* experiments whose name holds this, NULL for all */
+    const char *only; /* runs only the experiments whose name holds this; NULL: all */
     uint64_t build;   /* hash of this program's file */
     struct tp_report_table experiments_table, figures, claims, exceptions;
     struct tp_report_experiment *experiments;
@@ -86,7 +86,13 @@ enum tp_report_measure {
         TP_REPORT_COUNT
 };
 
-enum tp_report_state { TP_REPORT_WAITING, TP_REPORT_DONE, TP_REPORT_NOT_BUILT, TP_REPORT_FAILED_CELL };
+enum tp_report_state {
+    TP_REPORT_WAITING,
+    TP_REPORT_DONE,
+    TP_REPORT_LEFT_OUT,
+    TP_REPORT_NOT_BUILT, /* the registry has no such algorithm */
+    TP_REPORT_FAILED_CELL,
+};
 
 /* One experiment, series, value of x and map. */
 struct tp_report_cell {

@@ -20,7 +20,8 @@ static const char style[] =
     "table{border-collapse:collapse;font-size:13px;margin:.5rem 0;font-variant-numeric:tabular-nums}"
     "th,td{padding:.2rem .55rem;border-bottom:1px solid var(--line);text-align:right;vertical-align:top}"
     "th:first-child,td:first-child,.claims td,.claims th{text-align:left}"
-    ".claims{width:100%}.claims td:nth-child(5){white-space:nowrap}"
+    ".claims{width:100%}.claims td:nth-child(2){min-width:7rem}.claims td:nth-child(5){min-width:5rem}"
+    ".claims td:last-child{min-width:12rem}"
     "tr.printed td{color:var(--dim);font-style:italic}"
     ".v{font-weight:600;white-space:nowrap}.holds{color:#2a9d62}.broken{color:#d64545}.exception{color:#c98a1c}"
     ".shown{color:var(--dim)}.dim{color:var(--dim)}"
@@ -92,7 +93,7 @@ static void write_claims(FILE *out, const struct tp_report *report, const struct
         fputs("<td>", out);
         put(out, tp_report_get(table, claim->block, "printed", 0));
         const char *share = tp_report_get(table, claim->block, "share", 0);
-        fprintf(out, "<td>%zu of %zu%s%s", claim->held_count, claim->tried, share != NULL ? ", needs share " : "",
+        fprintf(out, "<td>%zu of %zu%s%s", claim->held_count, claim->tried, share != NULL ? "; share needed " : "",
                 share != NULL ? share : "");
         fputs("<td>", out);
         put(out, claim->ours);

@@ -92,8 +92,7 @@ int tp_report_cells_make(struct tp_report *report)
 {
     int result = TP_CLI_OK;
     for (size_t i = 0; i < report->experiments_count && result == TP_CLI_OK; i++)
-        if (report->only == NULL || strstr(report->experiments[i].name, report->only) != NULL)
-            result = add_experiment(report, &report->experiments[i]);
+        result = add_experiment(report, &report->experiments[i]);
     return result;
 }
 
@@ -249,15 +248,28 @@ static void reap(const struct tp_report *report, struct worker *workers)
     }
 }
 
+/* Reads what is there; what is left to be run is WAITING, what --only leaves out LEFT_OUT. Returns how many wait. */
+static size_t read_results(struct tp_report *report)
+{
+    size_t waiting = 0;
+    for (size_t i = 0; i < report->cells_count; i++) {
+        struct tp_report_cell *cell = &report->cells[i];
+        if (cell->state != TP_REPORT_WAITING || read_result(report, cell))
+            continue;
+        if (report->only != NULL && strstr(cell->experiment->name, report->only) == NULL)
+            cell->state = TP_REPORT_LEFT_OUT;
+        else
+            waiting++;
+    }
+    return waiting;
+}
+
 int tp_report_cells_run(struct tp_report *report)
 {
     struct worker *workers = calloc(report->jobs, sizeof *workers);
     if (workers == NULL)
         return tp_cli_fail(report->usage, "out of memory");
-    size_t waiting = 0, done = 0, running = 0;
-    for (size_t i = 0; i < report->cells_count; i++)
-        if (report->cells[i].state == TP_REPORT_WAITING && !read_result(report, &report->cells[i]))
-            waiting++;
+    size_t waiting = read_results(report), done = 0, running = 0;
     if (waiting < report->cells_count)
         fprintf(stderr, "tickpath %s: %zu cells, %zu to run\n", report->usage->command, report->cells_count, waiting);
     double begin = now_seconds();
@@ -363,7 +375,8 @@ bool tp_report_value(const struct tp_report *report, const char *measure, const 
         if (cell->state == TP_REPORT_NOT_BUILT)
             return refuse(why, "%s is not built", cell->series->title);
         if (cell->state != TP_REPORT_DONE)
-            return refuse(why, "%s of %s at %s failed", series, experiment, x);
+            return refuse(why, "%s of %s at %s %s", series, experiment, x,
+                          cell->state == TP_REPORT_FAILED_CELL ? "failed" : "was not run");
         found++;
         for (int m = 0; m < TP_REPORT_COUNT; m++)
             sums[m] = m == TP_REPORT_max_expansions ? fmax(sums[m], cell->sums[m]) : sums[m] + cell->sums[m];

@@ -82,11 +82,12 @@ static int play_problem(struct tp_report_player *player, const struct tp_report_
     struct tp_refusal refusal = {NULL, NULL};
     player->params.start = problem->start;
     player->params.goal = problem->goal;
-    int error = tp_session_open(&session, &player->params, player->map.map, &player->pool, &refusal);
+    const struct tp_map *original = problem->map != NULL ? problem->map : player->map.map;
+    int error = tp_session_open(&session, &player->params, original, &player->pool, &refusal);
     if (error != 0)
         return tp_cli_fail(player->usage, "the session is refused: %s: %s", refusal.field ? refusal.field : "",
                            refusal.reason ? refusal.reason : tp_error_text(error));
-    const struct tp_map *map = tp_map_ref(player->map.map);
+    const struct tp_map *map = tp_map_ref(original);
     struct tp_budget budget = player->params.budget;
     double deadline = 0;
     budget.context = &deadline;
@@ -107,7 +108,7 @@ static int play_problem(struct tp_report_player *player, const struct tp_report_
         *seconds += processor_seconds() - begin;
         struct tp_map *next;
         changes = moves / CHANGE_MOVES;
-        error = change_map(player, player->map.map, map, (number + 1) * 1000003 + changes, tp_session_cell(session),
+        error = change_map(player, original, map, (number + 1) * 1000003 + changes, tp_session_cell(session),
                            problem->goal, &next);
         if (error != 0)
             break;
@@ -211,7 +212,7 @@ int tp_report_play(const struct tp_report *report, struct tp_report_cell *cell)
         if (result == TP_CLI_OK && arrived)
             add(cell->sums, &player.problems[i], &stats, seconds);
     }
-    free(player.problems);
+    tp_report_problems_free(&player);
     tp_pool_fini(&player.pool);
     if (player.known.map != NULL)
         tp_cli_map_fini(&player.known);

@@ -17,6 +17,7 @@ struct tp_report_problem {
     uint32_t start, goal;
     double optimal;         /* unit steps */
     uint64_t optimal_moves;
+    const struct tp_map *map; /* of its own, referenced; NULL: the player's */
 };
 
 struct tp_report_player {
@@ -30,9 +31,11 @@ struct tp_report_player {
     size_t count;
 };
 
-/* Loads the cell's map and chooses its problems, which are to be freed with the player. TP_CLI_FAILED after saying why. */
+/* Loads the cell's map and chooses its problems, which tp_report_problems_free frees. TP_CLI_FAILED after saying why. */
 int tp_report_problems_load(struct tp_report_player *player, const struct tp_report *report,
                             const struct tp_report_cell *cell);
+
+void tp_report_problems_free(struct tp_report_player *player);
 
 /* A* to its end over the true map: sets the problem's optimal cost and moves; false if the goal is out of reach. */
 bool tp_report_solve(struct tp_report_player *player, struct tp_report_problem *problem);

@@ -123,11 +123,17 @@ static int run_gnuplot(const struct tp_report *report, const char *script)
     return tp_cli_fail(report->usage, "gnuplot %s failed", script);
 }
 
-/* Replaces every INK by currentColor, in place where it fits; cuts what stands before <svg. */
+/* Makes INK the page's colour, which a colour of the drawing's own would hide; cuts what stands before <svg. */
 static char *take_ink_out(char *text)
 {
-    static const char *const inks[] = {"'rgb(1,2,3)'", "\"rgb(1,2,3)\"", "'rgb(1, 2, 3)'", "\"rgb(1, 2, 3)\"", "'rgb(  1,   2,   3)'",
-                                       "\"rgb(  1,   2,   3)\"", "\"" INK "\"", "'" INK "'"};
+    static const char *const changes[][2] = {
+        {"'rgb(  1,   2,   3)'", "'currentColor'"},
+        {"\"rgb(  1,   2,   3)\"", "\"currentColor\""},
+        {"\"rgb(1,2,3)\"", "\"currentColor\""},
+        {"'rgb(1,2,3)'", "'currentColor'"},
+        {" color=\"black\"", " "},
+        {" color=\"gray\"", " "},
+    };
     char *from = strstr(text, "<svg"), *out = malloc(2 * strlen(text) + 1);
     if (from == NULL || out == NULL) {
         free(out);
@@ -136,16 +142,15 @@ static char *take_ink_out(char *text)
     }
     size_t used = 0;
     while (*from != '\0') {
-        size_t length = 0;
-        for (size_t i = 0; i < sizeof inks / sizeof inks[0] && length == 0; i++)
-            if (strncmp(from, inks[i], strlen(inks[i])) == 0)
-                length = strlen(inks[i]);
-        if (length == 0) {
+        size_t i = 0, count = sizeof changes / sizeof changes[0];
+        while (i < count && strncmp(from, changes[i][0], strlen(changes[i][0])) != 0)
+            i++;
+        if (i == count) {
             out[used++] = *from++;
             continue;
         }
-        used += (size_t)sprintf(out + used, "\"currentColor\"");
-        from += length;
+        used += (size_t)sprintf(out + used, "%s", changes[i][1]);
+        from += strlen(changes[i][0]);
     }
     out[used] = '\0';
     free(text);

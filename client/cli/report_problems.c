@@ -3,7 +3,8 @@
  * The problems of a map are the same for every cell of an experiment: rows of its scenario, evenly spaced over those in
  * the experiment's window whose ends are free and connected. The optimal cost and moves are an A* search's over the
  * true map at the start, with the cell's neighbours and corner rule. Vehicles: pairs of free, connected cells drawn at
- * random, more than half the map's width apart as |dx| + |dy|; their optimal is that of an agent that walks.
+ * random, more than half the map's width apart as |dx| + |dy|; their optimal is that of an agent that walks. 15-puzzles:
+ * each is a map of its own; their optimal is the list's.
  */
 #include "client/cli/report_play.h"
 
@@ -110,6 +111,55 @@ static int load_track(struct tp_report_player *player, const char *path)
     return error == 0 ? TP_CLI_OK : tp_cli_fail(player->usage, "%s: %s", path, tp_error_text(error));
 }
 
+/* Reads 15-puzzles: a line a problem, its number, 16 tiles by place, the optimal length (0: unknown) and h; lines that
+ * begin with '#' are skipped. Takes up to `rows`, evenly spaced. */
+static int load_puzzles(struct tp_report_player *player, const char *path, uint32_t rows)
+{
+    enum { PROBLEMS_MAX = 1000 };
+    char *text;
+    size_t size;
+    int result = tp_cli_file_read(player->usage, path, &text, &size);
+    if (result != TP_CLI_OK)
+        return result;
+    const char *lines[PROBLEMS_MAX];
+    uint32_t count = 0;
+    for (char *line = strtok(text, "\n"); line != NULL && count < PROBLEMS_MAX; line = strtok(NULL, "\n"))
+        if (*line != '#')
+            lines[count++] = line;
+    player->problems = calloc(rows, sizeof *player->problems);
+    uint32_t wanted = rows < count ? rows : count;
+    for (uint32_t i = 0; player->problems != NULL && i < wanted; i++) {
+        const char *line = lines[(2 * i + 1) * count / (2 * wanted)];
+        char word[16];
+        uint8_t tiles[16];
+        bool whole = tp_report_word(&line, word, sizeof word);
+        for (int place = 0; place < 16; place++) {
+            whole = tp_report_word(&line, word, sizeof word) && whole;
+            tiles[place] = (uint8_t)strtoul(word, NULL, 10);
+        }
+        struct tp_map *map = NULL;
+        int error = whole ? tp_map_build_puzzle(&map, tiles) : TP_ERR_PARSE;
+        if (error != 0) {
+            free(text);
+            return tp_cli_fail(player->usage, "%s: problem %u: %s", path, i + 1, tp_error_text(error));
+        }
+        double optimal = tp_report_word(&line, word, sizeof word) ? strtod(word, NULL) : 0;
+        player->problems[player->count++] = (struct tp_report_problem){
+            .start = 0, .goal = 1, .optimal = optimal, .optimal_moves = (uint64_t)optimal, .map = map};
+    }
+    free(text);
+    return player->problems != NULL ? TP_CLI_OK : tp_cli_fail(player->usage, "out of memory");
+}
+
+void tp_report_problems_free(struct tp_report_player *player)
+{
+    for (size_t i = 0; i < player->count; i++)
+        tp_map_unref(player->problems[i].map);
+    free(player->problems);
+    player->problems = NULL;
+    player->count = 0;
+}
+
 static bool ends_with(const char *text, const char *end)
 {
     size_t length = strlen(text), end_length = strlen(end);
@@ -123,6 +173,11 @@ int tp_report_problems_load(struct tp_report_player *player, const struct tp_rep
     if (path == NULL)
         return tp_cli_fail(player->usage, "out of memory");
     sprintf(path, "%s/%s", report->maps, cell->map);
+    if (ends_with(path, ".txt")) {
+        int result = load_puzzles(player, path, cell->rows);
+        free(path);
+        return result;
+    }
     int result = ends_with(path, ".track") ? load_track(player, path)
                                            : tp_cli_map_load(player->usage, path, NULL, &player->map);
     if (result == TP_CLI_OK && player->options.partial) {
