@@ -19,14 +19,19 @@ struct report_options {
 #define AT(field) offsetof(struct report_options, field)
 
 static const struct tp_cli_option options_table[] = {
-    {"maps", TP_CLI_STRING, AT(maps), "DIR", "folder of MovingAI maps by kind (generated maps)", 0, 0, NULL, false},
-    {"tables", TP_CLI_STRING, AT(tables), "DIR", "experiments, figures, claims, exceptions (client/papers)", 0, 0, NULL,
+    {"maps", TP_CLI_STRING, AT(maps), "DIR", "folder of MovingAI maps by kind (generated maps)", 0, 0, NULL,
      false},
-    {"results", TP_CLI_STRING, AT(results), "DIR", "where each cell's result is kept (build/papers)", 0, 0, NULL, false},
-    {"out", TP_CLI_STRING, AT(out), "FILE", "the page (report.html in the folder of results)", 0, 0, NULL, false},
-    {"quick", TP_CLI_FLAG, AT(quick), NULL, "few problems, small maps: seconds, and fewer claims judged", 0, 0, NULL, false},
+    {"tables", TP_CLI_STRING, AT(tables), "DIR", "experiments, figures, claims, exceptions (client/papers)",
+     0, 0, NULL, false},
+    {"results", TP_CLI_STRING, AT(results), "DIR", "where each cell's result is kept (build/papers)", 0, 0,
+     NULL, false},
+    {"out", TP_CLI_STRING, AT(out), "FILE", "the page (report.html in the folder of results)", 0, 0, NULL,
+     false},
+    {"quick", TP_CLI_FLAG, AT(quick), NULL, "few problems, small maps: seconds, and fewer claims judged", 0,
+     0, NULL, false},
     {"jobs", TP_CLI_UINT, AT(jobs), "N", "processes at a time (the cores)", 1, 1024, NULL, false},
-    {"only", TP_CLI_STRING, AT(only), "WORD", "run only the experiments whose name holds it", 0, 0, NULL, false},
+    {"only", TP_CLI_STRING, AT(only), "WORD", "run only the experiments whose name holds it", 0, 0, NULL,
+     false},
     {"any-build", TP_CLI_FLAG, AT(any_build), NULL, "take results of other builds too", 0, 0, NULL, false},
     {NULL, TP_CLI_FLAG, 0, NULL, NULL, 0, 0, NULL, false},
 };
@@ -34,9 +39,11 @@ static const struct tp_cli_option options_table[] = {
 static const struct tp_cli_usage usage = {
     .command = "report",
     .summary = "Runs the papers' experiments and writes one page of plots, tables and claims.",
-    .notes = "A run that is stopped is taken up where it was: results are kept, one file each, under the build and\n"
-             "parameters that made them. Exit status 1: a claim does not hold and is no reviewed exception, an\n"
-             "exception holds again, or an experiment failed.",
+    .notes =
+        "A run that is stopped is taken up where it was: results are kept, one file each, under the build "
+        "and\n"
+        "parameters that made them. Exit status 1: a claim does not hold and is no reviewed exception, an\n"
+        "exception holds again, or an experiment failed.",
 };
 
 /* Makes a folder and those above it. */
@@ -89,21 +96,22 @@ static int load_tables(struct tp_report *report)
 /* Says on stdout which claims don't hold, and how many do. */
 static int conclude(const struct tp_report *report, const struct tp_report_claim *claims)
 {
-    static const char *const words[] = {"holds", "exception", "not judged", "DOES NOT HOLD", "NOT MEASURED",
-                                        "EXCEPTION HOLDS AGAIN"};
+    static const char *const words[] = {"holds",         "exception",    "not judged",
+                                        "DOES NOT HOLD", "NOT MEASURED", "EXCEPTION HOLDS AGAIN"};
     size_t bad = 0, counts[6] = {0}, failed = 0;
     for (size_t i = 0; i < report->claims.blocks_count; i++) {
         counts[claims[i].verdict]++;
         bad += claims[i].verdict >= TP_REPORT_BROKEN;
         if (claims[i].verdict != TP_REPORT_HOLDS)
-            printf("%-22s %s: %s (%zu of %zu)\n", words[claims[i].verdict], claims[i].block->name, claims[i].ours,
-                   claims[i].held_count, claims[i].tried);
+            printf("%-22s %s: %s (%zu of %zu)\n", words[claims[i].verdict], claims[i].block->name,
+                   claims[i].ours, claims[i].held_count, claims[i].tried);
     }
     for (size_t i = 0; i < report->cells_count; i++)
         failed += report->cells[i].state == TP_REPORT_FAILED_CELL;
-    printf("%zu claims: %zu hold, %zu exceptions, %zu not judged, %zu that should not be so; %zu cells failed; see %s\n",
-           report->claims.blocks_count, counts[TP_REPORT_HOLDS], counts[TP_REPORT_EXCEPTION], counts[TP_REPORT_SHOWN], bad,
-           failed, report->out);
+    printf("%zu claims: %zu hold, %zu exceptions, %zu not judged, %zu that should not be so; %zu cells "
+           "failed; see %s\n",
+           report->claims.blocks_count, counts[TP_REPORT_HOLDS], counts[TP_REPORT_EXCEPTION],
+           counts[TP_REPORT_SHOWN], bad, failed, report->out);
     return bad + failed > 0 ? TP_CLI_FAILED : TP_CLI_OK;
 }
 
@@ -113,7 +121,8 @@ static int run(struct tp_report *report, const struct report_options *options)
     int result = load_tables(report);
     if (result == TP_CLI_OK)
         result = hash_program(&report->build);
-    snprintf(report->results, sizeof report->results, "%s/%s", options->results, report->quick ? "quick" : "full");
+    snprintf(report->results, sizeof report->results, "%s/%s", options->results,
+             report->quick ? "quick" : "full");
     if (result == TP_CLI_OK)
         result = make_folder(report->results);
     snprintf(out, sizeof out, "%s/report.html", options->results);

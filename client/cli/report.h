@@ -27,8 +27,8 @@ struct tp_report_line {
 };
 
 struct tp_report_block {
-    const char *name; /* [name] */
-    uint32_t number;  /* its line in the file */
+    const char *name;    /* [name] */
+    uint32_t number;     /* its line in the file */
     size_t first, count; /* lines, in the table's array */
 };
 
@@ -48,11 +48,11 @@ struct tp_report_series {
 
 struct tp_report_experiment {
     const char *name;
-    const char *maps;    /* patterns below the folder of maps, separated by blanks */
-    const char *options; /* of every cell; "" for none */
-    const char *x;       /* the option that x sets and its values, separated by blanks */
+    const char *maps;          /* patterns below the folder of maps, separated by blanks */
+    const char *options;       /* of every cell; "" for none */
+    const char *x;             /* the option that x sets and its values, separated by blanks */
     uint32_t rows, rows_quick; /* problems of each map */
-    double window[2];          /* least and largest optimal length as shares of the map's larger side; 0, 0: any */
+    double window[2]; /* least and largest optimal length as shares of the map's larger side; 0, 0: any */
     struct tp_report_series *series;
     size_t series_count;
 };
@@ -75,9 +75,10 @@ struct tp_report {
 };
 
 /* What a cell measures: sums over the problems solved, but for N, SOLVED and MAX. */
-#define TP_REPORT_MEASURES(X)                                                                                 \
-    X(n) X(solved) X(cost) X(moves) X(ticks) X(back) X(expansions) X(restarts) X(learned) X(traced) X(optimal) \
-    X(optimal_moves) X(subopt) X(us) X(max_expansions)
+#define TP_REPORT_MEASURES(X)                                                                                \
+    X(n)                                                                                                     \
+    X(solved) X(cost) X(moves) X(ticks) X(back) X(expansions) X(restarts) X(learned) X(traced) X(optimal)    \
+        X(optimal_moves) X(subopt) X(us) X(max_expansions)
 
 enum tp_report_measure {
 #define X(name) TP_REPORT_##name,
@@ -111,12 +112,13 @@ int tp_report_table_load(struct tp_report_table *table, const struct tp_cli_usag
                          const char *name);
 void tp_report_table_fini(struct tp_report_table *table);
 /* The rest of the block's line of that key, NULL for none; the nth of several. */
-const char *tp_report_get(const struct tp_report_table *table, const struct tp_report_block *block, const char *key,
-                          size_t nth);
+const char *tp_report_get(const struct tp_report_table *table, const struct tp_report_block *block,
+                          const char *key, size_t nth);
 const struct tp_report_block *tp_report_find(const struct tp_report_table *table, const char *name);
 int tp_report_experiments_read(struct tp_report *report);
 void tp_report_experiments_fini(struct tp_report *report);
-const struct tp_report_experiment *tp_report_experiment_find(const struct tp_report *report, const char *name);
+const struct tp_report_experiment *tp_report_experiment_find(const struct tp_report *report,
+                                                             const char *name);
 /* Copies the next word off *text, which moves past it; false at the end. A word is cut at `size` - 1 bytes. */
 bool tp_report_word(const char **text, char *word, size_t size);
 
@@ -137,17 +139,17 @@ int tp_report_play(const struct tp_report *report, struct tp_report_cell *cell);
  * TP_REPORT_MEASURES: intervals (ticks + 1), nonopt (moves less an optimal path's), scrub (back-moves in hundred of the
  * non-optimal moves), us_tick, expansions_tick, solved (share of n, in hundred) and n (problems, not a mean).
  * False with the reason in `why`. */
-bool tp_report_value(const struct tp_report *report, const char *measure, const char *experiment, const char *series,
-                     const char *x, double *value, char why[160]);
+bool tp_report_value(const struct tp_report *report, const char *measure, const char *experiment,
+                     const char *series, const char *x, double *value, char why[160]);
 
 /* report_claims.c */
 enum tp_report_verdict {
     TP_REPORT_HOLDS,
-    TP_REPORT_EXCEPTION,     /* does not hold, and the exceptions say so */
-    TP_REPORT_SHOWN,         /* not judged in this form */
-    TP_REPORT_BROKEN,        /* does not hold */
-    TP_REPORT_NOT_MEASURED,  /* some value is missing */
-    TP_REPORT_HOLDS_AGAIN,   /* holds, and the exceptions say that it doesn't */
+    TP_REPORT_EXCEPTION,    /* does not hold, and the exceptions say so */
+    TP_REPORT_SHOWN,        /* not judged in this form */
+    TP_REPORT_BROKEN,       /* does not hold */
+    TP_REPORT_NOT_MEASURED, /* some value is missing */
+    TP_REPORT_HOLDS_AGAIN,  /* holds, and the exceptions say that it doesn't */
 };
 
 struct tp_report_claim {
@@ -162,8 +164,8 @@ struct tp_report_claim {
 int tp_report_claims_judge(const struct tp_report *report, struct tp_report_claim **claims);
 
 /* report_plot.c: one plot as SVG text to be freed; NULL after saying why. */
-char *tp_report_plot(const struct tp_report *report, const struct tp_report_experiment *experiment, const char *measure,
-                     const char *flags, const char *name);
+char *tp_report_plot(const struct tp_report *report, const struct tp_report_experiment *experiment,
+                     const char *measure, const char *flags, const char *name);
 
 /* report_html.c: writes the page to report->out. */
 int tp_report_html_write(const struct tp_report *report, const struct tp_report_claim *claims);

@@ -22,7 +22,7 @@ enum { TEXT_MAX = 600, EACH_MAX = 3 };
 struct reader {
     const struct tp_report *report;
     const char *at;
-    char why[160];    /* a value that is missing */
+    char why[160];     /* a value that is missing */
     const char *wrong; /* what is wrong with the text itself */
 };
 
@@ -142,7 +142,8 @@ static void substitute(const char *text, const struct names *names, char out[TEX
         size_t braces = *text == '$' && text[1] == '{';
         for (int i = 0; *text == '$' && i < names->count; i++) {
             size_t length = strlen(names->name[i]);
-            if (strncmp(text + 1 + braces, names->name[i], length) == 0 && !isalnum((unsigned char)text[1 + braces + length]))
+            if (strncmp(text + 1 + braces, names->name[i], length) == 0 &&
+                !isalnum((unsigned char)text[1 + braces + length]))
                 found = i;
         }
         if (found < 0) {
@@ -186,10 +187,11 @@ static void try_once(struct trial *trial, const struct names *names)
         trial->worst = outcome.margin;
         for (int i = 0; i < names->count; i++) {
             size_t used = strlen(with);
-            snprintf(with + used, sizeof with - used, "%s%s = %s", i ? ", " : "at ", names->name[i], names->value[i]);
+            snprintf(with + used, sizeof with - used, "%s%s = %s", i ? ", " : "at ", names->name[i],
+                     names->value[i]);
         }
-        snprintf(trial->claim->ours, sizeof trial->claim->ours, "%.4g against %.4g%s%s", outcome.left, outcome.right,
-                 *with ? " " : "", with);
+        snprintf(trial->claim->ours, sizeof trial->claim->ours, "%.4g against %.4g%s%s", outcome.left,
+                 outcome.right, *with ? " " : "", with);
     }
 }
 
@@ -244,7 +246,9 @@ static int judge(const struct tp_report *report, struct tp_report_claim *claim)
     else if (claim->held)
         claim->verdict = claim->exception != NULL ? TP_REPORT_HOLDS_AGAIN : TP_REPORT_HOLDS;
     else
-        claim->verdict = claim->exception != NULL ? TP_REPORT_EXCEPTION : missing ? TP_REPORT_NOT_MEASURED : TP_REPORT_BROKEN;
+        claim->verdict = claim->exception != NULL ? TP_REPORT_EXCEPTION
+                         : missing                ? TP_REPORT_NOT_MEASURED
+                                                  : TP_REPORT_BROKEN;
     return TP_CLI_OK;
 }
 

@@ -15,7 +15,8 @@ static const char style[] =
     ":root{color-scheme:light dark;--line:#8884;--soft:#8881;--dim:#777}"
     "@media(prefers-color-scheme:dark){:root{--dim:#aaa}}"
     "body{font:15px/1.5 system-ui,sans-serif;max-width:76rem;margin:2rem auto;padding:0 1rem}"
-    "h1{font-size:1.6rem}h2{font-size:1.25rem;margin-top:2.5rem;border-top:1px solid var(--line);padding-top:1rem}"
+    "h1{font-size:1.6rem}h2{font-size:1.25rem;margin-top:2.5rem;border-top:1px solid "
+    "var(--line);padding-top:1rem}"
     "h3{font-size:1rem;margin:1.2rem 0 .3rem}"
     "table{border-collapse:collapse;font-size:13px;margin:.5rem 0;font-variant-numeric:tabular-nums}"
     "th,td{padding:.2rem .55rem;border-bottom:1px solid var(--line);text-align:right;vertical-align:top}"
@@ -23,7 +24,8 @@ static const char style[] =
     ".claims{width:100%}.claims td:nth-child(2){min-width:7rem}.claims td:nth-child(5){min-width:5rem}"
     ".claims td:last-child{min-width:12rem}"
     "tr.printed td{color:var(--dim);font-style:italic}"
-    ".v{font-weight:600;white-space:nowrap}.holds{color:#2a9d62}.broken{color:#d64545}.exception{color:#c98a1c}"
+    ".v{font-weight:600;white-space:nowrap}.holds{color:#2a9d62}.broken{color:#d64545}.exception{color:#"
+    "c98a1c}"
     ".shown{color:var(--dim)}.dim{color:var(--dim)}"
     ".wide{overflow-x:auto}.plots{display:flex;flex-wrap:wrap;gap:1rem}.plot{flex:1 1 30rem;min-width:0}"
     "svg{width:100%;height:auto;max-width:46rem}";
@@ -75,13 +77,15 @@ static void put_number(FILE *out, double value)
 
 static void write_claims(FILE *out, const struct tp_report *report, const struct tp_report_claim *claims)
 {
-    fputs("<div class=wide><table class=claims><tr><th>verdict<th>paper<th>claim<th>printed there<th>comparisons"
-          "<th>here, where it holds least</tr>\n", out);
+    fputs("<div class=wide><table class=claims><tr><th>verdict<th>paper<th>claim<th>printed "
+          "there<th>comparisons"
+          "<th>here, where it holds least</tr>\n",
+          out);
     for (size_t i = 0; i < report->claims.blocks_count; i++) {
         const struct tp_report_claim *claim = &claims[i];
         const struct tp_report_table *table = &report->claims;
-        fprintf(out, "<tr id=\"%s\"><td class=\"v %s\">%s<td>", claim->block->name, verdicts[claim->verdict].class,
-                verdicts[claim->verdict].word);
+        fprintf(out, "<tr id=\"%s\"><td class=\"v %s\">%s<td>", claim->block->name,
+                verdicts[claim->verdict].class, verdicts[claim->verdict].word);
         put(out, tp_report_get(table, claim->block, "paper", 0));
         fputs("<td>", out);
         put(out, tp_report_get(table, claim->block, "says", 0));
@@ -93,8 +97,8 @@ static void write_claims(FILE *out, const struct tp_report *report, const struct
         fputs("<td>", out);
         put(out, tp_report_get(table, claim->block, "printed", 0));
         const char *share = tp_report_get(table, claim->block, "share", 0);
-        fprintf(out, "<td>%zu of %zu%s%s", claim->held_count, claim->tried, share != NULL ? "; share needed " : "",
-                share != NULL ? share : "");
+        fprintf(out, "<td>%zu of %zu%s%s", claim->held_count, claim->tried,
+                share != NULL ? "; share needed " : "", share != NULL ? share : "");
         fputs("<td>", out);
         put(out, claim->ours);
         fputs("</tr>\n", out);
@@ -103,8 +107,9 @@ static void write_claims(FILE *out, const struct tp_report *report, const struct
 }
 
 /* A row of the table: one series. */
-static void write_row(FILE *out, const struct tp_report *report, const struct tp_report_experiment *experiment,
-                      const struct tp_report_series *series, const char *measure)
+static void write_row(FILE *out, const struct tp_report *report,
+                      const struct tp_report_experiment *experiment, const struct tp_report_series *series,
+                      const char *measure)
 {
     const char *text = series->x != NULL ? series->x : experiment->x;
     char x[24], why[160] = "";
@@ -124,7 +129,8 @@ static void write_row(FILE *out, const struct tp_report *report, const struct tp
             fputs("&ndash;", out);
         if (tp_report_value(report, "n", experiment->name, series->name, x, &value, why) && value > n)
             n = value;
-        if (tp_report_value(report, "solved", experiment->name, series->name, x, &value, why) && value < solved)
+        if (tp_report_value(report, "solved", experiment->name, series->name, x, &value, why) &&
+            value < solved)
             solved = value;
     }
     if (n == 0) {
@@ -138,8 +144,9 @@ static void write_row(FILE *out, const struct tp_report *report, const struct tp
     fputs("</tr>\n", out);
 }
 
-static void write_table(FILE *out, const struct tp_report *report, const struct tp_report_experiment *experiment,
-                        const char *measure, const struct tp_report_line *printed, size_t lines)
+static void write_table(FILE *out, const struct tp_report *report,
+                        const struct tp_report_experiment *experiment, const char *measure,
+                        const struct tp_report_line *printed, size_t lines)
 {
     const char *text = experiment->x;
     char x[24], field[FIELD_MAX];
@@ -162,7 +169,8 @@ static void write_table(FILE *out, const struct tp_report *report, const struct 
     fputs("</table></div>\n", out);
 }
 
-static int write_plot(FILE *out, const struct tp_report *report, const struct tp_report_block *figure, size_t line)
+static int write_plot(FILE *out, const struct tp_report *report, const struct tp_report_block *figure,
+                      size_t line)
 {
     const struct tp_report_line *at = &report->figures.lines[figure->first + line];
     char name[FIELD_MAX], measure[FIELD_MAX], title[FIELD_MAX], flags[FIELD_MAX], svg_name[FIELD_MAX];
@@ -173,7 +181,8 @@ static int write_plot(FILE *out, const struct tp_report *report, const struct tp
     next_field(&rest, flags);
     const struct tp_report_experiment *experiment = tp_report_experiment_find(report, name);
     if (experiment == NULL)
-        return tp_cli_fail(report->usage, "%s:%u: no experiment is called %s", report->figures.path, at->number, name);
+        return tp_cli_fail(report->usage, "%s:%u: no experiment is called %s", report->figures.path,
+                           at->number, name);
     snprintf(svg_name, sizeof svg_name, "%.100s_%zu", figure->name, line);
     for (char *c = svg_name; *c != '\0'; c++)
         if (*c == '-')
@@ -204,9 +213,9 @@ static void write_links(FILE *out, const struct tp_report *report, const struct 
         while (of != NULL && tp_report_word(&of, word, sizeof word)) {
             if (strcmp(word, figure->name) != 0)
                 continue;
-            fprintf(out, "%s<a href=\"#%s\">%s</a> <span class=\"v %s\">%s</span>", any ? "; " : "<p>Claims: ",
-                    claims[i].block->name, claims[i].block->name, verdicts[claims[i].verdict].class,
-                    verdicts[claims[i].verdict].word);
+            fprintf(out, "%s<a href=\"#%s\">%s</a> <span class=\"v %s\">%s</span>",
+                    any ? "; " : "<p>Claims: ", claims[i].block->name, claims[i].block->name,
+                    verdicts[claims[i].verdict].class, verdicts[claims[i].verdict].word);
             any = true;
         }
     }
@@ -237,19 +246,29 @@ static void write_head(FILE *out, const struct tp_report *report, const struct t
     size_t counts[6] = {0};
     for (size_t i = 0; i < report->claims.blocks_count; i++)
         counts[claims[i].verdict]++;
-    fprintf(out, "<!doctype html>\n<html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\">"
-                 "<title>tickpath: the papers' experiments</title><style>%s</style>\n", style);
+    fprintf(out,
+            "<!doctype html>\n<html lang=en><meta charset=utf-8><meta name=viewport "
+            "content=\"width=device-width\">"
+            "<title>tickpath: the papers' experiments</title><style>%s</style>\n",
+            style);
     fputs("<h1>The papers' experiments, run again</h1>\n", out);
-    fprintf(out, "<p>tickpath %s, build %016llx, %s form, on the maps %s. ", TP_VERSION, (unsigned long long)report->build,
-            report->quick ? "quick" : "full",
-            report->generated ? "that it generates itself" : "given in a folder (kinds that are not there are not measured)");
-    fputs("Costs are in unit steps. A figure is a mean over the same problems for each row of a table; n says over how many. "
-          "The papers had the complete sets, other maps of these kinds, the Counter-Strike maps, other random problems and "
-          "other machines: what is compared is the shape.</p>\n", out);
-    fprintf(out, "<p>%zu claims: %zu hold, %zu are reviewed exceptions, %zu are not judged in this form, %zu do not hold, %zu "
-                 "are not measured, %zu hold though listed as exceptions.</p>\n",
-            report->claims.blocks_count, counts[TP_REPORT_HOLDS], counts[TP_REPORT_EXCEPTION], counts[TP_REPORT_SHOWN],
-            counts[TP_REPORT_BROKEN], counts[TP_REPORT_NOT_MEASURED], counts[TP_REPORT_HOLDS_AGAIN]);
+    fprintf(out, "<p>tickpath %s, build %016llx, %s form, on the maps %s. ", TP_VERSION,
+            (unsigned long long)report->build, report->quick ? "quick" : "full",
+            report->generated ? "that it generates itself"
+                              : "given in a folder (kinds that are not there are not measured)");
+    fputs("Costs are in unit steps. A figure is a mean over the same problems for each row of a table; n "
+          "says over how many. "
+          "The papers had the complete sets, other maps of these kinds, the Counter-Strike maps, other "
+          "random problems and "
+          "other machines: what is compared is the shape.</p>\n",
+          out);
+    fprintf(out,
+            "<p>%zu claims: %zu hold, %zu are reviewed exceptions, %zu are not judged in this form, %zu do "
+            "not hold, %zu "
+            "are not measured, %zu hold though listed as exceptions.</p>\n",
+            report->claims.blocks_count, counts[TP_REPORT_HOLDS], counts[TP_REPORT_EXCEPTION],
+            counts[TP_REPORT_SHOWN], counts[TP_REPORT_BROKEN], counts[TP_REPORT_NOT_MEASURED],
+            counts[TP_REPORT_HOLDS_AGAIN]);
 }
 
 int tp_report_html_write(const struct tp_report *report, const struct tp_report_claim *claims)

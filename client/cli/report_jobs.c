@@ -111,8 +111,9 @@ void tp_report_cells_fini(struct tp_report *report)
 
 static void make_key(const struct tp_report *report, const struct tp_report_cell *cell, char key[KEY_MAX])
 {
-    snprintf(key, KEY_MAX, "%s %016llx %s n=%u window=%g..%g %s/%s", TP_VERSION, (unsigned long long)report->build,
-             cell->options, cell->rows, cell->experiment->window[0], cell->experiment->window[1], report->maps, cell->map);
+    snprintf(key, KEY_MAX, "%s %016llx %s n=%u window=%g..%g %s/%s", TP_VERSION,
+             (unsigned long long)report->build, cell->options, cell->rows, cell->experiment->window[0],
+             cell->experiment->window[1], report->maps, cell->map);
 }
 
 /* The file's name, from experiment, series, x and map; `suffix` behind it. */
@@ -121,8 +122,8 @@ static void make_path(const struct tp_report *report, const struct tp_report_cel
 {
     int used = snprintf(path, KEY_MAX, "%s/", report->results);
     int from = used;
-    snprintf(path + used, (size_t)(KEY_MAX - used), "%s.%s.%s.%s%s", cell->experiment->name, cell->series->name, cell->x,
-             cell->map, suffix);
+    snprintf(path + used, (size_t)(KEY_MAX - used), "%s.%s.%s.%s%s", cell->experiment->name,
+             cell->series->name, cell->x, cell->map, suffix);
     for (char *c = path + from; *c != '\0'; c++)
         if (!isalnum((unsigned char)*c) && *c != '.' && *c != '-')
             *c = '_';
@@ -150,7 +151,8 @@ static bool read_result(const struct tp_report *report, struct tp_report_cell *c
     if (tab == NULL)
         return false;
     *tab++ = '\0';
-    bool same = report->any_build ? strcmp(behind_build(line), behind_build(key)) == 0 : strcmp(line, key) == 0;
+    bool same =
+        report->any_build ? strcmp(behind_build(line), behind_build(key)) == 0 : strcmp(line, key) == 0;
     for (int i = 0; i < TP_REPORT_COUNT && same; i++) {
         char *end;
         cell->sums[i] = strtod(tab, &end);
@@ -203,9 +205,10 @@ static void print_progress(const struct tp_report *report, size_t done, size_t a
     if (!last && now_seconds() - shown < (terminal ? 0.1 : 5))
         return;
     shown = now_seconds();
-    fprintf(stderr, "%stickpath %s: %zu of %zu cells, %.0f s%s%s%s%s", terminal ? "\r\033[K" : "", report->usage->command,
-            done, all, shown - begin, cell != NULL ? ", " : "", cell != NULL ? cell->experiment->name : "",
-            cell != NULL ? " on " : "", cell != NULL ? cell->map : "");
+    fprintf(stderr, "%stickpath %s: %zu of %zu cells, %.0f s%s%s%s%s", terminal ? "\r\033[K" : "",
+            report->usage->command, done, all, shown - begin, cell != NULL ? ", " : "",
+            cell != NULL ? cell->experiment->name : "", cell != NULL ? " on " : "",
+            cell != NULL ? cell->map : "");
     if (!terminal || last)
         fputc('\n', stderr);
 }
@@ -271,7 +274,8 @@ int tp_report_cells_run(struct tp_report *report)
         return tp_cli_fail(report->usage, "out of memory");
     size_t waiting = read_results(report), done = 0, running = 0;
     if (waiting < report->cells_count)
-        fprintf(stderr, "tickpath %s: %zu cells, %zu to run\n", report->usage->command, report->cells_count, waiting);
+        fprintf(stderr, "tickpath %s: %zu cells, %zu to run\n", report->usage->command, report->cells_count,
+                waiting);
     double begin = now_seconds();
     int result = TP_CLI_OK;
     for (size_t next = 0; result == TP_CLI_OK && (next < report->cells_count || running > 0);) {
@@ -334,7 +338,8 @@ static bool evaluate(const double *sums, const char *measure, double *value)
         if (strcmp(ratios[i].name, measure) != 0)
             continue;
         double above = sums[ratios[i].above] - (ratios[i].less != TP_REPORT_n ? sums[ratios[i].less] : 0);
-        double below = sums[ratios[i].below] - (ratios[i].below_less != TP_REPORT_n ? sums[ratios[i].below_less] : 0);
+        double below =
+            sums[ratios[i].below] - (ratios[i].below_less != TP_REPORT_n ? sums[ratios[i].below_less] : 0);
         *value = below > 0 ? ratios[i].factor * above / below : 0;
         return true;
     }
@@ -362,8 +367,8 @@ static bool refuse(char why[160], const char *format, ...)
     return false;
 }
 
-bool tp_report_value(const struct tp_report *report, const char *measure, const char *experiment, const char *series,
-                     const char *x, double *value, char why[160])
+bool tp_report_value(const struct tp_report *report, const char *measure, const char *experiment,
+                     const char *series, const char *x, double *value, char why[160])
 {
     double sums[TP_REPORT_COUNT] = {0};
     size_t found = 0;
@@ -386,6 +391,7 @@ bool tp_report_value(const struct tp_report *report, const char *measure, const 
     if (sums[TP_REPORT_n] == 0)
         return refuse(why, "no problem for %s", experiment);
     if (sums[TP_REPORT_solved] == 0 && strcmp(measure, "solved") != 0 && strcmp(measure, "n") != 0)
-        return refuse(why, "%s of %s at %s solved none of %.0f problems", series, experiment, x, sums[TP_REPORT_n]);
+        return refuse(why, "%s of %s at %s solved none of %.0f problems", series, experiment, x,
+                      sums[TP_REPORT_n]);
     return evaluate(sums, measure, value) || refuse(why, "no measure is called %s", measure);
 }

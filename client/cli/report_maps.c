@@ -58,8 +58,8 @@ static int close_file(const struct tp_report *report, FILE *file, const char *pa
     return TP_CLI_OK;
 }
 
-static int write_map(const struct tp_report *report, const char *folder, const char *sub, const char *name, uint32_t side,
-                     const uint8_t *cells)
+static int write_map(const struct tp_report *report, const char *folder, const char *sub, const char *name,
+                     uint32_t side, const uint8_t *cells)
 {
     char path[PATH_BYTES];
     FILE *file = open_in(report, folder, sub, name, path);
@@ -92,8 +92,8 @@ static double optimal(const struct tp_map *map, struct tp_pool *pool, uint32_t s
 }
 
 /* Writes problems between free cells drawn at random, both ends connected. */
-static int write_scen(const struct tp_report *report, const char *folder, const struct made *made, uint32_t side,
-                      const uint8_t *cells, struct tp_cli_random *random)
+static int write_scen(const struct tp_report *report, const char *folder, const struct made *made,
+                      uint32_t side, const uint8_t *cells, struct tp_cli_random *random)
 {
     char name[64], path[PATH_BYTES];
     struct tp_profile profile;
@@ -112,15 +112,16 @@ static int write_scen(const struct tp_report *report, const char *folder, const 
     fprintf(file, "version 1\n");
     uint32_t rows = report->quick ? SCEN_ROWS_QUICK : SCEN_ROWS, cells_count = side * side;
     for (uint32_t row = 0, tries = 0; row < rows && tries < 1000 * rows; tries++) {
-        uint32_t start = tp_cli_random_below(random, cells_count), goal = tp_cli_random_below(random, cells_count);
+        uint32_t start = tp_cli_random_below(random, cells_count),
+                 goal = tp_cli_random_below(random, cells_count);
         if (start == goal || !tp_map_passable(map, start % side, start / side) ||
             !tp_map_passable(map, goal % side, goal / side))
             continue;
         double length = optimal(map, &pool, start, goal);
         if (length < side / 4.0)
             continue;
-        fprintf(file, "%u\t%s.map\t%u\t%u\t%u\t%u\t%u\t%u\t%.8f\n", (uint32_t)(length / 4), made->name, side, side,
-                start % side, start / side, goal % side, goal / side, length);
+        fprintf(file, "%u\t%s.map\t%u\t%u\t%u\t%u\t%u\t%u\t%.8f\n", (uint32_t)(length / 4), made->name, side,
+                side, start % side, start / side, goal % side, goal / side, length);
         row++;
     }
     tp_pool_fini(&pool);
@@ -141,7 +142,8 @@ static int make(const struct tp_report *report, const char *folder, const struct
         return tp_cli_fail(report->usage, "out of memory");
     struct tp_cli_random random = {.state = seed};
     int error = tp_generate_map(made->kind, side, side, seed, &made->options, cells);
-    int result = error == 0 ? TP_CLI_OK : tp_cli_fail(report->usage, "%s: %s", made->name, tp_error_text(error));
+    int result =
+        error == 0 ? TP_CLI_OK : tp_cli_fail(report->usage, "%s: %s", made->name, tp_error_text(error));
     snprintf(name, sizeof name, "%s.map", made->name);
     if (result == TP_CLI_OK)
         result = write_map(report, folder, made->folder, name, side, cells);

@@ -19,11 +19,13 @@ enum { CHANGE_MOVES = 10, WORDS_MAX = 64 };
 #define AT(field) offsetof(struct tp_report_options, field)
 
 static const struct tp_cli_option cell_options[] = {
-    {"partial", TP_CLI_FLAG, AT(partial), NULL, "the agent knows the map without its unseen blocks", 0, 0, NULL, false},
+    {"partial", TP_CLI_FLAG, AT(partial), NULL, "the agent knows the map without its unseen blocks", 0, 0,
+     NULL, false},
     {"vehicle", TP_CLI_FLAG, AT(vehicle), NULL, "the agent moves with inertia", 0, 0, NULL, false},
-    {"change-rate", TP_CLI_MILLI, AT(change_rate), "PERCENT", "cells that change after every 10 moves", 0, 100000, NULL,
-     false},
-    {"ticks-max", TP_CLI_UINT, AT(ticks_max), "N", "ticks after which a problem is given up", 1, UINT64_MAX, NULL, false},
+    {"change-rate", TP_CLI_MILLI, AT(change_rate), "PERCENT", "cells that change after every 10 moves", 0,
+     100000, NULL, false},
+    {"ticks-max", TP_CLI_UINT, AT(ticks_max), "N", "ticks after which a problem is given up", 1, UINT64_MAX,
+     NULL, false},
     {NULL, TP_CLI_FLAG, 0, NULL, NULL, 0, 0, NULL, false},
 };
 
@@ -43,8 +45,9 @@ static bool deadline_expired(void *context)
 /* ---- changing maps ---- */
 
 /* Draws a change; gives a new version in *out. */
-static int change_map(const struct tp_report_player *player, const struct tp_map *original, const struct tp_map *base,
-                      uint64_t seed, uint32_t agent, uint32_t goal, struct tp_map **out)
+static int change_map(const struct tp_report_player *player, const struct tp_map *original,
+                      const struct tp_map *base, uint64_t seed, uint32_t agent, uint32_t goal,
+                      struct tp_map **out)
 {
     uint32_t width = original->width, height = original->height;
     size_t cells = (size_t)width * height, bytes = (cells + 7) / 8;
@@ -61,8 +64,17 @@ static int change_map(const struct tp_report_player *player, const struct tp_map
             (passable ? free_bits : blocked_bits)[cell / 8] |= (uint8_t)(1u << cell % 8);
     }
     const struct tp_change changes[2] = {
-        {.kind = TP_CHANGE_BITMAP, .class_to = '.', .width = width, .height = height, .bits = free_bits, .bits_size = bytes},
-        {.kind = TP_CHANGE_BITMAP, .class_to = '@', .width = width, .height = height, .bits = blocked_bits,
+        {.kind = TP_CHANGE_BITMAP,
+         .class_to = '.',
+         .width = width,
+         .height = height,
+         .bits = free_bits,
+         .bits_size = bytes},
+        {.kind = TP_CHANGE_BITMAP,
+         .class_to = '@',
+         .width = width,
+         .height = height,
+         .bits = blocked_bits,
          .bits_size = bytes},
     };
     size_t bad;
@@ -75,8 +87,8 @@ static int change_map(const struct tp_report_player *player, const struct tp_map
 /* ---- playing ---- */
 
 /* Plays one problem. *arrived says whether the agent got there; 0 or an error of the library. */
-static int play_problem(struct tp_report_player *player, const struct tp_report_problem *problem, size_t number,
-                        struct tp_session_stats *stats, double *seconds, bool *arrived)
+static int play_problem(struct tp_report_player *player, const struct tp_report_problem *problem,
+                        size_t number, struct tp_session_stats *stats, double *seconds, bool *arrived)
 {
     struct tp_session *session;
     struct tp_refusal refusal = {NULL, NULL};
@@ -85,7 +97,8 @@ static int play_problem(struct tp_report_player *player, const struct tp_report_
     const struct tp_map *original = problem->map != NULL ? problem->map : player->map.map;
     int error = tp_session_open(&session, &player->params, original, &player->pool, &refusal);
     if (error != 0)
-        return tp_cli_fail(player->usage, "the session is refused: %s: %s", refusal.field ? refusal.field : "",
+        return tp_cli_fail(player->usage, "the session is refused: %s: %s",
+                           refusal.field ? refusal.field : "",
                            refusal.reason ? refusal.reason : tp_error_text(error));
     const struct tp_map *map = tp_map_ref(original);
     struct tp_budget budget = player->params.budget;
@@ -172,7 +185,8 @@ static int read_options(struct tp_report_player *player, char *text)
     return TP_CLI_OK;
 }
 
-static void add(double *sums, const struct tp_report_problem *problem, const struct tp_session_stats *stats, double seconds)
+static void add(double *sums, const struct tp_report_problem *problem, const struct tp_session_stats *stats,
+                double seconds)
 {
     double cost = (double)stats->cost / TP_COST_UNIT;
     sums[TP_REPORT_solved]++;

@@ -7,15 +7,15 @@
 #include "client/cli/search_options.h"
 
 struct tp_report_options {
-    bool partial; /* the agent knows the map that this one was made from */
-    bool vehicle; /* moves with inertia */
+    bool partial;         /* the agent knows the map that this one was made from */
+    bool vehicle;         /* moves with inertia */
     uint32_t change_rate; /* in thousandths of a percent */
     uint64_t ticks_max;
 };
 
 struct tp_report_problem {
     uint32_t start, goal;
-    double optimal;         /* unit steps */
+    double optimal; /* unit steps */
     uint64_t optimal_moves;
     const struct tp_map *map; /* of its own, referenced; NULL: the player's */
 };

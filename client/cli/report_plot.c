@@ -15,8 +15,8 @@
 enum { PATH_BYTES = 1024 };
 
 /* Seven colours told apart by most eyes, on dark and on light. */
-static const char *const colours[] = {"#3b82d6", "#d9722e", "#2a9d62", "#b5509c", "#c9a227", "#5aa9c9", "#d64545", "#8a7ad6",
-                                      "#7a8a3a", "#8c8c8c"};
+static const char *const colours[] = {"#3b82d6", "#d9722e", "#2a9d62", "#b5509c", "#c9a227",
+                                      "#5aa9c9", "#d64545", "#8a7ad6", "#7a8a3a", "#8c8c8c"};
 
 static bool has_flag(const char *flags, const char *flag)
 {
@@ -42,8 +42,9 @@ static void flag_value(const char *flags, const char *name, char *value, size_t 
 }
 
 /* One series' points; returns how many. */
-static int write_points(FILE *script, const struct tp_report *report, const struct tp_report_experiment *experiment,
-                        const struct tp_report_series *series, size_t number, const char *measure, const char *x_measure)
+static int write_points(FILE *script, const struct tp_report *report,
+                        const struct tp_report_experiment *experiment, const struct tp_report_series *series,
+                        size_t number, const char *measure, const char *x_measure)
 {
     const char *text = series->x != NULL ? series->x : experiment->x;
     char x[24], why[160];
@@ -52,9 +53,11 @@ static int write_points(FILE *script, const struct tp_report *report, const stru
     tp_report_word(&text, x, sizeof x);
     while (tp_report_word(&text, x, sizeof x)) {
         double value, at = strtod(x, NULL);
-        if (!tp_report_value(report, measure, experiment->name, series->name, x, &value, why) || !isfinite(value))
+        if (!tp_report_value(report, measure, experiment->name, series->name, x, &value, why) ||
+            !isfinite(value))
             continue;
-        if (*x_measure != '\0' && !tp_report_value(report, x_measure, experiment->name, series->name, x, &at, why))
+        if (*x_measure != '\0' &&
+            !tp_report_value(report, x_measure, experiment->name, series->name, x, &at, why))
             continue;
         fprintf(script, "%.10g %.10g\n", at, value);
         points++;
@@ -64,8 +67,9 @@ static int write_points(FILE *script, const struct tp_report *report, const stru
 }
 
 /* False when there is nothing to draw. */
-static bool write_script(FILE *script, const struct tp_report *report, const struct tp_report_experiment *experiment,
-                         const char *measure, const char *flags, const char *name, const char *svg)
+static bool write_script(FILE *script, const struct tp_report *report,
+                         const struct tp_report_experiment *experiment, const char *measure,
+                         const char *flags, const char *name, const char *svg)
 {
     char x_measure[32], x_label[64], y_label[64], option[24];
     const char *x = experiment->x;
@@ -76,10 +80,12 @@ static bool write_script(FILE *script, const struct tp_report *report, const str
             *c = '_';
     flag_value(flags, "xlabel", x_label, sizeof x_label);
     flag_value(flags, "ylabel", y_label, sizeof y_label);
-    fprintf(script, "set terminal svg size 620,360 dynamic noenhanced font 'sans-serif,12' name '%s'\n", name);
+    fprintf(script, "set terminal svg size 620,360 dynamic noenhanced font 'sans-serif,12' name '%s'\n",
+            name);
     fprintf(script, "set output '%s'\n", svg);
     fprintf(script, "set border 3 lc rgb '" INK "'\nset tics nomirror textcolor rgb '" INK "'\n");
-    fprintf(script, "set grid lc rgb '#999999' lw 0.4 dt 3\nset key outside right top textcolor rgb '" INK "'\n");
+    fprintf(script,
+            "set grid lc rgb '#999999' lw 0.4 dt 3\nset key outside right top textcolor rgb '" INK "'\n");
     fprintf(script, "set xlabel '%s' textcolor rgb '" INK "'\n", *x_label ? x_label : option);
     fprintf(script, "set ylabel '%s' textcolor rgb '" INK "'\n", *y_label ? y_label : measure);
     if (has_flag(flags, "logx"))
@@ -90,14 +96,16 @@ static bool write_script(FILE *script, const struct tp_report *report, const str
         fprintf(script, "set yrange [0:*]\n");
     bool *drawn = calloc(experiment->series_count, sizeof *drawn);
     for (size_t s = 0; drawn != NULL && s < experiment->series_count; s++)
-        drawn[s] = write_points(script, report, experiment, &experiment->series[s], s, measure, x_measure) > 0;
+        drawn[s] =
+            write_points(script, report, experiment, &experiment->series[s], s, measure, x_measure) > 0;
     fprintf(script, "plot ");
     bool any = false;
     for (size_t s = 0; drawn != NULL && s < experiment->series_count; s++) {
         if (!drawn[s])
             continue;
-        fprintf(script, "%s$s%zu using 1:2 with linespoints lw 1.6 ps 0.6 pt %zu lc rgb '%s' title '%s'", any ? ", " : "", s,
-                4 + s % 10, colours[s % (sizeof colours / sizeof colours[0])], experiment->series[s].title);
+        fprintf(script, "%s$s%zu using 1:2 with linespoints lw 1.6 ps 0.6 pt %zu lc rgb '%s' title '%s'",
+                any ? ", " : "", s, 4 + s % 10, colours[s % (sizeof colours / sizeof colours[0])],
+                experiment->series[s].title);
         any = true;
     }
     fputc('\n', script);
@@ -157,8 +165,8 @@ static char *take_ink_out(char *text)
     return out;
 }
 
-char *tp_report_plot(const struct tp_report *report, const struct tp_report_experiment *experiment, const char *measure,
-                     const char *flags, const char *name)
+char *tp_report_plot(const struct tp_report *report, const struct tp_report_experiment *experiment,
+                     const char *measure, const char *flags, const char *name)
 {
     char script_path[PATH_BYTES], svg_path[PATH_BYTES];
     snprintf(script_path, sizeof script_path, "%s/%s.gp", report->results, name);

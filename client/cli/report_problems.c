@@ -29,7 +29,8 @@ static char *with_suffix(const char *path, const char *suffix)
 }
 
 /* Chooses up to `rows` of the scenario's rows, evenly spaced over those that will do. */
-static int choose_rows(struct tp_report_player *player, const struct tp_report_cell *cell, const char *scen_path)
+static int choose_rows(struct tp_report_player *player, const struct tp_report_cell *cell,
+                       const char *scen_path)
 {
     struct tp_cli_scen scen;
     int result = tp_cli_scen_load(player->usage, scen_path, &scen);
@@ -43,7 +44,8 @@ static int choose_rows(struct tp_report_player *player, const struct tp_report_c
     for (size_t i = 0; all != NULL && i < scen.count; i++) {
         const struct tp_movingai_row *row = &scen.rows[i];
         if (row->map_width != map->width || row->map_height != map->height ||
-            !tp_map_passable(map, row->start_x, row->start_y) || !tp_map_passable(map, row->goal_x, row->goal_y))
+            !tp_map_passable(map, row->start_x, row->start_y) ||
+            !tp_map_passable(map, row->goal_x, row->goal_y))
             continue;
         if (window[1] > 0 && (row->optimal < window[0] * side || row->optimal > window[1] * side))
             continue;
@@ -80,7 +82,8 @@ static int draw_pairs(struct tp_report_player *player, const struct tp_report_ce
         uint32_t start = tp_cli_random_below(&random, cells), goal = tp_cli_random_below(&random, cells);
         int64_t dx = (int64_t)(start % map->width) - goal % map->width;
         int64_t dy = (int64_t)(start / map->width) - goal / map->width;
-        if (llabs(dx) + llabs(dy) <= map->width / 2 || !tp_map_passable(map, start % map->width, start / map->width) ||
+        if (llabs(dx) + llabs(dy) <= map->width / 2 ||
+            !tp_map_passable(map, start % map->width, start / map->width) ||
             !tp_map_passable(map, goal % map->width, goal / map->width))
             continue;
         player->problems[player->count] = (struct tp_report_problem){.start = start, .goal = goal};

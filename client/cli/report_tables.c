@@ -79,7 +79,8 @@ static int parse(struct tp_report_table *table, const struct tp_cli_usage *usage
             table->blocks = grow(table->blocks, table->blocks_count, sizeof *table->blocks);
             if (table->blocks == NULL)
                 return tp_cli_fail(usage, "out of memory");
-            table->blocks[table->blocks_count++] = (struct tp_report_block){text + 1, number, table->lines_count, 0};
+            table->blocks[table->blocks_count++] =
+                (struct tp_report_block){text + 1, number, table->lines_count, 0};
             continue;
         }
         if (table->blocks_count == 0)
@@ -122,8 +123,8 @@ void tp_report_table_fini(struct tp_report_table *table)
     *table = (struct tp_report_table){.path = NULL};
 }
 
-const char *tp_report_get(const struct tp_report_table *table, const struct tp_report_block *block, const char *key,
-                          size_t nth)
+const char *tp_report_get(const struct tp_report_table *table, const struct tp_report_block *block,
+                          const char *key, size_t nth)
 {
     for (size_t i = 0; i < block->count; i++) {
         const struct tp_report_line *line = &table->lines[block->first + i];
@@ -196,7 +197,9 @@ static const char *set(struct tp_report *report, struct tp_report_experiment *ex
 {
     if (strcmp(line->key, "like") == 0) {
         const struct tp_report_experiment *other = tp_report_experiment_find(report, line->rest);
-        return other == NULL ? "no experiment above has that name" : copy(experiment, other) ? NULL : "out of memory";
+        return other == NULL             ? "no experiment above has that name"
+               : copy(experiment, other) ? NULL
+                                         : "out of memory";
     }
     if (strcmp(line->key, "maps") == 0)
         experiment->maps = line->rest;
@@ -239,8 +242,10 @@ int tp_report_experiments_read(struct tp_report *report)
             if (wrong != NULL)
                 return fail_at(table, report->usage, line->number, wrong);
         }
-        if (experiment->maps == NULL || experiment->x == NULL || experiment->rows == 0 || experiment->series_count == 0)
-            return fail_at(table, report->usage, block->number, "an experiment needs maps, rows, x and a series");
+        if (experiment->maps == NULL || experiment->x == NULL || experiment->rows == 0 ||
+            experiment->series_count == 0)
+            return fail_at(table, report->usage, block->number,
+                           "an experiment needs maps, rows, x and a series");
         report->experiments_count++;
     }
     return TP_CLI_OK;
