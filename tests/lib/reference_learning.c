@@ -295,6 +295,7 @@ static void tick_lrta(struct ref_agent *a, struct ref_agent_tick *tick, uint32_t
             (a->g[s] + a->h[s] == a->g[best] + a->h[best] && a->g[s] > a->g[best]))
             best = s;
     }
+    tick->goal_met = a->depth[a->goal] != NONE;
     if (best == NONE)
         return;
     uint64_t f = a->g[best] + a->h[best], g = a->g[best];

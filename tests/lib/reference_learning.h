@@ -61,6 +61,7 @@ struct ref_agent_tick {
     enum ref_end end;
     bool back;           /* the move goes to the parent in the search tree */
     bool restarted;      /* a search that lasts from tick to tick began anew */
+    bool goal_met;       /* lrta: by the lookahead, which may end there */
     uint64_t expansions; /* in this tick */
 };
 
