@@ -15,7 +15,9 @@
  * left of the way is less than twice the goal's shift.
  *
  * Deviations: a state caught in a blocked cell is a predecessor of those it may leave to only while the agent stands in it, and
- * the search then goes on a little further, since h is not consistent for such moves where the least weight is above 1. km grows by h + 1 for each shift of the agent, since an h that is rounded down may miss the triangle inequality by 1.
+ * the search then goes on a little further, since h is not consistent for such moves where the least weight is above 1
+ * (excess_of_h). km grows by h + 1 for each shift of the agent, since an h that is rounded down may miss the triangle
+ * inequality by 1.
  * Failure modes: no memory (NODE_CAP: nothing is done by half, the same step is tried at the next tick); a change of a listed
  * space, a far goal, a version that comes while the last one is still being compared (all restart).
  */

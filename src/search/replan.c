@@ -29,7 +29,7 @@ static uint8_t step_back(const struct tp_session *session)
     return move != TP_MOVE_NONE && tp__session_move_legal(session, move) ? move : TP_MOVE_NONE;
 }
 
-/* The move from the root to the lowest neighbour that the agent can come back from; TP_MOVE_NONE if there is none. */
+/* The move from the root to the lowest neighbour but the goal that the agent can come back from; TP_MOVE_NONE if there is none. */
 static uint8_t step_out(const struct tp_session *session)
 {
     const struct tp_search *search = &session->search;
@@ -39,7 +39,8 @@ static uint8_t step_out(const struct tp_session *session)
     uint8_t out = TP_MOVE_NONE;
     for (uint32_t i = 0; i < count; i++) {
         tp_state to = successors[i].state;
-        if (to >= lowest || to == session->at || !tp__session_move_legal(session, successors[i].move))
+        if (to >= lowest || to == session->at || to == session->goal ||
+            !tp__session_move_legal(session, successors[i].move))
             continue;
         uint8_t move = search->domain->move_between(search, to, session->at);
         if (move == TP_MOVE_NONE || !search->domain->step(search, session->map, to, move, &back))
