@@ -620,6 +620,16 @@ int tp_session_at(struct tp_session *session, uint32_t cell)
     return tp_session_at_velocity(session, cell, 0, 0);
 }
 
+/* Whether the search under way serves an agent that was put on this state: it knows the state, and for one that had arrived
+ * it would begin there. A tree grown from elsewhere would take every later trip round by its root (2012, Algorithm 4). */
+static bool search_serves(const struct tp_session *session, tp_state state, bool had_arrived)
+{
+    const struct tp_search *search = &session->search;
+    uint8_t move;
+    return tp_search_knows(search, state) &&
+           (!had_arrived || tp_search_parent(search, state, &move) == TP_STATE_NONE);
+}
+
 int tp_session_at_velocity(struct tp_session *session, uint32_t cell, int vx, int vy)
 {
     uint32_t width = session->map->width;
@@ -630,9 +640,10 @@ int tp_session_at_velocity(struct tp_session *session, uint32_t cell, int vx, in
     tp_state state = state_at(session, cell, vx, vy);
     if (state == session->at)
         return TP_OK;
+    bool had_arrived = tp_session_arrived(session);
     session->at = state;
     session->at_before = TP_STATE_NONE;
-    if (!session->params.algorithm->engine->own_search && !tp_search_knows(&session->search, state))
+    if (!session->params.algorithm->engine->own_search && !search_serves(session, state, had_arrived))
         session->restart_wanted = true;
     if (tp__trace_next(session) == TP_MOVE_NONE)
         session->path_complete = false; /* it was traced to where the agent stood, which need not be an ancestor */

@@ -136,7 +136,8 @@ struct tp_tick_reply {
 void tp_session_tick(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget,
                      struct tp_tick_reply *reply);
 
-/* Says where the agent truly stands. The search is kept when it knows the cell, else begun anew from there.
+/* Says where the agent truly stands. The search is kept when it knows the cell, else begun anew from there; what was seen and
+ * learned is kept in any case. An agent that had arrived is on a new trip: its search is kept only if it began at the cell.
  * TP_ERR_OUT_OF_RANGE. Cost: O(1). */
 int tp_session_at(struct tp_session *session, uint32_t cell) TP_MUST_CHECK;
 

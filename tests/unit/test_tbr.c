@@ -28,8 +28,8 @@ static void net_build(struct net *net, bool coordinates)
 {
     const struct tp_graph *graph;
     size_t bad;
-    ck_assert_int_eq(tp_graph_build(&graph, net->nodes, net->edges, net->edge_count, coordinates ? net->x : NULL,
-                                    coordinates ? net->y : NULL, &bad),
+    ck_assert_int_eq(tp_graph_build(&graph, net->nodes, net->edges, net->edge_count,
+                                    coordinates ? net->x : NULL, coordinates ? net->y : NULL, &bad),
                      0);
     ck_assert_int_eq(tp_map_build_graph(&net->map, graph, 1, 1), 0);
     tp_graph_unref(graph);
@@ -99,8 +99,8 @@ struct run {
     char label[200];
 };
 
-static void run_open(struct run *run, const struct net *net, const char *algorithm, uint32_t w_milli, struct tp_budget budget,
-                     uint32_t start, uint32_t goal)
+static void run_open(struct run *run, const struct net *net, const char *algorithm, uint32_t w_milli,
+                     struct tp_budget budget, uint32_t start, uint32_t goal)
 {
     *run = (struct run){.net = net, .at = start, .goal = goal};
     struct tp_session_params params;
@@ -114,9 +114,11 @@ static void run_open(struct run *run, const struct net *net, const char *algorit
     struct tp_refusal refusal = {0};
     int error = tp_session_open(&run->session, &params, net->map, &run->pool, &refusal);
     ck_assert_msg(error == 0, "%s: %s %s", algorithm, refusal.field, refusal.reason);
-    snprintf(run->label, sizeof run->label, "%s, w %u/1000, budget %d of %llu (r %u, c %u), %u nodes, %zu edges, %u to %u, TICKPATH_SEED=%llu",
-             algorithm, w_milli, (int)budget.kind, (unsigned long long)budget.expansions, budget.r_milli, budget.c, net->nodes, net->edge_count, start,
-             goal, (unsigned long long)tp_test_seed());
+    snprintf(
+        run->label, sizeof run->label,
+        "%s, w %u/1000, budget %d of %llu (r %u, c %u), %u nodes, %zu edges, %u to %u, TICKPATH_SEED=%llu",
+        algorithm, w_milli, (int)budget.kind, (unsigned long long)budget.expansions, budget.r_milli, budget.c,
+        net->nodes, net->edge_count, start, goal, (unsigned long long)tp_test_seed());
 }
 
 static struct tp_tick_reply run_tick(struct run *run)
@@ -128,7 +130,8 @@ static struct tp_tick_reply run_tick(struct run *run)
     bool moved = reply.to != reply.from;
     if (reply.from != run->at || (moved && !net_has(net, reply.from, reply.to, reply.cost - run->cost)) ||
         (!moved && reply.cost != run->cost))
-        ck_abort_msg("%s: tick %llu: %u to %u is no edge", run->label, (unsigned long long)run->ticks, reply.from, reply.to);
+        ck_abort_msg("%s: tick %llu: %u to %u is no edge", run->label, (unsigned long long)run->ticks,
+                     reply.from, reply.to);
     run->at = reply.to;
     run->cost = reply.cost;
     if (reply.status == TP_STATUS_UNREACHABLE && net_reaches(net, run->at, run->goal))
@@ -192,7 +195,8 @@ START_TEST(arrives_on_strongly_connected_graphs)
                     ck_abort_msg("%s: on %u with status %d", run.label, run.at, (int)reply.status);
                 if (budget.kind == TP_BUDGET_K && run.stats.learning_ticks != run.stats.restarts)
                     ck_abort_msg("%s: %llu ticks of learning, %llu restarts", run.label,
-                                 (unsigned long long)run.stats.learning_ticks, (unsigned long long)run.stats.restarts);
+                                 (unsigned long long)run.stats.learning_ticks,
+                                 (unsigned long long)run.stats.restarts);
                 stranded += run.stats.learning_ticks > 0;
                 run_close(&run);
             }
@@ -302,8 +306,10 @@ START_TEST(no_row_says_a_false_unreachable)
         net_random(&net, &rng, tp_test_percent(&rng, 30), i % 2);
         struct run run;
         uint32_t w = row->capabilities & TP_CAN_TAKE_W ? weights[tp_test_below(&rng, WEIGHTS)] : 1000;
-        struct tp_budget budget = row->capabilities & TP_CAN_SPLIT_R ? tp_budget_k(tp_test_between(&rng, 1, 9)) : some_budget(&rng);
-        run_open(&run, &net, row->name, w, budget, tp_test_below(&rng, net.nodes), tp_test_below(&rng, net.nodes));
+        struct tp_budget budget =
+            row->capabilities & TP_CAN_SPLIT_R ? tp_budget_k(tp_test_between(&rng, 1, 9)) : some_budget(&rng);
+        run_open(&run, &net, row->name, w, budget, tp_test_below(&rng, net.nodes),
+                 tp_test_below(&rng, net.nodes));
         for (int tick = 0; tick < 60; tick++) {
             run_tick(&run);
             if (tp_test_percent(&rng, 8)) {
@@ -316,7 +322,8 @@ START_TEST(no_row_says_a_false_unreachable)
             }
         }
         struct tp_tick_reply reply = run_until(&run, strcmp(row->name, "tbrwa") == 0 ? TICKS_MAX : 200);
-        if (strcmp(row->name, "tbrwa") == 0 && reply.status != TP_STATUS_ARRIVED && reply.status != TP_STATUS_UNREACHABLE)
+        if (strcmp(row->name, "tbrwa") == 0 && reply.status != TP_STATUS_ARRIVED &&
+            reply.status != TP_STATUS_UNREACHABLE)
             ck_abort_msg("%s: on %u with status %d", run.label, run.at, (int)reply.status);
         run_close(&run);
         tp_map_unref(net.map);
@@ -370,8 +377,8 @@ START_TEST(moves_as_tbwa_on_grids)
     uint64_t rounds = tp_test_steps(120, 4000);
     static const enum tp_neighbours neighbours[] = {TP_NEIGHBOURS_4, TP_NEIGHBOURS_8, TP_NEIGHBOURS_16};
     for (uint64_t i = 0; i < rounds; i++) {
-        struct tp_map *map =
-            tp_test_map_random(&rng, tp_test_between(&rng, 2, 40), tp_test_between(&rng, 2, 40), tp_test_below(&rng, 45));
+        struct tp_map *map = tp_test_map_random(&rng, tp_test_between(&rng, 2, 40),
+                                                tp_test_between(&rng, 2, 40), tp_test_below(&rng, 45));
         struct tp_session_params params;
         tp_session_params_init(&params);
         params.neighbours = neighbours[i % 3];
@@ -384,8 +391,10 @@ START_TEST(moves_as_tbwa_on_grids)
         play_open(&tbwa, &params, map);
         params.algorithm = tp_algorithm_find("tbrwa");
         play_open(&tbrwa, &params, map);
-        struct tp_tick_reply a = play_until_settled(&tbwa, NULL, 20000), b = play_until_settled(&tbrwa, NULL, 20000);
-        if (a.status != b.status || tbwa.hash != tbrwa.hash || tbwa.stats.move_hash != tbrwa.stats.move_hash ||
+        struct tp_tick_reply a = play_until_settled(&tbwa, NULL, 20000),
+                             b = play_until_settled(&tbrwa, NULL, 20000);
+        if (a.status != b.status || tbwa.hash != tbrwa.hash ||
+            tbwa.stats.move_hash != tbrwa.stats.move_hash ||
             tbwa.stats.search_hash != tbrwa.stats.search_hash || tbwa.ticks != tbrwa.ticks)
             ck_abort_msg("round %llu: tbwa and tbrwa differ, TICKPATH_SEED=%llu", (unsigned long long)i,
                          (unsigned long long)tp_test_seed());
@@ -400,7 +409,8 @@ END_TEST
 /* ---- Vehicles ---- */
 
 /* Whether A* finds a way for a vehicle that stands so. */
-static bool vehicle_reaches(const struct tp_session_params *given, const struct tp_map *map, uint32_t cell, int8_t vx, int8_t vy)
+static bool vehicle_reaches(const struct tp_session_params *given, const struct tp_map *map, uint32_t cell,
+                            int8_t vx, int8_t vy)
 {
     struct tp_session_params params = *given;
     params.algorithm = tp_algorithm_find("astar");
@@ -426,8 +436,8 @@ START_TEST(vehicles_arrive)
     struct tp_test_rng rng = tp_test_rng("vehicles");
     uint64_t rounds = tp_test_steps(40, 1500), stranded = 0, arrived = 0;
     for (uint64_t i = 0; i < rounds; i++) {
-        struct tp_map *map =
-            tp_test_map_random(&rng, tp_test_between(&rng, 4, 24), tp_test_between(&rng, 4, 24), tp_test_below(&rng, 30));
+        struct tp_map *map = tp_test_map_random(&rng, tp_test_between(&rng, 4, 24),
+                                                tp_test_between(&rng, 4, 24), tp_test_below(&rng, 30));
         struct tp_session_params params;
         tp_session_params_init(&params);
         params.algorithm = tp_algorithm_find("tbrwa");
@@ -445,13 +455,15 @@ START_TEST(vehicles_arrive)
         uint64_t ticks = 0;
         do
             tp_session_tick(session, map, NULL, &reply);
-        while (reply.status != TP_STATUS_ARRIVED && reply.status != TP_STATUS_UNREACHABLE && ++ticks < 3 * TICKS_MAX);
+        while (reply.status != TP_STATUS_ARRIVED && reply.status != TP_STATUS_UNREACHABLE &&
+               ++ticks < 3 * TICKS_MAX);
         bool told = reply.status == TP_STATUS_UNREACHABLE;
         if ((!told && reply.status != TP_STATUS_ARRIVED) ||
             (told && tp_map_passable(map, params.goal % map->width, params.goal / map->width) &&
              vehicle_reaches(&params, map, reply.to, reply.vx, reply.vy)))
-            ck_abort_msg("round %llu: status %d after %llu ticks on %u, TICKPATH_SEED=%llu", (unsigned long long)i,
-                         (int)reply.status, (unsigned long long)ticks, reply.to, (unsigned long long)tp_test_seed());
+            ck_abort_msg("round %llu: status %d after %llu ticks on %u, TICKPATH_SEED=%llu",
+                         (unsigned long long)i, (int)reply.status, (unsigned long long)ticks, reply.to,
+                         (unsigned long long)tp_test_seed());
         struct tp_session_stats stats;
         tp_session_stats(session, &stats);
         stranded += stats.learning_ticks > 0;
