@@ -2,9 +2,10 @@
  * whose reply does not come in time is dropped. */
 #include "client/internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { MAP_CHUNK_BYTES = 1024 * 1024, MAP_CHUNKS_AHEAD = 4 };
+enum { MAP_CHUNK_BYTES = 1024 * 1024, MAP_CHUNKS_AHEAD = 4, EDGE_BYTES_MAX = 15 /* three numbers of 32 bits */ };
 
 /* A call under way. */
 struct call {
@@ -130,21 +131,41 @@ int tp_client_list(struct tp_client *client, uint32_t what, struct tp_client_lis
 
 struct upload {
     const char *name;
+    bool replace, all_sent;
+    /* a grid */
     uint32_t width, height;
     const uint8_t *cells;
     Tickpath__ClassWeight **profile;
     size_t profile_count;
-    bool replace;
-    uint64_t cell_count, sent;         /* cells */
+    uint64_t cell_count, sent; /* cells */
+    /* a graph */
+    const struct tp_client_graph *graph;
+    uint32_t edges_sent, nodes_sent;  /* nodes whose coordinates were sent */
+    uint32_t *edge_from;               /* room for the three numbers of each edge of a chunk */
     uint64_t ticket[MAP_CHUNKS_AHEAD]; /* of the chunks ahead, a ring */
     size_t first, ahead;
 };
 
-static int send_chunk(struct tp_client *client, struct upload *upload, int64_t deadline_ms)
+/* Bytes of a chunk's contents: the frame's cap but for room for the name and the profile. */
+static size_t chunk_bytes(const struct tp_client *client)
 {
-    size_t chunk_max = client->frame_out_max - FRAME_BYTES_LEAST / 2; /* room for the name and the profile */
-    if (chunk_max > MAP_CHUNK_BYTES)
-        chunk_max = MAP_CHUNK_BYTES;
+    size_t most = client->frame_out_max - FRAME_BYTES_LEAST / 2;
+    return most < MAP_CHUNK_BYTES ? most : MAP_CHUNK_BYTES;
+}
+
+static int send_part(struct tp_client *client, struct upload *upload, Tickpath__Request__BodyCase kind, void *message,
+                     int64_t deadline_ms)
+{
+    uint64_t *ticket = &upload->ticket[(upload->first + upload->ahead) % MAP_CHUNKS_AHEAD];
+    tp__begin(client);
+    int result = tp__tickets_send(client, kind, message, ticket, deadline_ms);
+    upload->ahead += result == 0;
+    return result;
+}
+
+static int send_cells(struct tp_client *client, struct upload *upload, int64_t deadline_ms)
+{
+    size_t chunk_max = chunk_bytes(client);
     uint64_t left = upload->cell_count - upload->sent;
     Tickpath__PutMap put = TICKPATH__PUT_MAP__INIT;
     put.map = (char *)upload->name;
@@ -161,13 +182,62 @@ static int send_chunk(struct tp_client *client, struct upload *upload, int64_t d
     put.cells.data = upload->cells != NULL ? (uint8_t *)upload->cells + upload->sent : NULL;
     put.cells.len = left < chunk_max ? (size_t)left : chunk_max;
     put.last = put.cells.len == left;
-    uint64_t *ticket = &upload->ticket[(upload->first + upload->ahead) % MAP_CHUNKS_AHEAD];
-    tp__begin(client);
-    int result = tp__tickets_send(client, TICKPATH__REQUEST__BODY_PUT_MAP, &put, ticket, deadline_ms);
+    int result = send_part(client, upload, TICKPATH__REQUEST__BODY_PUT_MAP, &put, deadline_ms);
     if (result != 0)
         return result;
     upload->sent += put.cells.len;
-    upload->ahead++;
+    upload->all_sent = put.last;
+    return 0;
+}
+
+/* The next edges; once they are all sent, the next coordinates. */
+static int send_graph(struct tp_client *client, struct upload *upload, int64_t deadline_ms)
+{
+    const struct tp_client_graph *graph = upload->graph;
+    uint32_t edges_max = (uint32_t)(chunk_bytes(client) / EDGE_BYTES_MAX);
+    uint32_t nodes_max = (uint32_t)(chunk_bytes(client) / (2 * sizeof(double)));
+    uint32_t edges = graph->edge_count - upload->edges_sent;
+    uint32_t nodes = graph->x != NULL ? graph->nodes - upload->nodes_sent : 0;
+    if (edges > edges_max)
+        edges = edges_max;
+    if (edges > 0)
+        nodes_max = 0;
+    if (nodes > nodes_max)
+        nodes = nodes_max;
+    Tickpath__PutGraph put = TICKPATH__PUT_GRAPH__INIT;
+    put.map = (char *)upload->name;
+    if (upload->edges_sent == 0 && upload->nodes_sent == 0) {
+        put.has_nodes = put.has_edges = put.has_replace = 1;
+        put.nodes = graph->nodes;
+        put.edges = graph->edge_count;
+        put.replace = upload->replace;
+    }
+    put.has_edge_offset = put.has_node_offset = put.has_last = 1;
+    put.edge_offset = upload->edges_sent;
+    put.node_offset = upload->nodes_sent;
+    put.n_edge_from = put.n_edge_to = put.n_edge_cost = edges;
+    put.edge_from = upload->edge_from;
+    put.edge_to = upload->edge_from + edges;
+    put.edge_cost = upload->edge_from + 2 * (size_t)edges;
+    for (uint32_t i = 0; i < edges; i++) {
+        const struct tp_client_edge *edge = &graph->edges[upload->edges_sent + i];
+        put.edge_from[i] = edge->from;
+        put.edge_to[i] = edge->to;
+        put.edge_cost[i] = edge->cost;
+    }
+    put.n_node_x = put.n_node_y = nodes;
+    if (nodes > 0) {
+        put.node_x = (double *)graph->x + upload->nodes_sent;
+        put.node_y = (double *)graph->y + upload->nodes_sent;
+    }
+    put.last = upload->edges_sent + edges == graph->edge_count &&
+               (graph->x == NULL || upload->nodes_sent + nodes == graph->nodes);
+    int result = send_part(client, upload, TICKPATH__REQUEST__BODY_PUT_GRAPH, &put, deadline_ms);
+    if (result != 0)
+        return result;
+    upload->edges_sent += edges;
+    upload->nodes_sent += nodes;
+    upload->all_sent = put.last;
     return 0;
 }
 
@@ -177,11 +247,10 @@ static int run_upload(struct tp_client *client, struct upload *upload, struct tp
     int64_t deadline_ms = tp__deadline(timeout_ms);
     struct tp_client_reply reply = {.kind = TP_CLIENT_REPLY_NONE};
     int result = 0;
-    bool all_sent = false;
-    while (result == 0 && (!all_sent || upload->ahead > 0)) {
-        if (!all_sent && upload->ahead < MAP_CHUNKS_AHEAD) {
-            result = send_chunk(client, upload, deadline_ms);
-            all_sent = upload->sent == upload->cell_count;
+    while (result == 0 && (!upload->all_sent || upload->ahead > 0)) {
+        if (!upload->all_sent && upload->ahead < MAP_CHUNKS_AHEAD) {
+            result = upload->graph != NULL ? send_graph(client, upload, deadline_ms)
+                                           : send_cells(client, upload, deadline_ms);
             continue;
         }
         result = tp_client_collect(client, upload->ticket[upload->first], &reply,
@@ -236,4 +305,25 @@ int tp_client_put_map(struct tp_client *client, const char *name, uint32_t width
         .cell_count = (uint64_t)width * height,
     };
     return run_upload(client, &upload, out, timeout_ms);
+}
+
+int tp_client_put_graph(struct tp_client *client, const char *name, const struct tp_client_graph *graph, bool replace,
+                        struct tp_client_map *out, int timeout_ms)
+{
+    tp__begin(client);
+    if (name == NULL)
+        return tp__refuse(client, "map", "no name for the map");
+    if (graph == NULL)
+        return tp__refuse(client, "nodes", "no graph");
+    if (graph->edges == NULL && graph->edge_count > 0)
+        return tp__refuse(client, "edges", "no edges, though their count says so");
+    if ((graph->x == NULL) != (graph->y == NULL))
+        return tp__refuse(client, graph->x == NULL ? "node_x" : "node_y", "NULL, though the other axis is not");
+    struct upload upload = {.name = name, .graph = graph, .replace = replace};
+    upload.edge_from = malloc(chunk_bytes(client) / EDGE_BYTES_MAX * 3 * sizeof *upload.edge_from);
+    if (upload.edge_from == NULL)
+        return tp__fail(client, TP_CLIENT_NO_MEMORY, "out of memory for a graph");
+    int result = run_upload(client, &upload, out, timeout_ms);
+    free(upload.edge_from);
+    return result;
 }

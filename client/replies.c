@@ -32,6 +32,8 @@ static struct tp_client_map map_of(const Tickpath__MapInfo *info)
         .version = info->version,
         .passable_cells = info->passable_cells,
         .sessions = info->sessions,
+        .kind = info->has_kind ? (enum tp_client_map_kind)info->kind : TP_CLIENT_GRID, /* of a server without graphs */
+        .edges = info->edges,
     };
 }
 
@@ -46,7 +48,7 @@ static int show_ticked(struct tp_client *client, struct tp_client_ticked *out, c
     if (ticked->n_cell != n || ticked->n_status != n || ticked->n_flags != n || ticked->n_version != n ||
         ticked->n_cost != n || !same_or_none(ticked->n_expansions, n) || !same_or_none(ticked->n_traced, n) ||
         !same_or_none(ticked->n_generated, n) || !same_or_none(ticked->n_learned, n) ||
-        !same_or_none(ticked->n_path, n))
+        !same_or_none(ticked->n_path, n) || !same_or_none(ticked->n_vx, n) || ticked->n_vy != ticked->n_vx)
         return tp__break_with(client, TP_CLIENT_MALFORMED_FRAME,
                               "the server sent a tick's answer whose arrays differ in length");
     struct tp_client_path *paths = NULL;
@@ -77,6 +79,8 @@ static int show_ticked(struct tp_client *client, struct tp_client_ticked *out, c
         .refused = refused,
         .refused_count = ticked->n_refused,
         .starved = ticked->starved,
+        .vx = ticked->n_vx > 0 ? ticked->vx : NULL,
+        .vy = ticked->n_vy > 0 ? ticked->vy : NULL,
     };
     return 0;
 }

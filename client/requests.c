@@ -226,6 +226,14 @@ int tp_client_send_open_session(struct tp_client *client, const struct tp_client
     message.known_map = (char *)params->known_map;
     message.has_sensor_radius = params->sensor_radius != 0;
     message.sensor_radius = params->sensor_radius;
+    message.has_motion = params->motion != 0;
+    message.motion = (Tickpath__Motion)params->motion;
+    message.has_start_vx = params->start_vx != 0;
+    message.start_vx = params->start_vx;
+    message.has_start_vy = params->start_vy != 0;
+    message.start_vy = params->start_vy;
+    message.has_heuristic = params->heuristic != 0;
+    message.heuristic = (Tickpath__Heuristic)params->heuristic;
     return send_request(client, TICKPATH__REQUEST__BODY_OPEN_SESSION, &message, ticket, timeout_ms);
 }
 
@@ -249,6 +257,8 @@ int tp_client_send_tick(struct tp_client *client, const struct tp_client_tick *t
     if (tick->at_count > 0 && (tick->at_sessions == NULL || tick->at_cells == NULL))
         return refuse(client, tick->at_sessions == NULL ? "at_session" : "at_cell",
                       "NULL, though the tick should have positions");
+    if (tick->at_count > 0 && (tick->at_vx == NULL) != (tick->at_vy == NULL))
+        return refuse(client, tick->at_vx == NULL ? "at_vx" : "at_vy", "NULL, though the other axis is not");
     message.session = (uint64_t *)tick->sessions;
     message.n_session = tick->session_count;
     message.has_all = message.all = tick->all;
@@ -260,6 +270,9 @@ int tp_client_send_tick(struct tp_client *client, const struct tp_client_tick *t
     message.at_session = (uint64_t *)tick->at_sessions;
     message.at_cell = (uint32_t *)tick->at_cells;
     message.n_at_session = message.n_at_cell = tick->at_count;
+    message.at_vx = (int32_t *)tick->at_vx;
+    message.at_vy = (int32_t *)tick->at_vy;
+    message.n_at_vx = message.n_at_vy = tick->at_vx != NULL ? tick->at_count : 0;
     message.has_min_version = tick->min_version != 0;
     message.min_version = tick->min_version;
     message.has_want_work = message.want_work = tick->want_work;

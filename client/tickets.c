@@ -105,6 +105,7 @@ static bool fits(Tickpath__Request__BodyCase request, Tickpath__Reply__BodyCase 
     case TICKPATH__REQUEST__BODY_PING:
         return reply == TICKPATH__REPLY__BODY_PONG;
     case TICKPATH__REQUEST__BODY_PUT_MAP:
+    case TICKPATH__REQUEST__BODY_PUT_GRAPH:
         return reply == TICKPATH__REPLY__BODY_MAP_CHUNK || reply == TICKPATH__REPLY__BODY_MAP_INFO;
     case TICKPATH__REQUEST__BODY_OPEN_MAP:
         return reply == TICKPATH__REPLY__BODY_MAP_INFO;
@@ -241,6 +242,8 @@ static int take_welcome(struct tp_client *client, const Tickpath__Welcome *welco
         .path_cells_max = welcome->path_cells_max,
         .volatile_store = welcome->volatile_store,
         .degraded = client->server_degraded,
+        .graph_nodes_max = welcome->graph_nodes_max,
+        .graph_edges_max = welcome->graph_edges_max,
     };
     return 0;
 }

@@ -20,8 +20,8 @@
  *
  * Timeouts are in milliseconds and cover the whole call; negative waits without end, 0 does not wait.
  *
- * Cells are numbered y * width + x from the top left. Costs are integers: TP_CLIENT_COST_UNIT is one straight
- * step over weight 1.
+ * Cells are numbered y * width + x from the top left; on a graph they are its nodes. Costs are integers: on a grid
+ * TP_CLIENT_COST_UNIT is one straight step over weight 1, on a graph they are in the unit of its edges.
  */
 #ifndef TICKPATH_CLIENT_H
 #define TICKPATH_CLIENT_H
@@ -85,6 +85,8 @@ struct tp_client_error {
     bool has_change;                     /* a change batch was refused because of one change: */
     uint32_t change_index;               /*   its index: cells first, then rectangles, then bitmaps */
     uint32_t bad_x, bad_y;               /*   with OUT_OF_RANGE: its first cell outside the map */
+    bool has_edge, has_node;             /* a graph was refused because of one edge, or of one node's coordinates: */
+    uint32_t edge_index, node_index;     /*   which, from 0 */
 };
 
 /* The code's name as the protocol spells it ("OK" for 0, "UNKNOWN" for a number not in the list). Static
@@ -119,6 +121,7 @@ struct tp_client_server {
     uint32_t path_cells_max;
     bool volatile_store;  /* maps do not survive a restart of the server */
     const char *degraded; /* why the store is not what it should be; empty when all is well */
+    uint32_t graph_nodes_max, graph_edges_max; /* 0: the server knows no graphs */
 };
 const struct tp_client_server *tp_client_server(const struct tp_client *client);
 
@@ -132,12 +135,29 @@ struct tp_client_weight {
     uint16_t weight; /* 0 impassable */
 };
 
+enum tp_client_map_kind { TP_CLIENT_GRID = 1, TP_CLIENT_GRAPH = 2 };
+
 struct tp_client_map {
     const char *name;
-    uint32_t width, height; /* cells */
+    uint32_t width, height; /* cells; of a graph its nodes, and 1 */
     uint64_t epoch, version;
     uint64_t passable_cells;
     uint32_t sessions;
+    enum tp_client_map_kind kind;
+    uint32_t edges; /* of a graph */
+};
+
+/* An explicit directed graph. Nodes are numbered from 0; each edge leads one way. Pointers are borrowed during the
+ * call. */
+struct tp_client_edge {
+    uint32_t from, to;
+    uint32_t cost; /* at least 1, in a unit of your own */
+};
+struct tp_client_graph {
+    uint32_t nodes;
+    const struct tp_client_edge *edges;
+    uint32_t edge_count;
+    const double *x, *y; /* coordinates of all nodes, or NULL: with them the search knows which way the goal is */
 };
 
 struct tp_client_rectangle {
@@ -196,6 +216,19 @@ enum tp_client_restart {
     TP_CLIENT_RESTART_ON_RISE = 4,
 };
 
+enum tp_client_motion {
+    TP_CLIENT_STEPS = 1,
+    TP_CLIENT_INERTIA = 2, /* a vehicle: each tick its velocity changes by at most 1 on each axis */
+};
+enum tp_client_heuristic {
+    TP_CLIENT_HEURISTIC_OCTILE = 1,
+    TP_CLIENT_HEURISTIC_MANHATTAN = 2,
+    TP_CLIENT_HEURISTIC_EUCLID = 3,
+    TP_CLIENT_HEURISTIC_FREESPACE = 4,
+    TP_CLIENT_HEURISTIC_MAXIMUM = 5,
+    TP_CLIENT_HEURISTIC_ZERO = 6,
+};
+
 /* Map, start and goal must be given. Other fields that are 0, NULL or false are left out of the request: the
  * server's default holds. */
 struct tp_client_session_params {
@@ -213,6 +246,9 @@ struct tp_client_session_params {
     uint64_t node_bytes_max;
     const char *known_map;  /* with TP_CLIENT_KNOWN_MAP: a map that the server has open, of the same size */
     uint32_t sensor_radius; /* cells seen around the agent, 1..8 */
+    enum tp_client_motion motion;
+    int32_t start_vx, start_vy; /* with TP_CLIENT_INERTIA: the velocity at the start, -3..3 cells a tick */
+    enum tp_client_heuristic heuristic;
 };
 
 struct tp_client_session {
@@ -231,6 +267,7 @@ struct tp_client_tick {
     uint64_t total_expansions, total_us; /* shared by all sessions of this tick */
     const uint64_t *at_sessions; /* true positions: the agent of at_sessions[i] stands on at_cells[i] */
     const uint32_t *at_cells;
+    const int32_t *at_vx, *at_vy; /* the velocities there, -3..3, 0 for agents that are no vehicles; NULL: all at rest */
     size_t at_count;
     uint64_t min_version; /* 0: none */
     bool want_work, want_path;
@@ -282,6 +319,7 @@ struct tp_client_ticked {
     const struct tp_client_refused *refused;                   /* sessions that could not be ticked */
     size_t refused_count;
     uint32_t starved; /* sessions that got no expansion because the total was spent */
+    const int32_t *vx, *vy; /* velocities after the move, cells a tick; NULL unless one of the sessions is a vehicle's */
 };
 
 struct tp_client_session_info {
@@ -311,7 +349,7 @@ enum tp_client_list { TP_CLIENT_LIST_MAPS = 1, TP_CLIENT_LIST_SESSIONS = 2, TP_C
 
 /* ---- Blocking calls ----
  *
- * Each sends one request (put_map: several) and waits for its reply. What a reply points to belongs to the
+ * Each sends one request (put_map and put_graph: several) and waits for its reply. What a reply points to belongs to the
  * connection and is valid until the next call on it. `out` may be NULL. */
 
 /* A round trip. `payload` of at most 1024 bytes comes back and is compared. */
@@ -323,6 +361,11 @@ int tp_client_ping(struct tp_client *client, const void *payload, size_t size,
 int tp_client_put_map(struct tp_client *client, const char *name, uint32_t width, uint32_t height,
                       const uint8_t *cells, const struct tp_client_weight *weights, size_t weight_count,
                       bool replace, struct tp_client_map *out, int timeout_ms) TP_CLIENT_MUST_CHECK;
+
+/* Uploads a graph, in chunks where it is large; what is wrong with an edge or a coordinate names it (tp_client_error).
+ * `replace` as above: a graph may replace a grid, and a grid a graph. */
+int tp_client_put_graph(struct tp_client *client, const char *name, const struct tp_client_graph *graph, bool replace,
+                        struct tp_client_map *out, int timeout_ms) TP_CLIENT_MUST_CHECK;
 
 /* Asks for a map; MAP_NOT_READY if it is behind min_version (0: any). */
 int tp_client_open_map(struct tp_client *client, const char *name, uint64_t min_version,
