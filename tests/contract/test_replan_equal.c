@@ -1,6 +1,6 @@
 /* The rows that plan to the end are as good as a fresh A* after whatever changed, each under the rule that promises it:
- *   costs that only rise    rows whose own rule is ON_RISE: the path is given up when one of its steps rose, and else nothing can be
- *                           better than what was best before
+ *   costs that only rise    rows whose own rule is ON_RISE: the path is given up when one of its steps rose, and else nothing
+ *                           can be better than what was best before
  *   costs that also fall    every row, under restart = eager, D* Lite by its own rule
  *   an unknown map          freespace: what is believed only rises
  * And what adaptive rows learn is a true h: never above what the way costs, consistent from state to state, while costs rise; when

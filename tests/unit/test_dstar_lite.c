@@ -193,7 +193,8 @@ static void many_batches(const char *name, bool small_budgets)
         ck_assert_ptr_nonnull(costs);
         struct play play;
         play_open(&play, &params, map);
-        snprintf(play.label, sizeof play.label, "%s, map %llu (%ux%u, n %d, corners %d, start %u, goal %u; TICKPATH_SEED=%llu)", name,
+        snprintf(play.label, sizeof play.label,
+                 "%s, map %llu (%ux%u, n %d, corners %d, start %u, goal %u; TICKPATH_SEED=%llu)", name,
                  (unsigned long long)map_number, map->width, map->height, (int)params.neighbours, (int)params.corners, params.start,
                  params.goal, (unsigned long long)tp_test_seed());
         for (uint32_t i = tp_test_between(&rng, 10, 40); i > 0; i--, done++) {

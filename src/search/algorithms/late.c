@@ -1,8 +1,8 @@
 /* Late acting: the baseline of Björnsson, Bulitko, Sturtevant, IJCAI 2009, Table 1, row L. The agent steps to a neighbour and back
  * until A* is done, then follows its path (../replan.c: pace).
  *
- * Deviations: the paper's neighbour is a random one, ours the lowest state from which a move leads back; where none does, and in a
- * tick that can search nothing, the agent stands. */
+ * Deviations: the paper's neighbour is a random one, ours the lowest state but the goal from which a move leads back; where there
+ * is none, and in a tick that can search nothing, the agent stands. */
 #include "search/internal.h"
 
 const struct tp_algorithm tp__algorithm_late = {
