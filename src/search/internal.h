@@ -1,6 +1,7 @@
 /* What the session's front and its engines share. Nobody outside src/search includes this.
  *
- *   session.c       checks parameters, keeps the measures, turns cells into states
+ *   params.c        checks parameters
+ *   session.c       opens and closes, frames a tick, keeps the measures, turns cells into states
  *   time_bounded.c  the engine of the TB family: expand, trace, follow or back-move
  *   replan.c        the engine that searches to the end, then follows
  *   trace.c         tracing a path back over as many ticks as the budget asks
@@ -127,6 +128,23 @@ struct tp_share {
 };
 
 struct tp_share tp__budget_share(const struct tp_budget *budget);
+
+/* ---- params.c ---- */
+
+/* Whether this row can run with these parameters on this map, and with this budget; an error with *refusal filled. */
+int tp__session_check_params(const struct tp_session_params *params, const struct tp_map *map, struct tp_refusal *refusal);
+int tp__session_check_budget(const struct tp_algorithm *algorithm, const struct tp_budget *budget,
+                             struct tp_refusal *refusal);
+bool tp__velocity_allowed(int vx, int vy);
+
+/* The state space that a session's parameters name on this map. */
+const struct tp_domain *tp__session_domain(const struct tp_session_params *params, const struct tp_map *map);
+
+/* What f multiplies g and h by: 1000 g + (1000 w) h in lowest terms. */
+struct tp_factors {
+    uint64_t g, h;
+};
+struct tp_factors tp__priority_factors(const struct tp_session_params *params);
 
 /* Begins the first search or a new one from where the agent stands; marks the reply RESTARTED for a new one. */
 void tp__session_begin_search(struct tp_tick *tick);

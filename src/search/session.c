@@ -1,9 +1,8 @@
-/* The front of every session: parameters checked, a tick framed (version, arrival, blocked goal, flags, measures),
+/* The front of every session: opened and closed, a tick framed (version, arrival, blocked goal, flags, measures),
  * the engine of the algorithm's row called for what lies between. */
 #include "search/session.h"
 
 #include "base/check.h"
-#include "base/limits.h"
 #include "search/internal.h"
 
 #include <stdlib.h>
@@ -12,210 +11,7 @@
 /* How far a goal may move and keep the search tree: this many straight steps, or half of the way that is left. */
 enum { RETARGET_STEPS = 8 };
 
-void tp_session_params_init(struct tp_session_params *params)
-{
-    *params = (struct tp_session_params){
-        .algorithm = tp_algorithm_find("tbwa"),
-        .w_milli = 1000,
-        .neighbours = TP_NEIGHBOURS_8,
-        .corners = TP_CORNERS_BOTH_FREE,
-        .goal_policy = TP_GOAL_EXACT,
-        .knowledge = TP_KNOWLEDGE_FULL,
-        .restart = TP_RESTART_DEFAULT,
-        .budget = tp_budget_r(100, 900, 10),
-    };
-}
-
-static int refuse(struct tp_refusal *refusal, int error, const char *field, const char *reason)
-{
-    refusal->field = field;
-    refusal->reason = reason;
-    return error;
-}
-
-/* ---- Budgets ---- */
-
-struct tp_share tp__budget_share(const struct tp_budget *budget)
-{
-    if (budget->kind == TP_BUDGET_K)
-        return (struct tp_share){budget->expansions, UINT64_MAX};
-    if (budget->kind == TP_BUDGET_DEADLINE)
-        return (struct tp_share){UINT64_MAX, UINT64_MAX};
-    uint64_t expansions = budget->expansions * budget->r_milli / 1000;
-    return (struct tp_share){expansions, (budget->expansions - expansions) * budget->c};
-}
-
-static int check_budget(const struct tp_algorithm *algorithm, const struct tp_budget *budget,
-                        struct tp_refusal *refusal)
-{
-    const char *amount = budget->kind == TP_BUDGET_K ? "k" : "resource_limit";
-    if (budget->kind == TP_BUDGET_DEADLINE)
-        return budget->expired ? TP_OK
-                               : refuse(refusal, TP_ERR_INVALID_ARGUMENT, "deadline_us", "needs a clock");
-    if (budget->kind != TP_BUDGET_K && budget->kind != TP_BUDGET_R)
-        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "budget", "is none of k, resource_limit, deadline_us");
-    if (budget->expansions < 1 || budget->expansions > TP_BUDGET_MAX)
-        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, amount, "must lie in 1..1000000000000");
-    if (budget->kind == TP_BUDGET_K)
-        return TP_OK;
-    if (budget->r_milli > 1000)
-        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "expansion_share", "must lie in 0..1");
-    if (budget->c < 1 || budget->c > TP_C_MAX)
-        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "trace_steps", "must lie in 1..1000000");
-    if (!(algorithm->capabilities & TP_CAN_SPLIT_R))
-        return TP_OK;
-    struct tp_share share = tp__budget_share(budget);
-    if (share.expansions == 0)
-        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "expansion_share",
-                      "leaves no expansion a tick: N_E = floor(R r) is 0");
-    if (share.steps == 0)
-        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "expansion_share",
-                      "leaves no traceback step a tick: N_T = (R - N_E) c is 0");
-    return TP_OK;
-}
-
-int tp_session_check_budget(const struct tp_session *session, const struct tp_budget *budget,
-                            struct tp_refusal *refusal)
-{
-    return check_budget(session->params.algorithm, budget, refusal);
-}
-
 /* ---- Opening and closing ---- */
-
-static uint32_t common_divisor(uint32_t a, uint32_t b)
-{
-    return b ? common_divisor(b, a % b) : a;
-}
-
-struct factors {
-    uint64_t g, h;
-};
-
-/* f = 1000 g + (1000 w) h in lowest terms (papers.md: Order and arithmetic). */
-static struct factors priority_factors(const struct tp_session_params *params)
-{
-    switch (params->algorithm->priority) {
-    case TP_PRIORITY_ASTAR:
-        return (struct factors){1, 1};
-    case TP_PRIORITY_GBFS:
-        return (struct factors){0, 1};
-    case TP_PRIORITY_WASTAR:
-        break;
-    }
-    uint32_t divisor = common_divisor(1000, params->w_milli);
-    return (struct factors){1000 / divisor, params->w_milli / divisor};
-}
-
-/* Whether some f of this map might not fit 63 bits. */
-static bool priority_overflows(const struct tp_map *map, const struct tp_domain *domain, struct factors factors)
-{
-    /* h is at most the cost of some path over the map's states */
-    double weight = domain->listed ? 1 : tp_profile_largest_weight(&map->profile);
-    double step = map->graph ? map->graph->cost_max : domain->step_max * weight;
-    double states = domain->listed ? (double)domain->states(map) : (double)map->width * map->height;
-    return ((double)factors.g + (double)factors.h) * step * states > 9.2e18;
-}
-
-/* The state space that a session's parameters name on this map. */
-static const struct tp_domain *domain_of(const struct tp_session_params *params, const struct tp_map *map)
-{
-    if (map->graph)
-        return &tp_domain_graph;
-    if (map->puzzle)
-        return &tp_domain_puzzle;
-    if (params->motion == TP_MOTION_INERTIA)
-        return &tp_domain_racetrack;
-    return tp_domain_grid(params->neighbours);
-}
-
-/* What only grids have. */
-static int check_listed(const struct tp_session_params *p, struct tp_refusal *refusal)
-{
-    if (p->knowledge != TP_KNOWLEDGE_FULL)
-        return refuse(refusal, TP_ERR_UNSUPPORTED, "knowledge", "is FULL on graphs and for vehicles");
-    if (p->shortcut)
-        return refuse(refusal, TP_ERR_UNSUPPORTED, "shortcut", "searches backwards, and is for grids");
-    return TP_OK;
-}
-
-static bool velocity_allowed(int vx, int vy)
-{
-    return vx >= -TP_VELOCITY_MAX && vx <= TP_VELOCITY_MAX && vy >= -TP_VELOCITY_MAX && vy <= TP_VELOCITY_MAX;
-}
-
-static int check_motion(const struct tp_session_params *p, const struct tp_map *map, struct tp_refusal *refusal)
-{
-    const char *velocity = p->start_vx ? "start_vx" : "start_vy";
-    if (p->motion != TP_MOTION_STEPS && p->motion != TP_MOTION_INERTIA)
-        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "motion", "is neither STEPS nor INERTIA");
-    if (p->motion == TP_MOTION_INERTIA && (map->graph || map->puzzle))
-        return refuse(refusal, TP_ERR_UNSUPPORTED, "motion", "vehicles with inertia drive on grids");
-    if (p->motion != TP_MOTION_INERTIA && (p->start_vx || p->start_vy))
-        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, velocity, "is for vehicles: motion INERTIA");
-    if (!velocity_allowed(p->start_vx, 0))
-        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "start_vx", "must lie in -3..3");
-    if (!velocity_allowed(0, p->start_vy))
-        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "start_vy", "must lie in -3..3");
-    return TP_OK;
-}
-
-static int check_params(const struct tp_session_params *p, const struct tp_map *map, struct tp_refusal *refusal)
-{
-    uint64_t cells = (uint64_t)map->width * map->height;
-    if (!p->algorithm)
-        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "algorithm", "is not the name of an algorithm");
-    if (p->start >= cells)
-        return refuse(refusal, TP_ERR_OUT_OF_RANGE, "start", "lies outside the map");
-    if (p->goal >= cells)
-        return refuse(refusal, TP_ERR_OUT_OF_RANGE, "goal", "lies outside the map");
-    if (p->neighbours != TP_NEIGHBOURS_4 && p->neighbours != TP_NEIGHBOURS_8 && p->neighbours != TP_NEIGHBOURS_16)
-        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "neighbours", "must be 4, 8 or 16");
-    if (p->corners > TP_CORNERS_ALWAYS)
-        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "corners", "is not a corner rule");
-    int error = check_motion(p, map, refusal);
-    if (error)
-        return error;
-    if (p->w_milli < 1000 || p->w_milli > TP_W_MILLI_MAX)
-        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "w", "must lie in 1..1000000");
-    if (p->w_milli != 1000 && !(p->algorithm->capabilities & TP_CAN_TAKE_W))
-        return refuse(refusal, TP_ERR_UNSUPPORTED, "w", "this algorithm has no weight");
-    if (p->goal_policy != TP_GOAL_EXACT)
-        return refuse(refusal, TP_ERR_UNSUPPORTED, "goal_policy", "only EXACT is served by this version");
-    if (p->knowledge > TP_KNOWLEDGE_MAP)
-        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "knowledge", "is none of FULL, FREESPACE, KNOWN_MAP");
-    if (p->knowledge != TP_KNOWLEDGE_FULL && !(p->algorithm->capabilities & TP_CAN_DISCOVER))
-        return refuse(refusal, TP_ERR_UNSUPPORTED, "knowledge", "this algorithm searches maps that are known");
-    if (p->knowledge == TP_KNOWLEDGE_MAP &&
-        (!p->known || p->known->width != map->width || p->known->height != map->height))
-        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "knowledge", "needs a known map of the map's size");
-    if (p->sensor_radius > TP_BELIEF_RADIUS_MAX)
-        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "sensor_radius", "must lie in 1..8");
-    if (p->sensor_radius == 1 && p->neighbours == TP_NEIGHBOURS_16)
-        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "sensor_radius", "must be at least 2 with 16 neighbours");
-    if (p->restart > TP_RESTART_ON_RISE)
-        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "restart", "is not a restart rule");
-    if (p->restart != TP_RESTART_DEFAULT && p->restart != TP_RESTART_NEVER && p->restart != TP_RESTART_EAGER &&
-        !(p->algorithm->capabilities & TP_CAN_RESTART_BY_RULE))
-        return refuse(refusal, TP_ERR_UNSUPPORTED, "restart", "this algorithm restarts never or eagerly");
-    bool enhances = p->algorithm->capabilities & TP_CAN_ENHANCE_2009;
-    if (p->shortcut && !enhances)
-        return refuse(refusal, TP_ERR_UNSUPPORTED, "shortcut", "is an option of tba");
-    if (p->path_switch && !enhances)
-        return refuse(refusal, TP_ERR_UNSUPPORTED, "path_switch", "is an option of tba");
-    if (p->longest_path_rule && !enhances)
-        return refuse(refusal, TP_ERR_UNSUPPORTED, "longest_path_rule", "is an option of tba");
-    const struct tp_domain *domain = domain_of(p, map);
-    error = domain->listed ? check_listed(p, refusal) : TP_OK;
-    if (error)
-        return error;
-    if (p->heuristic > TP_HEURISTIC_ZERO)
-        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "heuristic", "is not a heuristic");
-    if (p->heuristic != TP_HEURISTIC_DEFAULT && !domain->has(map, p->heuristic))
-        return refuse(refusal, TP_ERR_UNSUPPORTED, "heuristic", "is not one of this map and these moves");
-    if (priority_overflows(map, domain, priority_factors(p)))
-        return refuse(refusal, TP_ERR_UNSUPPORTED, "w", "is too large for the costs this map can have");
-    return check_budget(p->algorithm, &p->budget, refusal);
-}
 
 /* The domain's own h of a cell, for the adaptive rule. */
 static uint64_t h_of_cell(const void *context, uint32_t x, uint32_t y)
@@ -236,7 +32,7 @@ int tp_session_open(struct tp_session **out, const struct tp_session_params *par
 {
     *out = NULL;
     *refusal = (struct tp_refusal){0};
-    int error = check_params(params, map, refusal);
+    int error = tp__session_check_params(params, map, refusal);
     if (error)
         return error;
     struct tp_session *session = calloc(1, sizeof *session);
@@ -248,7 +44,7 @@ int tp_session_open(struct tp_session **out, const struct tp_session_params *par
     if (session->params.restart == TP_RESTART_DEFAULT)
         session->params.restart = params->algorithm->restart;
     uint64_t bytes_max = params->node_bytes_max ? params->node_bytes_max : UINT64_MAX;
-    struct factors factors = priority_factors(params);
+    struct tp_factors factors = tp__priority_factors(params);
     bool learns = params->algorithm->learning != TP_LEARNING_NONE;
     if (params->knowledge == TP_KNOWLEDGE_MAP)
         tp_map_ref(params->known);
@@ -257,7 +53,7 @@ int tp_session_open(struct tp_session **out, const struct tp_session_params *par
     tp_belief_init(&session->belief, map, params->knowledge == TP_KNOWLEDGE_FULL,
                    params->knowledge == TP_KNOWLEDGE_MAP ? params->known : NULL, pool, &session->bytes, bytes_max);
     const struct tp_search *search = &session->search;
-    tp_search_init(&session->search, domain_of(params, map), &session->belief,
+    tp_search_init(&session->search, tp__session_domain(params, map), &session->belief,
                    learns ? &session->learned : NULL, params->heuristic, params->corners, factors.g, factors.h,
                    params->algorithm->priority == TP_PRIORITY_GBFS, pool,
                    params->stamp_max ? params->stamp_max : UINT32_MAX, &session->bytes, bytes_max);
@@ -565,7 +361,7 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
     struct tp_refusal refusal;
     if (!budget)
         budget = &session->params.budget;
-    TP_CHECK(check_budget(session->params.algorithm, budget, &refusal) == TP_OK);
+    TP_CHECK(tp__session_check_budget(session->params.algorithm, budget, &refusal) == TP_OK);
 
     *reply = (struct tp_tick_reply){.status = TP_STATUS_SEARCHING};
     struct tp_tick tick = {.session = session, .budget = budget, .reply = reply};
@@ -635,7 +431,7 @@ int tp_session_at_velocity(struct tp_session *session, uint32_t cell, int vx, in
     uint32_t width = session->map->width;
     if (cell >= (uint64_t)width * session->map->height)
         return TP_ERR_OUT_OF_RANGE;
-    if (!velocity_allowed(vx, vy) || ((vx || vy) && !session->search.domain->at_velocity))
+    if (!tp__velocity_allowed(vx, vy) || ((vx || vy) && !session->search.domain->at_velocity))
         return TP_ERR_INVALID_ARGUMENT;
     tp_state state = state_at(session, cell, vx, vy);
     if (state == session->at)
