@@ -60,6 +60,11 @@ static uint64_t odd_session(struct tp_test_rng *rng, const uint64_t *known, size
     return count && tp_test_percent(rng, 80) ? known[tp_test_below(rng, (uint32_t)count)] : odd_number(rng);
 }
 
+static int32_t odd_speed(struct tp_test_rng *rng)
+{
+    return tp_test_percent(rng, 90) ? (int32_t)tp_test_below(rng, 7) - 3 : (int32_t)odd_number(rng);
+}
+
 static const char *odd_name(struct tp_test_rng *rng)
 {
     static const char *const names[] = {"m", "m", "m", "m", "n", "n/o", "", "..", "/", "nowhere", "\xff\xfe"};
@@ -133,9 +138,48 @@ static void add_put(struct tp_test_rng *rng, struct sequence *sequence)
     add_frame(sequence, TICKPATH__REQUEST__BODY_PUT_MAP, &put);
 }
 
+static void add_put_graph(struct tp_test_rng *rng, struct sequence *sequence)
+{
+    enum { EDGES = 150 };
+    uint32_t from[EDGES], to[EDGES], cost[EDGES], edges = tp_test_below(rng, EDGES + 1);
+    double x[CELLS], y[CELLS];
+    for (uint32_t i = 0; i < edges; i++) {
+        from[i] = tp_test_percent(rng, 99) ? tp_test_below(rng, CELLS) : (uint32_t)odd_number(rng);
+        to[i] = tp_test_percent(rng, 99) ? tp_test_below(rng, CELLS) : (uint32_t)odd_number(rng);
+        cost[i] = tp_test_percent(rng, 99) ? tp_test_between(rng, 1, 9) : (uint32_t)odd_number(rng);
+    }
+    for (uint32_t i = 0; i < CELLS; i++) {
+        x[i] = tp_test_percent(rng, 99) ? i % WIDTH : odd_double(rng);
+        y[i] = tp_test_percent(rng, 99) ? i / WIDTH : odd_double(rng);
+    }
+    Tickpath__PutGraph put = TICKPATH__PUT_GRAPH__INIT;
+    put.map = (char *)odd_name(rng);
+    put.has_nodes = put.has_edges = tp_test_percent(rng, 90);
+    put.nodes = tp_test_percent(rng, 90) ? CELLS : (uint32_t)odd_number(rng);
+    put.edges = tp_test_percent(rng, 90) ? edges : (uint32_t)odd_number(rng);
+    put.has_edge_offset = tp_test_percent(rng, 20);
+    put.edge_offset = tp_test_percent(rng, 70) ? 0 : (uint32_t)odd_number(rng);
+    put.has_node_offset = tp_test_percent(rng, 20);
+    put.node_offset = tp_test_percent(rng, 70) ? 0 : (uint32_t)odd_number(rng);
+    put.edge_from = from;
+    put.edge_to = to;
+    put.edge_cost = cost;
+    put.n_edge_from = edges;
+    put.n_edge_to = tp_test_percent(rng, 95) ? edges : tp_test_below(rng, edges + 1);
+    put.n_edge_cost = tp_test_percent(rng, 95) ? edges : tp_test_below(rng, edges + 1);
+    put.node_x = x;
+    put.node_y = y;
+    put.n_node_x = tp_test_percent(rng, 50) ? 0 : tp_test_percent(rng, 80) ? CELLS : tp_test_below(rng, CELLS);
+    put.n_node_y = tp_test_percent(rng, 95) ? put.n_node_x : tp_test_below(rng, CELLS);
+    put.has_last = put.last = tp_test_percent(rng, 80);
+    put.has_replace = put.replace = tp_test_percent(rng, 70);
+    add_frame(sequence, TICKPATH__REQUEST__BODY_PUT_GRAPH, &put);
+}
+
 static void add_open(struct tp_test_rng *rng, struct sequence *sequence)
 {
-    static const char *const algorithms[] = {"tba", "tbwa", "tbgbfs", "astar", "nonsense"};
+    static const char *const algorithms[] = {"tba",   "tbwa", "tbgbfs", "astar",       "tbrwa",
+                                             "rtbwa", "lss",  "lrta",   "dstarlite", "nonsense"};
     Tickpath__Budget budget;
     draw_budget(rng, &budget);
     Tickpath__OpenSession open = TICKPATH__OPEN_SESSION__INIT;
@@ -144,7 +188,7 @@ static void add_open(struct tp_test_rng *rng, struct sequence *sequence)
     open.start = (uint32_t)odd_number(rng);
     open.goal = (uint32_t)odd_number(rng);
     if (tp_test_percent(rng, 60))
-        open.algorithm = (char *)algorithms[tp_test_below(rng, 5)];
+        open.algorithm = (char *)algorithms[tp_test_below(rng, sizeof algorithms / sizeof algorithms[0])];
     open.has_w = tp_test_percent(rng, 30);
     open.w = odd_double(rng);
     if (tp_test_percent(rng, 50))
@@ -167,6 +211,13 @@ static void add_open(struct tp_test_rng *rng, struct sequence *sequence)
     open.known_map = tp_test_percent(rng, 15) ? open.map : NULL;
     open.has_sensor_radius = tp_test_percent(rng, 10);
     open.sensor_radius = tp_test_below(rng, 11);
+    open.has_motion = tp_test_percent(rng, 40);
+    open.motion = (Tickpath__Motion)(tp_test_percent(rng, 90) ? TICKPATH__MOTION__INERTIA : (int)tp_test_below(rng, 4));
+    open.has_start_vx = open.has_start_vy = tp_test_percent(rng, 15);
+    open.start_vx = odd_speed(rng);
+    open.start_vy = odd_speed(rng);
+    open.has_heuristic = tp_test_percent(rng, 20);
+    open.heuristic = (Tickpath__Heuristic)tp_test_below(rng, 8);
     add_frame(sequence, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open);
 }
 
@@ -214,10 +265,13 @@ static void add_tick(struct tp_test_rng *rng, struct sequence *sequence, const u
 {
     uint64_t sessions[4], at_sessions[4];
     uint32_t at_cells[4];
+    int32_t at_vx[4], at_vy[4];
     for (int i = 0; i < 4; i++) {
         sessions[i] = odd_session(rng, known, known_count);
         at_sessions[i] = odd_session(rng, known, known_count);
         at_cells[i] = (uint32_t)odd_number(rng);
+        at_vx[i] = tp_test_percent(rng, 50) ? 0 : odd_speed(rng);
+        at_vy[i] = tp_test_percent(rng, 50) ? 0 : odd_speed(rng);
     }
     Tickpath__Budget each;
     draw_budget(rng, &each);
@@ -235,6 +289,10 @@ static void add_tick(struct tp_test_rng *rng, struct sequence *sequence, const u
     tick.n_at_cell = tp_test_percent(rng, 90) ? tick.n_at_session : tp_test_below(rng, 5);
     tick.at_session = at_sessions;
     tick.at_cell = at_cells;
+    tick.n_at_vx = tp_test_percent(rng, 40) ? tick.n_at_session : tp_test_percent(rng, 90) ? 0 : tp_test_below(rng, 5);
+    tick.n_at_vy = tp_test_percent(rng, 95) ? tick.n_at_vx : tp_test_below(rng, 5);
+    tick.at_vx = at_vx;
+    tick.at_vy = at_vy;
     tick.has_min_version = tp_test_percent(rng, 5);
     tick.min_version = odd_number(rng);
     tick.has_want_work = tick.want_work = tp_test_percent(rng, 50);
@@ -245,7 +303,7 @@ static void add_tick(struct tp_test_rng *rng, struct sequence *sequence, const u
 static void add_other(struct tp_test_rng *rng, struct sequence *sequence, const uint64_t *known,
                       size_t known_count)
 {
-    switch (tp_test_below(rng, 5)) {
+    switch (tp_test_below(rng, 6)) {
     case 0: {
         Tickpath__SetGoal set = TICKPATH__SET_GOAL__INIT;
         set.has_session = set.has_goal = 1;
@@ -278,6 +336,14 @@ static void add_other(struct tp_test_rng *rng, struct sequence *sequence, const 
         add_frame(sequence, TICKPATH__REQUEST__BODY_OPEN_MAP, &open);
         break;
     }
+    case 4: {
+        Tickpath__DropMap drop = TICKPATH__DROP_MAP__INIT;
+        drop.map = (char *)odd_name(rng);
+        drop.has_epoch = tp_test_percent(rng, 20);
+        drop.epoch = odd_number(rng);
+        add_frame(sequence, TICKPATH__REQUEST__BODY_DROP_MAP, &drop);
+        break;
+    }
     default:
         if (tp_test_percent(rng, 20))
             add_hello(sequence); /* a second one */
@@ -293,8 +359,10 @@ static void draw_sequence(struct tp_test_rng *rng, struct sequence *sequence, co
     uint32_t frames = tp_test_between(rng, 1, FRAMES_MAX - 2);
     for (uint32_t i = 0; i < frames; i++) {
         uint32_t kind = tp_test_below(rng, 100);
-        if (kind < 8)
+        if (kind < 6)
             add_put(rng, sequence);
+        else if (kind < 10)
+            add_put_graph(rng, sequence);
         else if (kind < 30)
             add_open(rng, sequence);
         else if (kind < 50)

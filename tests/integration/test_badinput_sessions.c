@@ -166,6 +166,36 @@ START_TEST(test_open_options)
 }
 END_TEST
 
+/* Vehicles and heuristics; what graphs refuse: test_graphs.c. */
+START_TEST(test_open_motions)
+{
+    OPEN_REFUSED(INVALID_ARGUMENT, "motion", SET(motion, (Tickpath__Motion)0));
+    OPEN_REFUSED(INVALID_ARGUMENT, "motion", SET(motion, (Tickpath__Motion)3));
+    const int32_t speeds[] = {4, -4, 127, -128, 253, 256 + 1, INT32_MAX, INT32_MIN}; /* 257: 1 in 8 bits */
+    for (size_t i = 0; i < sizeof speeds / sizeof speeds[0]; i++) {
+        OPEN_REFUSED(INVALID_ARGUMENT, "start_vx", (SET(motion, TICKPATH__MOTION__INERTIA), SET(start_vx, speeds[i])));
+        OPEN_REFUSED(INVALID_ARGUMENT, "start_vy", (SET(motion, TICKPATH__MOTION__INERTIA), SET(start_vy, speeds[i])));
+    }
+    OPEN_REFUSED(INVALID_ARGUMENT, "start_vx", SET(start_vx, 1)); /* no vehicle */
+    OPEN_REFUSED(INVALID_ARGUMENT, "start_vy", (SET(motion, TICKPATH__MOTION__STEPS), SET(start_vy, -1)));
+    OPEN_REFUSED(UNSUPPORTED, "knowledge",
+                 (open_.algorithm = "rtbwa", SET(motion, TICKPATH__MOTION__INERTIA),
+                  SET(knowledge, TICKPATH__KNOWLEDGE__FREESPACE)));
+    OPEN_REFUSED(UNSUPPORTED, "shortcut",
+                 (open_.algorithm = "tba", SET(motion, TICKPATH__MOTION__INERTIA), SET(shortcut, 1)));
+    OPEN_REFUSED(INVALID_ARGUMENT, "heuristic", SET(heuristic, (Tickpath__Heuristic)0));
+    OPEN_REFUSED(INVALID_ARGUMENT, "heuristic", SET(heuristic, (Tickpath__Heuristic)7));
+    OPEN_REFUSED(INVALID_ARGUMENT, "heuristic", SET(heuristic, (Tickpath__Heuristic)-1));
+    OPEN_REFUSED(UNSUPPORTED, "heuristic", SET(heuristic, TICKPATH__HEURISTIC__HEURISTIC_MAXIMUM));
+    OPEN_REFUSED(UNSUPPORTED, "heuristic", SET(heuristic, TICKPATH__HEURISTIC__HEURISTIC_MANHATTAN));
+    OPEN_REFUSED(UNSUPPORTED, "heuristic",
+                 (SET(neighbours, 16), SET(heuristic, TICKPATH__HEURISTIC__HEURISTIC_OCTILE)));
+    OPEN_REFUSED(UNSUPPORTED, "heuristic",
+                 (SET(motion, TICKPATH__MOTION__INERTIA), SET(heuristic, TICKPATH__HEURISTIC__HEURISTIC_FREESPACE)));
+    ck_assert_uint_eq(session_count(), 0);
+}
+END_TEST
+
 START_TEST(test_goal_equals_start)
 {
     uint64_t session = wire_open_session(&served.wire, "m", 7, 7, NULL, 1);
@@ -212,6 +242,7 @@ END_TEST
 static uint64_t ticked_session;
 static uint64_t at_session[2];
 static uint32_t at_cell[2];
+static int32_t at_vx[2], at_vy[2];
 static Tickpath__Tick tick_;
 
 static void tick_init(void)
@@ -224,6 +255,10 @@ static void tick_init(void)
     tick_.at_cell = at_cell;
     at_session[0] = at_session[1] = ticked_session;
     at_cell[0] = at_cell[1] = 0;
+    tick_.at_vx = at_vx;
+    tick_.at_vy = at_vy;
+    memset(at_vx, 0, sizeof at_vx);
+    memset(at_vy, 0, sizeof at_vy);
 }
 
 #define TICK_REFUSED(CODE, FIELD, SPOIL)                                                                     \
@@ -252,6 +287,11 @@ START_TEST(test_tick_refused_whole)
     TICK_REFUSED(INVALID_ARGUMENT, "at_cell", tick_.n_at_session = 1);
     TICK_REFUSED(INVALID_ARGUMENT, "at_cell", (tick_.n_at_session = 1, tick_.n_at_cell = 2));
     TICK_REFUSED(INVALID_ARGUMENT, "at_cell", (tick_.n_at_session = 2, tick_.n_at_cell = 1));
+    TICK_REFUSED(INVALID_ARGUMENT, "at_vx", tick_.n_at_vx = tick_.n_at_vy = 1);
+    TICK_REFUSED(INVALID_ARGUMENT, "at_vx",
+                 (tick_.n_at_session = tick_.n_at_cell = 2, tick_.n_at_vx = tick_.n_at_vy = 1));
+    TICK_REFUSED(INVALID_ARGUMENT, "at_vy", (tick_.n_at_session = tick_.n_at_cell = 1, tick_.n_at_vx = 1));
+    TICK_REFUSED(INVALID_ARGUMENT, "at_vy", (tick_.n_at_session = tick_.n_at_cell = 1, tick_.n_at_vy = 1));
     TICK_REFUSED(MAP_NOT_READY, "min_version", (tick_.has_min_version = 1, tick_.min_version = 2));
     /* nothing of all this moved the agent */
     Tickpath__Reply *reply = wire_tick(&served.wire, ticked_session);
@@ -304,6 +344,37 @@ START_TEST(test_tick_refused_in_part)
 }
 END_TEST
 
+/* A velocity that the agent can't have is a bad position. */
+START_TEST(test_tick_refused_velocity)
+{
+    open_init();
+    SET(motion, TICKPATH__MOTION__INERTIA);
+    Tickpath__Reply *reply = wire_ask(&served.wire, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open_,
+                                      TICKPATH__REPLY__BODY_SESSION_OPENED);
+    uint64_t vehicle = reply->session_opened->session;
+    wire_reply_free(reply);
+    uint64_t walker = wire_open_session(&served.wire, "m", 0, 9, NULL, 10);
+    const int32_t speeds[] = {0, 3, 4, -4, 257, INT32_MIN};
+    for (size_t i = 0; i < sizeof speeds / sizeof speeds[0]; i++)
+        for (int axis = 0; axis < 2; axis++)
+            for (int is_vehicle = 0; is_vehicle < 2; is_vehicle++) {
+                ticked_session = is_vehicle ? vehicle : walker;
+                tick_init();
+                tick_.n_at_session = tick_.n_at_cell = tick_.n_at_vx = tick_.n_at_vy = 1;
+                (axis ? at_vy : at_vx)[0] = speeds[i];
+                Tickpath__Ticked *ticked = expect_ticked(&reply);
+                bool allowed = speeds[i] == 0 || (is_vehicle && speeds[i] == 3);
+                ck_assert_uint_eq(ticked->n_session, allowed);
+                ck_assert_uint_eq(ticked->n_vx, allowed && is_vehicle);
+                ck_assert_uint_eq(ticked->n_vy, allowed && is_vehicle);
+                ck_assert_uint_eq(ticked->n_refused, !allowed);
+                if (!allowed)
+                    ck_assert_int_eq(ticked->refused[0]->code, TICKPATH__ERROR_CODE__INVALID_ARGUMENT);
+                wire_reply_free(reply);
+            }
+}
+END_TEST
+
 START_TEST(test_closed_session_is_gone)
 {
     ticked_session = wire_open_session(&served.wire, "m", 0, 9, NULL, 10);
@@ -340,10 +411,12 @@ static Suite *badinput_sessions_suite(void)
     tcase_add_test(cases, test_open_budgets);
     tcase_add_test(cases, test_open_tba_split);
     tcase_add_test(cases, test_open_options);
+    tcase_add_test(cases, test_open_motions);
     tcase_add_test(cases, test_goal_equals_start);
     tcase_add_test(cases, test_set_goal);
     tcase_add_test(cases, test_tick_refused_whole);
     tcase_add_test(cases, test_tick_refused_in_part);
+    tcase_add_test(cases, test_tick_refused_velocity);
     tcase_add_test(cases, test_closed_session_is_gone);
     suite_add_tcase(suite, cases);
     return suite;

@@ -66,7 +66,8 @@ static void expect_ledge(struct wire *wire, const char *name)
 }
 
 /* Walks an agent until it arrives or stays for good; gives its last reply, to be freed, and asserts each step's cost. */
-static Tickpath__Reply *walk(struct wire *wire, uint64_t session, uint32_t at, const uint32_t (*edges)[3], size_t count)
+static Tickpath__Reply *walk(struct wire *wire, uint64_t session, uint32_t at, const uint32_t (*edges)[3],
+                             size_t count)
 {
     uint64_t cost = 0;
     for (int tick = 0; tick < 100; tick++) {
@@ -84,7 +85,8 @@ static Tickpath__Reply *walk(struct wire *wire, uint64_t session, uint32_t at, c
             at = to;
         }
         ck_assert_uint_eq(ticked->cost[0], cost);
-        if (ticked->status[0] == TICKPATH__STATUS__ARRIVED || ticked->status[0] == TICKPATH__STATUS__UNREACHABLE ||
+        if (ticked->status[0] == TICKPATH__STATUS__ARRIVED ||
+            ticked->status[0] == TICKPATH__STATUS__UNREACHABLE ||
             (ticked->flags[0] & TICKPATH__FLAG__DEAD_END))
             return reply;
         wire_reply_free(reply);
@@ -129,7 +131,8 @@ START_TEST(test_dead_end)
         bool dead_end;
     } cases[] = {{4, 0, true}, {5, 0, true}, {0, 5, false}, {1, 5, false}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        uint64_t session = wire_open_session(&served.wire, "ledge", cases[i].start, cases[i].goal, "tbrwa", 100);
+        uint64_t session =
+            wire_open_session(&served.wire, "ledge", cases[i].start, cases[i].goal, "tbrwa", 100);
         Tickpath__Reply *reply = wire_tick(&served.wire, session);
         ck_assert_uint_eq(reply->ticked->status[0], TICKPATH__STATUS__UNREACHABLE);
         ck_assert_int_eq((reply->ticked->flags[0] & TICKPATH__FLAG__DEAD_END) != 0, cases[i].dead_end);
@@ -218,7 +221,8 @@ START_TEST(test_put_refused)
 #undef PLACE
     Tickpath__OpenMap open = TICKPATH__OPEN_MAP__INIT; /* none of them left anything behind */
     open.map = "g";
-    wire_ask_error(&served.wire, TICKPATH__REQUEST__BODY_OPEN_MAP, &open, TICKPATH__ERROR_CODE__NOT_FOUND, "map");
+    wire_ask_error(&served.wire, TICKPATH__REQUEST__BODY_OPEN_MAP, &open, TICKPATH__ERROR_CODE__NOT_FOUND,
+                   "map");
     put_init("g", LEDGE_NODES, ledge, LEDGE_EDGES);
     put(&served.wire);
     expect_walk(&served.wire, "g");
@@ -321,8 +325,8 @@ START_TEST(test_chunks)
         wire_ask(&served.wire, TICKPATH__REQUEST__BODY_PUT_GRAPH, &put_, TICKPATH__REPLY__BODY_MAP_CHUNK));
     Tickpath__PutMap grid = TICKPATH__PUT_MAP__INIT;
     grid.map = "g";
-    wire_ask_error(&served.wire, TICKPATH__REQUEST__BODY_PUT_MAP, &grid, TICKPATH__ERROR_CODE__FAILED_PRECONDITION,
-                   "map");
+    wire_ask_error(&served.wire, TICKPATH__REQUEST__BODY_PUT_MAP, &grid,
+                   TICKPATH__ERROR_CODE__FAILED_PRECONDITION, "map");
     grid.has_width = grid.has_height = 1;
     grid.width = grid.height = 3;
     wire_reply_free(
@@ -352,8 +356,8 @@ START_TEST(test_replace)
     change.cell = &cell;
     change.cell_terrain = &terrain;
     change.n_cell = change.n_cell_terrain = 1;
-    wire_ask_error(&served.wire, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change, TICKPATH__ERROR_CODE__UNSUPPORTED,
-                   "map");
+    wire_ask_error(&served.wire, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change,
+                   TICKPATH__ERROR_CODE__UNSUPPORTED, "map");
     close.n_session = 0;
     close.has_all = close.all = 1;
     wire_reply_free(wire_ask(&served.wire, TICKPATH__REQUEST__BODY_CLOSE_SESSION, &close,
@@ -361,7 +365,8 @@ START_TEST(test_replace)
     uint8_t cells[] = "....";
     Tickpath__PutMap grid = TICKPATH__PUT_MAP__INIT;
     grid.map = "m";
-    grid.has_width = grid.has_height = grid.has_cells = grid.has_last = grid.last = grid.has_replace = grid.replace = 1;
+    grid.has_width = grid.has_height = grid.has_cells = grid.has_last = grid.last = grid.has_replace =
+        grid.replace = 1;
     grid.width = grid.height = 2;
     grid.cells = (ProtobufCBinaryData){.len = 4, .data = cells};
     Tickpath__Reply *reply =
@@ -401,11 +406,14 @@ START_TEST(test_open_refused)
     OPEN_REFUSED(OUT_OF_RANGE, "goal", open_.goal = LEDGE_NODES);
     OPEN_REFUSED(UNSUPPORTED, "motion", SET(motion, TICKPATH__MOTION__INERTIA));
     OPEN_REFUSED(INVALID_ARGUMENT, "start_vx", SET(start_vx, 1));
-    OPEN_REFUSED(UNSUPPORTED, "heuristic", SET(heuristic, TICKPATH__HEURISTIC__HEURISTIC_EUCLID)); /* no coordinates */
+    OPEN_REFUSED(UNSUPPORTED, "heuristic",
+                 SET(heuristic, TICKPATH__HEURISTIC__HEURISTIC_EUCLID)); /* no coordinates */
     OPEN_REFUSED(UNSUPPORTED, "heuristic", SET(heuristic, TICKPATH__HEURISTIC__HEURISTIC_OCTILE));
-    OPEN_REFUSED(UNSUPPORTED, "knowledge", (open_.algorithm = "rtbwa", SET(knowledge, TICKPATH__KNOWLEDGE__FREESPACE)));
     OPEN_REFUSED(UNSUPPORTED, "knowledge",
-                 (open_.algorithm = "rtbwa", open_.known_map = "line", SET(knowledge, TICKPATH__KNOWLEDGE__KNOWN_MAP)));
+                 (open_.algorithm = "rtbwa", SET(knowledge, TICKPATH__KNOWLEDGE__FREESPACE)));
+    OPEN_REFUSED(UNSUPPORTED, "knowledge",
+                 (open_.algorithm = "rtbwa", open_.known_map = "line",
+                  SET(knowledge, TICKPATH__KNOWLEDGE__KNOWN_MAP)));
     OPEN_REFUSED(INVALID_ARGUMENT, "known_map",
                  (open_.map = "line", open_.algorithm = "rtbwa", open_.known_map = "ledge",
                   SET(knowledge, TICKPATH__KNOWLEDGE__KNOWN_MAP)));
@@ -463,14 +471,15 @@ START_TEST(test_restart)
         expect_walk(&wire, "town/ledge");
         open_init("town/ledge", 4); /* with its coordinates: EUCLID is there */
         SET(heuristic, TICKPATH__HEURISTIC__HEURISTIC_EUCLID);
-        Tickpath__Reply *reply =
-            wire_ask(&wire, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open_, TICKPATH__REPLY__BODY_SESSION_OPENED);
+        Tickpath__Reply *reply = wire_ask(&wire, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open_,
+                                          TICKPATH__REPLY__BODY_SESSION_OPENED);
         ck_assert_uint_eq(reply->session_opened->epoch, epoch);
         ck_assert_uint_eq(reply->session_opened->version, 1);
         wire_reply_free(reply);
         Tickpath__OpenMap gone = TICKPATH__OPEN_MAP__INIT;
         gone.map = "gone";
-        wire_ask_error(&wire, TICKPATH__REQUEST__BODY_OPEN_MAP, &gone, TICKPATH__ERROR_CODE__NOT_FOUND, "map");
+        wire_ask_error(&wire, TICKPATH__REQUEST__BODY_OPEN_MAP, &gone, TICKPATH__ERROR_CODE__NOT_FOUND,
+                       "map");
         int status;
         char *stats = wire_http_get(&daemon_, "/stats", &status);
         ck_assert_ptr_nonnull(stats);
