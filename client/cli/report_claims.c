@@ -217,9 +217,15 @@ static void try_each(struct trial *trial, struct names *names, size_t nth)
     }
 }
 
+/* Whether every word of a form (quick or full, maps or generated) is so of this run; NULL: any run. */
 static bool is_for(const struct tp_report *report, const char *form)
 {
-    return form == NULL || strcmp(form, report->quick ? "quick" : "full") == 0;
+    const char *size = report->quick ? "quick" : "full", *kind = report->generated ? "generated" : "maps";
+    char word[16];
+    while (form != NULL && tp_report_word(&form, word, sizeof word))
+        if (strcmp(word, size) != 0 && strcmp(word, kind) != 0)
+            return false;
+    return true;
 }
 
 static int judge(const struct tp_report *report, struct tp_report_claim *claim)
