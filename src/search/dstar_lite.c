@@ -129,11 +129,12 @@ static void set(struct tp_session *session, struct node node, enum value which, 
     session->search.touched += known(dstar, node);
 }
 
-/* Whether the agent believes that nobody can enter the cell of a state. */
+/* Whether the agent believes that nobody can enter the cell of a state. Of vehicles nobody asks: one caught in a blocked cell may
+ * brake there before it leaves, and all those moves are among the predecessors. */
 static bool blocked(const struct tp_session *session, tp_state state)
 {
     const struct tp_search *search = &session->search;
-    if (!search->domain->cells_can_block)
+    if (!search->domain->cells_can_block || search->domain->listed)
         return false;
     uint32_t cell = search->domain->cell(search, state), width = session->map->width;
     return !tp_belief_passable(&session->belief, cell % width, cell / width);
@@ -598,7 +599,7 @@ static bool restart_due(struct tp_session *session)
         return true;
     if (!session->belief.full)
         return false;
-    return (eager && map->version != dstar->begun_version) ||
+    return (eager && tp_map_changed_version(map) > dstar->begun_version) ||
            (dstar->cursor && map->version != dstar->compared_version) ||
            (session->search.domain->listed && map->version != dstar->synced->version);
 }
