@@ -97,6 +97,12 @@ int tp_map_build_puzzle(struct tp_map **out, const uint8_t tiles[16]) TP_MUST_CH
 int tp_map_apply(struct tp_map **out, const struct tp_map *base, const struct tp_change *changes, size_t count,
                  size_t *bad, uint32_t *bad_x, uint32_t *bad_y) TP_MUST_CHECK;
 
+/* The newest version up to this one in which some cost changed. */
+static inline uint64_t tp_map_changed_version(const struct tp_map *map)
+{
+    return map->rose_version > map->fell_version ? map->rose_version : map->fell_version;
+}
+
 /* Takes one more reference; returns `map`. Any thread. */
 const struct tp_map *tp_map_ref(const struct tp_map *map);
 

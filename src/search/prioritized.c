@@ -6,8 +6,8 @@
  *
  * The agent's own update is a lookahead of depth 1 (lookahead.c), whose frontier is weighed again once the queue's turn is
  * over. Each update is one expansion, N is k, and a raised h is counted as learned.
- * N is no more than there are states: where no way leads to the goal, updates only end when every h is beyond what a way
- * can cost.
+ * N is at most 64 times the number of states: where no way leads to the goal, updates only end when every h is beyond what
+ * a way can cost.
  * Under R, N is R's share r. The agent does not wait for the queue: it ends where the purse cannot pay for one more update
  * and the move; the agent's own update and the move may take several ticks. Offering a state costs a step; offers that
  * would leave nothing for the move are dropped, as are those that a full queue has no place for.
@@ -136,8 +136,8 @@ static void sweep(struct tp_tick *tick)
     struct tp_priorities *queue = session->priorities;
     const struct tp_budget *budget = tick->budget;
     uint64_t most = tp__lookahead_max(budget),
-             states = (uint64_t)session->search.width * session->search.height;
-    most = most < states ? most : states;
+             enough = 64ull * session->search.width * session->search.height;
+    most = most < enough ? most : enough;
     uint64_t update = budget->kind == TP_BUDGET_R ? 2ull * budget->c : 0;
     while (queue->count && session->looked_ahead < most) {
         if (tick->steps_left < update + reserve(session) || !tp__tick_expand(tick))

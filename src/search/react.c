@@ -78,8 +78,17 @@ static bool follows(const struct tp_session *session)
     return session->search.active && session->trace.follow_end != TP_STATE_NONE;
 }
 
-/* Whether a step of the path followed near a cell that rose is dearer or illegal now: the steps out of all marked cells
- * that the cell may stand beside. */
+/* Whether the path's step out of a marked state is still to be followed: behind an agent on the path it is not. Off the
+ * path, where the agent goes back to it, every step is. */
+static bool to_be_followed(const struct tp_session *session, tp_state state)
+{
+    const struct tp_search *search = &session->search;
+    return tp__trace_next(session) == TP_MOVE_NONE || !tp_search_knows(search, session->at) ||
+           tp_search_g(search, state) >= tp_search_g(search, session->at);
+}
+
+/* Whether a step of the path still to be followed, near a cell that rose, is dearer or illegal now: the steps out of all
+ * marked cells that the cell may stand beside, or out of the cell itself. */
 static bool path_rose_near(const struct tp_session *session, uint32_t x, uint32_t y)
 {
     const struct tp_search *search = &session->search;
@@ -88,9 +97,12 @@ static bool path_rose_near(const struct tp_session *session, uint32_t x, uint32_
     for (uint32_t cy = y > 2 ? y - 2 : 0; cy <= y + 2 && cy < map->height; cy++)
         for (uint32_t cx = x > 2 ? x - 2 : 0; cx <= x + 2 && cx < map->width; cx++) {
             uint8_t mark = tp_marks_at(&session->trace.follow, cx, cy);
-            if (mark < TP_MARK_NEXT)
+            tp_state from = tp_state_at(search, cx, cy);
+            if (mark < TP_MARK_NEXT || !to_be_followed(session, from))
                 continue;
             uint8_t direction = mark - TP_MARK_NEXT;
+            if (cx == x && cy == y && from != session->at && !tp_belief_passable(belief, x, y))
+                return true;
             if (!tp_belief_legal(belief, cx, cy, direction, session->params.neighbours, session->params.corners))
                 return true;
             bool at_end = (cx == x && cy == y) || (cx + (uint32_t)tp_direction_dx[direction] == x &&
@@ -101,14 +113,14 @@ static bool path_rose_near(const struct tp_session *session, uint32_t x, uint32_
     return false;
 }
 
-/* 2014, Algorithm 3, line 7: the cost of what is left of the path; before the goal is found, up to the best state and h
+/* 2014, Algorithm 3, line 7: the cost of what is left of the path, as it was when the search grew it; before the goal is found, up to the best state and h
  * from there. Off the path the agent first has to go back. */
 static tp_cost cost_left(const struct tp_session *session)
 {
     const struct tp_search *search = &session->search;
     tp_state end = session->trace.follow_end;
     tp_cost to_end = tp_search_g(search, end), at = tp_search_knows(search, session->at) ? tp_search_g(search, session->at) : 0;
-    bool on_path = tp__trace_next(session) != TP_MOVE_NONE;
+    bool on_path = session->at == end || tp__trace_next(session) != TP_MOVE_NONE;
     return (on_path ? to_end - at : to_end + at) + tp_search_h(search, end, session->goal);
 }
 
@@ -229,7 +241,7 @@ bool tp__react(struct tp_tick *tick)
     if (!session->belief.full)
         return look_around(session);
     if (session->params.restart == TP_RESTART_EAGER)
-        return search->active && session->map->version != search->begun_version;
+        return search->active && tp_map_changed_version(session->map) > search->begun_version;
     bool same = !session->map_before || session->map_before->version == session->map->version;
     if (same || !by_rule(session))
         return false;

@@ -314,6 +314,8 @@ static bool adopt_map(struct tp_session *session, const struct tp_map *map)
         if (session->search.learned)
             tp__learning_forget(session);
     }
+    if (map->graph != before->graph) /* moves are places among a node's edges, which may be others now */
+        session->restart_wanted = true;
     session->map = tp_map_ref(map);
     session->map_before = before; /* its reference is dropped at the tick's end */
     tp_belief_set_truth(&session->belief, map);
