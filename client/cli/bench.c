@@ -23,7 +23,7 @@ static const struct tp_cli_option bench_options[] = {
 
 static const struct tp_cli_usage usage = {
     .command = "bench",
-    .summary = "Solves rows of a scenario and prints means over the rows solved.",
+    .summary = "Solves rows of a scenario, or other problems, and prints means over the rows solved.",
     .notes =
         "A row that has not arrived after --ticks-max ticks is given up: it counts in n and not in solved.\n"
         "Budget: one of --k, --R (with --r, --c) and --deadline-us; default R = 100, r = 0.9, c = 10.\n"
@@ -32,7 +32,11 @@ static const struct tp_cli_usage usage = {
         "both corner cells free and weights of 1, whatever the options say; subopt is the mean of cost /\n"
         "optimal; nonopt is moves less the moves of an optimal path (8 neighbours, weights of 1 only);\n"
         "max_exp is the largest number of expansions in one tick; restarts leave out the first search. With\n"
-        "--via every figure but the times is the same.",
+        "--via every figure but the times is the same. Where no scenario tells the optimal length (a graph, "
+        "a\n"
+        "vehicle, --from, --random) it is that of A* without a limit, which is run for it in-process. On a "
+        "graph\n"
+        "costs are in the unit of its edges.",
 };
 
 /* What is printed. Means over the rows solved. */
@@ -44,26 +48,31 @@ struct figures {
     double ns_per_expansion, bytes_per_session;
     double bytes_per_state; /* peak memory over states in the tree at the end; in-process only */
     bool has_nonopt;
-    bool is_like; /* the scenario's optimal length is for moves and weights such as these */
+    bool has_own_optimal; /* A* told it, for these moves */
+    bool is_graph;        /* costs are not in unit steps */
+    bool is_like;         /* the scenario's optimal length is for moves and weights such as these */
     size_t start_blocked, goal_blocked, unreachable, gave_up; /* why rows were not solved */
     size_t too_good; /* rows solved below the scenario's optimal length */
 };
 
-/* The moves of an optimal path, with 8 neighbours: A* to its end, in-process. The optimal cost has one pair
- * of counts of straight and diagonal steps alone, so any optimal path will do. */
-static int optimal_moves(const struct tp_cli_play *play, struct tp_cli_problem *problems, size_t count)
+/* A* to its end, in-process: the optimal cost; and with 8 neighbours, the moves of an optimal path, as the optimal cost has
+ * one pair of counts of straight and diagonal steps alone, so that any optimal path will do. */
+static int play_optimal(const struct tp_cli_play *play, struct tp_cli_problem *problems, size_t count)
 {
     struct tp_cli_search search;
     tp_cli_search_init(&search);
     search.algorithm = "astar";
     search.k = 1000000000;
+    search.neighbours = play->search->neighbours;
     search.corners = play->search->corners;
+    search.motion = play->search->motion;
+    search.start_velocity = play->search->start_velocity;
     struct tp_cli_play astar = {.usage = play->usage, .search = &search, .map = play->map};
     return tp_cli_play(&astar, problems, count);
 }
 
 static struct figures sum_up(const struct tp_cli_problem *problems, const struct tp_cli_problem *optimal,
-                             const double *lengths, size_t count)
+                             const double *lengths, size_t count, uint32_t cost_unit)
 {
     struct figures f = {.has_nonopt = optimal != NULL};
     double expansions_all = 0, touched_all = 0;
@@ -74,7 +83,7 @@ static struct figures sum_up(const struct tp_cli_problem *problems, const struct
         f.gave_up += p->outcome == TP_CLI_GAVE_UP;
         if (p->outcome != TP_CLI_ARRIVED)
             continue;
-        double cost = (double)p->cost / TP_COST_UNIT;
+        double cost = (double)p->cost / cost_unit;
         f.solved++;
         f.cost += cost;
         f.moves += (double)p->moves;
@@ -140,9 +149,11 @@ static void print_table(const struct figures *f)
     printf("%-18s %zu of %zu\n", "solved", f->solved, f->n);
     if (f->solved == 0)
         return;
-    printf("%-18s %.3f (optimal %.3f, suboptimality %.4f%s)\n", "cost", f->cost, f->optimal, f->subopt,
-           f->is_like ? ""
-                      : "; optimal is the scenario's, for 8 neighbours, both corners free, weights of 1");
+    printf("%-18s %.3f (optimal %.3f, suboptimality %.4f%s)\n", f->is_graph ? "cost (of edges)" : "cost",
+           f->cost, f->optimal, f->subopt,
+           f->is_like || f->has_own_optimal
+               ? ""
+               : "; optimal is the scenario's, for 8 neighbours, both corners free, weights of 1");
     printf("%-18s %.2f in %.2f ticks\n", "moves", f->moves, f->ticks);
     printf("%-18s %.2f\n", "back-moves", f->back);
     if (f->has_nonopt)
@@ -167,7 +178,7 @@ static void print_doubts(const struct figures *f, const char *scen_path, uint64_
                     "no row was solved: of %zu rows %zu have a blocked start, %zu a blocked goal, %zu are "
                     "unreachable, %zu were given up",
                     f->n, f->start_blocked, f->goal_blocked, f->unreachable, f->gave_up);
-    if (f->is_like && f->too_good > 0)
+    if (f->is_like && !f->has_own_optimal && f->too_good > 0)
         tp_cli_warn(&usage,
                     "%s does not fit the map: %zu of %zu rows were solved at less than their optimal length",
                     scen_path, f->too_good, f->solved);
@@ -176,71 +187,94 @@ static void print_doubts(const struct figures *f, const char *scen_path, uint64_
 /* Whether the options describe A* without a limit: then the run itself tells the optimal moves. */
 static bool is_unlimited_astar(const struct tp_cli_search *search)
 {
-    return strcmp(search->algorithm, "astar") == 0 && search->k >= 1000000000;
+    return strcmp(search->algorithm, "astar") == 0 && search->k >= 1000000000 &&
+           search->heuristic == TP_HEURISTIC_DEFAULT; /* EUCLID is not consistent for vehicles */
+}
+
+/* What a bench works on. */
+struct bench {
+    struct tp_cli_problem *problems, *optimal; /* rows with both ends free; and as A* plays them */
+    double *lengths;
+    size_t played, start_blocked, goal_blocked;
+};
+
+static bool is_blocked(const struct tp_map *map, uint32_t cell)
+{
+    return map->graph == NULL && !tp_map_passable(map, cell % map->width, cell / map->width);
+}
+
+/* Rows with both ends free are played; the others only count. */
+static int take_rows(const struct tp_cli_space *space, struct bench *bench)
+{
+    bench->problems = calloc(2 * space->count + 1, sizeof *bench->problems);
+    bench->lengths = calloc(space->count + 1, sizeof *bench->lengths);
+    if (bench->problems == NULL || bench->lengths == NULL)
+        return tp_cli_fail(&usage, "out of memory");
+    bench->optimal = bench->problems + space->count;
+    for (size_t i = 0; i < space->count; i++) {
+        const struct tp_cli_pair *pair = &space->pairs[i];
+        if (is_blocked(space->map.map, pair->start)) {
+            bench->start_blocked++;
+            continue;
+        }
+        if (is_blocked(space->map.map, pair->goal)) {
+            bench->goal_blocked++;
+            continue;
+        }
+        bench->problems[bench->played].start = bench->optimal[bench->played].start = pair->start;
+        bench->problems[bench->played].goal = bench->optimal[bench->played].goal = pair->goal;
+        bench->lengths[bench->played++] = pair->optimal;
+    }
+    return TP_CLI_OK;
 }
 
 /* Plays the rows chosen and prints the figures. */
 static int bench_rows(const struct tp_cli_search *search, const struct bench_options *options,
-                      const struct tp_cli_rows *rows, const struct tp_cli_map *map,
-                      const struct tp_cli_map *known, const struct tp_cli_scen *scen, const size_t *chosen,
-                      size_t count)
+                      const struct tp_cli_rows *rows, const struct tp_cli_space *space,
+                      const struct tp_cli_map *known, struct bench *bench)
 {
-    /* Rows with both ends free are played; the others only count. */
-    struct tp_cli_problem *problems = calloc(2 * count + 1, sizeof *problems), *optimal = problems + count;
-    double *lengths = calloc(count + 1, sizeof *lengths);
-    if (problems == NULL || lengths == NULL) {
-        free(problems);
-        free(lengths);
-        return tp_cli_fail(&usage, "out of memory");
-    }
-    size_t played = 0, start_blocked = 0, goal_blocked = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct tp_movingai_row *row = &scen->rows[chosen[i]];
-        if (!tp_map_passable(map->map, row->start_x, row->start_y)) {
-            start_blocked++;
-            continue;
-        }
-        if (!tp_map_passable(map->map, row->goal_x, row->goal_y)) {
-            goal_blocked++;
-            continue;
-        }
-        problems[played].start = optimal[played].start = row->start_y * map->grid.width + row->start_x;
-        problems[played].goal = optimal[played].goal = row->goal_y * map->grid.width + row->goal_x;
-        lengths[played++] = row->optimal;
-    }
     struct tp_cli_play play = {
         .usage = &usage,
         .search = search,
-        .map = map,
+        .map = &space->map,
         .known = known,
-        .map_path = rows->map_path,
+        .map_path = space->path,
         .via = &options->via,
         .ticks_max = rows->ticks_max,
     };
-    bool has_nonopt = search->neighbours == TP_NEIGHBOURS_8 && !map->map->weighted,
-         own = is_unlimited_astar(search);
-    int result = tp_cli_play(&play, problems, played);
-    if (result == TP_CLI_OK && has_nonopt && !own)
-        result = optimal_moves(&play, optimal, played);
-    if (result == TP_CLI_OK) {
-        struct figures f = sum_up(problems, !has_nonopt ? NULL : own ? problems : optimal, lengths, played);
-        f.n = count;
-        f.start_blocked = start_blocked;
-        f.goal_blocked = goal_blocked;
-        f.is_like = search->neighbours == TP_NEIGHBOURS_8 && search->corners == TP_CORNERS_BOTH_FREE &&
-                    search->goal_policy == TP_GOAL_EXACT && !search->terrain.given;
-        f.algorithm = search->algorithm;
-        f.ns_per_expansion *= play.seconds;
-        if (options->json)
-            print_json(&f);
-        else
-            print_table(&f);
-        fflush(stdout);
-        print_doubts(&f, rows->scen_path, rows->ticks_max);
-    }
-    free(problems);
-    free(lengths);
-    return result;
+    const struct tp_map *map = space->map.map;
+    bool is_graph = map->graph != NULL, by_steps = !is_graph && search->motion == TP_MOTION_STEPS;
+    bool has_nonopt = by_steps && search->neighbours == TP_NEIGHBOURS_8 && !map->weighted;
+    bool own = is_unlimited_astar(search);
+    int result = tp_cli_play(&play, bench->problems, bench->played);
+    /* a vehicle's optimal cost is counted in ticks, which no scenario tells */
+    bool told = space->has_scen && by_steps;
+    if (result == TP_CLI_OK && (has_nonopt || !told) && !own)
+        result = play_optimal(&play, bench->optimal, bench->played);
+    if (result != TP_CLI_OK)
+        return result;
+    const struct tp_cli_problem *optimal = own ? bench->problems : bench->optimal;
+    for (size_t i = 0; i < bench->played && !told; i++)
+        bench->lengths[i] = (double)optimal[i].cost / space->cost_unit;
+    struct figures f =
+        sum_up(bench->problems, has_nonopt ? optimal : NULL, bench->lengths, bench->played, space->cost_unit);
+    f.n = space->count;
+    f.start_blocked = bench->start_blocked;
+    f.goal_blocked = bench->goal_blocked;
+    f.has_own_optimal = !told;
+    f.is_graph = is_graph;
+    f.is_like = by_steps && search->neighbours == TP_NEIGHBOURS_8 &&
+                search->corners == TP_CORNERS_BOTH_FREE && search->goal_policy == TP_GOAL_EXACT &&
+                !search->terrain.given;
+    f.algorithm = search->algorithm;
+    f.ns_per_expansion *= play.seconds;
+    if (options->json)
+        print_json(&f);
+    else
+        print_table(&f);
+    fflush(stdout);
+    print_doubts(&f, rows->scen_path, rows->ticks_max);
+    return TP_CLI_OK;
 }
 
 int tp_cli_bench(int argc, char **argv)
@@ -257,27 +291,26 @@ int tp_cli_bench(int argc, char **argv)
     int result = tp_cli_parse(&usage, groups, argc, argv);
     if (result == TP_CLI_GO_ON)
         result = tp_cli_search_check(&usage, &search);
+    if (result == TP_CLI_GO_ON)
+        result = tp_cli_rows_check(&usage, &rows);
     if (result != TP_CLI_GO_ON)
         return result;
-    struct tp_cli_map map, known = {.map = NULL};
-    const struct tp_profile *profile = tp_cli_search_profile(&search);
-    struct tp_cli_scen scen;
-    size_t *chosen, count;
-    result = tp_cli_map_load(&usage, rows.map_path, profile, &map);
+    struct tp_cli_space space;
+    struct tp_cli_map known = {.map = NULL};
+    struct bench bench = {.played = 0};
+    result = tp_cli_space_load(&usage, &rows, &search, &space);
     if (result != TP_CLI_OK)
         return result;
     if (search.known != NULL)
-        result = tp_cli_map_load(&usage, search.known, profile, &known);
+        result = tp_cli_map_load(&usage, search.known, tp_cli_search_profile(&search), &known);
     if (result == TP_CLI_OK)
-        result = tp_cli_rows_load(&usage, &rows, &map, &scen, &chosen, &count);
-    if (result == TP_CLI_OK) {
-        result = bench_rows(&search, &options, &rows, &map, search.known != NULL ? &known : NULL, &scen, chosen,
-                            count);
-        free(chosen);
-        tp_cli_scen_fini(&scen);
-    }
+        result = take_rows(&space, &bench);
+    if (result == TP_CLI_OK)
+        result = bench_rows(&search, &options, &rows, &space, search.known != NULL ? &known : NULL, &bench);
+    free(bench.problems);
+    free(bench.lengths);
     if (known.map != NULL)
         tp_cli_map_fini(&known);
-    tp_cli_map_fini(&map);
+    tp_cli_space_fini(&space);
     return result;
 }

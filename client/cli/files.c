@@ -1,5 +1,8 @@
 #include "client/cli/files.h"
 
+#include "map/dimacs.h"
+#include "map/graph_csv.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -63,6 +66,21 @@ static int fail_parse(const struct tp_cli_usage *usage, const char *path, int er
     return tp_cli_fail(usage, "%s:%u:%u: %s%s", path, place->line, place->column, reason, shown);
 }
 
+/* Makes the map of a grid that was read; frees the grid on error. */
+static int build_grid(const struct tp_cli_usage *usage, const char *path, const struct tp_profile *profile,
+                      struct tp_cli_map *map)
+{
+    struct tp_profile benchmarks;
+    tp_profile_init_movingai(&benchmarks);
+    int error = tp_map_build(&map->map, map->grid.width, map->grid.height, map->grid.cells,
+                             profile != NULL ? profile : &benchmarks, 1);
+    if (error != 0) {
+        tp_movingai_map_fini(&map->grid);
+        return tp_cli_fail(usage, "%s: %s", path, tp_error_text(error));
+    }
+    return TP_CLI_OK;
+}
+
 int tp_cli_map_load(const struct tp_cli_usage *usage, const char *path, const struct tp_profile *profile,
                     struct tp_cli_map *map)
 {
@@ -80,15 +98,71 @@ int tp_cli_map_load(const struct tp_cli_usage *usage, const char *path, const st
     free(text);
     if (error != 0)
         return result;
-    struct tp_profile benchmarks;
-    tp_profile_init_movingai(&benchmarks);
-    error = tp_map_build(&map->map, map->grid.width, map->grid.height, map->grid.cells,
-                         profile != NULL ? profile : &benchmarks, 1);
-    if (error != 0) {
-        tp_movingai_map_fini(&map->grid);
-        return tp_cli_fail(usage, "%s: %s", path, tp_error_text(error));
+    return build_grid(usage, path, profile, map);
+}
+
+int tp_cli_track_load(const struct tp_cli_usage *usage, const char *path, const struct tp_profile *profile,
+                      struct tp_cli_map *map, struct tp_track *track)
+{
+    memset(map, 0, sizeof *map);
+    char *text = NULL;
+    size_t size = 0;
+    int result = tp_cli_file_read(usage, path, &text, &size);
+    if (result != TP_CLI_OK)
+        return result;
+    struct tp_place place = {0, 0};
+    const char *reason = NULL;
+    int error = tp_track_parse(track, text, size, &place, &reason);
+    if (error != 0)
+        result = fail_parse(usage, path, error, text, size, &place, reason);
+    free(text);
+    if (error != 0)
+        return result;
+    map->grid = (struct tp_movingai_map){.width = track->width, .height = track->height};
+    map->grid.cells = malloc((size_t)track->width * track->height);
+    if (map->grid.cells == NULL) {
+        tp_track_fini(track);
+        return tp_cli_fail(usage, "out of memory");
     }
-    return TP_CLI_OK;
+    memcpy(map->grid.cells, track->cells, (size_t)track->width * track->height);
+    result = build_grid(usage, path, profile, map);
+    if (result != TP_CLI_OK)
+        tp_track_fini(track);
+    return result;
+}
+
+static bool ends_with(const char *path, const char *suffix)
+{
+    size_t length = strlen(path), end = strlen(suffix);
+    return length > end && strcmp(path + length - end, suffix) == 0;
+}
+
+int tp_cli_graph_load(const struct tp_cli_usage *usage, const char *path, const char *coordinates,
+                      struct tp_cli_map *map)
+{
+    memset(map, 0, sizeof *map);
+    char *text[2] = {NULL, NULL};
+    size_t size[2] = {0, 0};
+    int result = tp_cli_file_read(usage, path, &text[0], &size[0]);
+    if (result == TP_CLI_OK && coordinates != NULL)
+        result = tp_cli_file_read(usage, coordinates, &text[1], &size[1]);
+    if (result == TP_CLI_OK) {
+        struct tp_graph_refusal refusal = {.reason = NULL};
+        const struct tp_graph *graph = NULL;
+        int error = ends_with(path, ".gr")
+                        ? tp_dimacs_parse(&graph, text[0], size[0], text[1], size[1], &refusal)
+                        : tp_graph_csv_parse(&graph, text[0], size[0], text[1], size[1], &refusal);
+        const char *file = refusal.text == TP_GRAPH_TEXT_NODES ? coordinates : path;
+        if (error != 0 && refusal.reason != NULL)
+            result = tp_cli_fail(usage, "%s:%u:%u: %s", file, refusal.place.line, refusal.place.column,
+                                 refusal.reason);
+        else if (error != 0 || (error = tp_map_build_graph(&map->map, graph, 1, 1)) != 0)
+            result = tp_cli_fail(usage, "%s: %s", path, tp_error_text(error));
+        tp_graph_unref(graph);
+    }
+    free(text[0]);
+    free(text[1]);
+    return result;
 }
 
 void tp_cli_map_fini(struct tp_cli_map *map)

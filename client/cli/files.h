@@ -1,6 +1,6 @@
 /* Reading map and scenario files for the tool's commands.
  *
- * What it is: the one place where the tool reads files; the parsers (map/movingai.h) get memory. Every
+ * What it is: the one place where the tool reads files; the parsers (map/) get memory. Every
  * failure is said on stderr: `tickpath COMMAND: FILE:LINE:COLUMN: REASON` for a text that is not of its
  * format, the system's words for a file that can't be read.
  */
@@ -10,9 +10,10 @@
 #include "client/cli/options.h"
 #include "map/map.h"
 #include "map/movingai.h"
+#include "map/track.h"
 
 struct tp_cli_map {
-    struct tp_movingai_map grid; /* width, height, class bytes */
+    struct tp_movingai_map grid; /* width, height, class bytes; nothing for a graph */
     struct tp_map *map;          /* version 1 of it */
 };
 
@@ -24,6 +25,16 @@ int tp_cli_file_read(const struct tp_cli_usage *usage, const char *path, char **
 int tp_cli_map_load(const struct tp_cli_usage *usage, const char *path, const struct tp_profile *profile,
                     struct tp_cli_map *map);
 void tp_cli_map_fini(struct tp_cli_map *map);
+
+/* Loads a graph: FILE.gr, with coordinates from FILE.co, or CSV of edges (any other suffix), with coordinates from CSV of nodes;
+ * `coordinates` NULL: without. TP_CLI_FAILED after saying why; *map then needs no fini. */
+int tp_cli_graph_load(const struct tp_cli_usage *usage, const char *path, const char *coordinates,
+                      struct tp_cli_map *map);
+
+/* Loads a racetrack, with its start and finish cells in *track. TP_CLI_FAILED after saying why; neither then needs a
+ * fini. */
+int tp_cli_track_load(const struct tp_cli_usage *usage, const char *path, const struct tp_profile *profile,
+                      struct tp_cli_map *map, struct tp_track *track);
 
 struct tp_cli_scen {
     const char *path; /* borrowed */

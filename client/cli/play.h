@@ -36,6 +36,7 @@ struct tp_cli_step {
     uint64_t tick; /* from 1; 0 is the start, before any tick */
     uint32_t cell; /* where the agent stands after it */
     bool moved;
+    int vx, vy; /* of a vehicle; else 0 */
     uint32_t status, flags;
     uint64_t expansions, traced;
     uint64_t version;

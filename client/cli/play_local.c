@@ -27,6 +27,8 @@ static void watch(const struct tp_cli_play *play, uint64_t tick, const struct tp
         .tick = tick,
         .cell = reply->to,
         .moved = reply->to != reply->from,
+        .vx = reply->vx,
+        .vy = reply->vy,
         .status = reply->status,
         .flags = reply->flags,
         .expansions = reply->work.expansions,
@@ -37,12 +39,14 @@ static void watch(const struct tp_cli_play *play, uint64_t tick, const struct tp
 }
 
 static void play_one(struct tp_cli_play *play, struct tp_session *session, struct tp_cli_problem *problem,
-                     struct tp_budget *budget)
+                     const struct tp_session_params *start, struct tp_budget *budget)
 {
     const struct tp_map *map = play->map->map;
     struct tp_tick_reply reply = {
         .from = problem->start,
         .to = problem->start,
+        .vx = start->start_vx,
+        .vy = start->start_vy,
         .status = problem->start == problem->goal ? TP_STATUS_ARRIVED : TP_STATUS_SEARCHING,
         .version = map->version,
     };
@@ -99,7 +103,7 @@ int tp_cli__play_local(struct tp_cli_play *play, struct tp_cli_problem *problems
         if (error != 0) {
             result = tp_cli_search_refused(play->usage, play->search, error, refusal.field, refusal.reason);
         } else {
-            play_one(play, session, &problems[i], &params.budget);
+            play_one(play, session, &problems[i], &params, &params.budget);
             tp_session_close(session);
         }
     }

@@ -32,6 +32,8 @@ static void watch(const struct group *group, size_t i, const struct tp_client_ti
         .tick = group->problems[i].ticks,
         .cell = ticked->cells[j],
         .moved = moved,
+        .vx = ticked->vx != NULL ? ticked->vx[j] : 0,
+        .vy = ticked->vy != NULL ? ticked->vy[j] : 0,
         .status = ticked->statuses[j],
         .flags = ticked->flags[j],
         .expansions = ticked->expansions != NULL ? ticked->expansions[j] : 0,
@@ -69,6 +71,8 @@ static int open_sessions(struct group *group, const char *map, const char *known
         if (group->play->step_cb != NULL) {
             const struct tp_cli_step start = {
                 .cell = problem->start,
+                .vx = params.start_vx,
+                .vy = params.start_vy,
                 .status = problem->outcome == TP_CLI_ARRIVED ? TP_STATUS_ARRIVED : TP_STATUS_SEARCHING,
                 .version = version,
             };

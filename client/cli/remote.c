@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -67,37 +68,80 @@ int tp_cli_remote_interrupted(const struct tp_cli_usage *usage)
     return signal_came == 0 ? TP_CLI_OK : tp_cli_fail(usage, "interrupted");
 }
 
+static int put_grid(struct tp_client *client, const char *name, const struct tp_cli_map *map,
+                    struct tp_client_map *info)
+{
+    struct tp_client_weight weights[256];
+    size_t weight_count = list_weights(&map->map->profile, weights);
+    return tp_client_put_map(client, name, map->grid.width, map->grid.height, map->grid.cells, weights,
+                             weight_count, true, info, TP_CLI_CALL_MS);
+}
+
+/* The edges of a graph in the order they were given; NULL: out of memory. */
+static struct tp_client_edge *list_edges(const struct tp_graph *graph)
+{
+    struct tp_client_edge *edges = malloc(((size_t)graph->edges + 1) * sizeof *edges);
+    uint32_t *source = malloc(((size_t)graph->edges + 1) * sizeof *source); /* by place in graph->out */
+    if (edges != NULL && source != NULL) {
+        for (uint32_t node = 0; node < graph->nodes; node++)
+            for (uint32_t i = graph->out_first[node]; i < graph->out_first[node + 1]; i++)
+                source[i] = node;
+        for (uint32_t e = 0; e < graph->edges; e++) {
+            uint32_t at = graph->edge_at[e];
+            edges[e] = (struct tp_client_edge){
+                .from = source[at], .to = graph->out[at].to, .cost = graph->out[at].cost};
+        }
+        free(source);
+        return edges;
+    }
+    free(edges);
+    free(source);
+    return NULL;
+}
+
+static int put_graph(struct tp_client *client, const char *name, const struct tp_graph *graph,
+                     const struct tp_client_edge *edges, struct tp_client_map *info)
+{
+    const struct tp_client_graph put = {
+        .nodes = graph->nodes, .edges = edges, .edge_count = graph->edges, .x = graph->x, .y = graph->y};
+    return tp_client_put_graph(client, name, &put, true, info, TP_CLI_CALL_MS);
+}
+
 int tp_cli_remote_put_map(const struct tp_cli_usage *usage, struct tp_client *client,
                           const struct tp_cli_map *map, const char *path, struct tp_cli_remote_map *out)
 {
+    const struct tp_graph *graph = map->map->graph;
+    struct tp_client_edge *edges = graph != NULL ? list_edges(graph) : NULL;
+    if (graph != NULL && edges == NULL)
+        return tp_cli_fail(usage, "out of memory");
     char stem[64];
     tp_cli_map_name(path, stem);
     struct tp_client_map info;
-    struct tp_client_weight weights[256];
-    size_t weight_count = list_weights(&map->map->profile, weights);
     *out = (struct tp_cli_remote_map){.name = ""};
     hear_signals();
-    for (int attempt = 0; attempt < 2; attempt++) {
+    int error = TP_CLIENT_FAILED_PRECONDITION;
+    for (int attempt = 0; attempt < 2 && error == TP_CLIENT_FAILED_PRECONDITION; attempt++) {
         char name[sizeof out->name];
         if (attempt == 0)
             snprintf(name, sizeof name, "tool/%s", stem);
         else
             snprintf(name, sizeof name, "tool/%s-%ld", stem, (long)getpid());
-        int error = tp_client_put_map(client, name, map->grid.width, map->grid.height, map->grid.cells,
-                                      weights, weight_count, true, &info, TP_CLI_CALL_MS);
+        error =
+            graph != NULL ? put_graph(client, name, graph, edges, &info) : put_grid(client, name, map, &info);
         if (error == 0) {
             strcpy(out->name, name);
             out->epoch = info.epoch;
             out->version = info.version;
-            return TP_CLI_OK;
         }
-        if (error != TP_CLIENT_FAILED_PRECONDITION)
-            break;
     }
+    free(edges);
+    if (error == 0)
+        return TP_CLI_OK;
     return tp_cli_client_failed(usage, "cannot put the map", tp_client_error(client));
 }
 
-static void drop_map(const struct tp_cli_usage *usage, struct tp_client *client, const struct tp_cli_remote_map *map)
+static void drop_map(const struct tp_cli_usage *usage, struct tp_client *client,
+                     const struct tp_cli_remote_map *map)
 {
     int error = tp_client_close_sessions(client, NULL, 0, NULL, DROP_MS);
     if (error == 0)

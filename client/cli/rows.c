@@ -1,15 +1,30 @@
 #include "client/cli/rows.h"
 
 #include "client/cli/play.h"
+#include "client/cli/random.h"
 
 #include <float.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define AT(field) offsetof(struct tp_cli_rows, field)
 
 const struct tp_cli_option tp_cli_rows_options[] = {
-    {"map", TP_CLI_STRING, AT(map_path), "FILE", "map, MovingAI .map", 0, 0, NULL, true},
-    {"scen", TP_CLI_STRING, AT(scen_path), "FILE", "scenario, MovingAI .scen", 0, 0, NULL, true},
+    {"map", TP_CLI_STRING, AT(map_path), "FILE", "map, MovingAI .map", 0, 0, NULL, false},
+    {"scen", TP_CLI_STRING, AT(scen_path), "FILE", "with --map: scenario, MovingAI .scen", 0, 0, NULL, false},
+    {"track", TP_CLI_STRING, AT(track_path), "FILE", "instead of --map: racetrack, .track", 0, 0, NULL,
+     false},
+    {"graph", TP_CLI_STRING, AT(graph_path), "FILE",
+     "instead of --map: directed graph, DIMACS .gr or CSV of from,to,cost; its costs are printed as they are",
+     0, 0, NULL, false},
+    {"coordinates", TP_CLI_STRING, AT(coordinates_path), "FILE",
+     "with --graph: where its nodes are, DIMACS .co or CSV of id,x,y", 0, 0, NULL, false},
+    {"from", TP_CLI_UINT, AT(from), "N", "one problem: from this cell (y * width + x) or node, both from 0",
+     0, UINT32_MAX, NULL, false},
+    {"to", TP_CLI_UINT, AT(to), "N", "and to this one", 0, UINT32_MAX, NULL, false},
+    {"random", TP_CLI_UINT, AT(random), "N", "N problems between free cells, or nodes, drawn by --seed", 1,
+     10000000, NULL, false},
     {"first", TP_CLI_UINT, AT(first), "N", "first row of the file to take (0)", 0, UINT64_MAX, NULL, false},
     {"stride", TP_CLI_UINT, AT(stride), "N", "take every Nth row (1)", 1, UINT64_MAX, NULL, false},
     {"count", TP_CLI_UINT, AT(count), "N", "take at most N of the rows left (all)", 1, UINT64_MAX, NULL,
@@ -25,43 +40,201 @@ const struct tp_cli_option tp_cli_rows_options[] = {
 
 void tp_cli_rows_init(struct tp_cli_rows *rows)
 {
-    *rows = (struct tp_cli_rows){
-        .stride = 1, .count = UINT64_MAX, .max_optimal = DBL_MAX, .ticks_max = TP_CLI_TICKS_MAX};
+    *rows = (struct tp_cli_rows){.from = UINT64_MAX,
+                                 .to = UINT64_MAX,
+                                 .stride = 1,
+                                 .count = UINT64_MAX,
+                                 .max_optimal = DBL_MAX,
+                                 .ticks_max = TP_CLI_TICKS_MAX};
 }
 
-static int choose(const struct tp_cli_usage *usage, const struct tp_cli_rows *rows,
-                  const struct tp_cli_scen *scen, size_t **chosen, size_t *count)
+int tp_cli_rows_check(const struct tp_cli_usage *usage, const struct tp_cli_rows *rows)
 {
-    *count = 0;
-    *chosen = calloc(scen->count + 1, sizeof **chosen);
-    if (*chosen == NULL)
-        return tp_cli_fail(usage, "out of memory");
-    for (uint64_t i = rows->first; i < scen->count && *count < rows->count; i += rows->stride) {
-        double optimal = scen->rows[i].optimal;
-        if (optimal >= rows->min_optimal && optimal <= rows->max_optimal)
-            (*chosen)[(*count)++] = (size_t)i;
-        if (rows->stride > scen->count)
+    bool has_map = rows->map_path != NULL, has_track = rows->track_path != NULL,
+         has_graph = rows->graph_path != NULL;
+    bool has_from = rows->from != UINT64_MAX, has_to = rows->to != UINT64_MAX;
+    if (has_map + has_track + has_graph == 0)
+        return tp_cli_refuse(usage, "map", "must be given, or --track or --graph");
+    if (has_map + has_track + has_graph > 1)
+        return tp_cli_refuse(usage, has_graph ? "graph" : "track",
+                             "the map is one of --map, --track and --graph");
+    if (rows->coordinates_path != NULL && !has_graph)
+        return tp_cli_refuse(usage, "coordinates", "goes with --graph only");
+    if (rows->scen_path != NULL && !has_map)
+        return tp_cli_refuse(usage, "scen",
+                             "goes with --map only; problems are --from and --to, or --random");
+    if (has_from != has_to)
+        return tp_cli_refuse(usage, has_from ? "to" : "from", "must be given: --from and --to go together");
+    if ((rows->scen_path != NULL) + has_from + (rows->random != 0) > 1)
+        return tp_cli_refuse(usage, rows->random != 0 ? "random" : "from",
+                             "the problems are one of --scen, --from with --to, and --random");
+    if (!has_track && rows->scen_path == NULL && !has_from && rows->random == 0)
+        return tp_cli_refuse(usage, has_map ? "scen" : "from", "must be given, or %s",
+                             has_map ? "--from and --to, or --random" : "--random");
+    return TP_CLI_GO_ON;
+}
+
+/* ---- Problems ---- */
+
+static int take_pairs(const struct tp_cli_usage *usage, struct tp_cli_space *space, size_t count)
+{
+    space->pairs = calloc(count + 1, sizeof *space->pairs);
+    space->count = count;
+    return space->pairs != NULL ? TP_CLI_OK : tp_cli_fail(usage, "out of memory");
+}
+
+/* Keeps the pairs that the options leave; `count` of them there were. */
+static int choose(const struct tp_cli_usage *usage, const struct tp_cli_rows *rows,
+                  struct tp_cli_space *space, size_t *chosen)
+{
+    size_t count = space->count, kept = 0;
+    for (uint64_t i = rows->first; i < count && kept < rows->count; i += rows->stride) {
+        double optimal = space->pairs[i].optimal;
+        if (isnan(optimal) || (optimal >= rows->min_optimal && optimal <= rows->max_optimal)) {
+            space->pairs[kept] = space->pairs[i];
+            chosen[kept++] = (size_t)i;
+        }
+        if (rows->stride > count)
             break; /* and no sum can wrap */
     }
-    if (*count == 0)
-        return tp_cli_fail(usage, "no row of %s is left by the options; it has %zu", rows->scen_path,
-                           scen->count);
+    space->count = kept;
+    if (kept == 0)
+        return tp_cli_fail(usage, "no row of %s is left by the options; it has %zu",
+                           space->has_scen ? rows->scen_path : space->path, count);
     return TP_CLI_OK;
 }
 
-int tp_cli_rows_load(const struct tp_cli_usage *usage, const struct tp_cli_rows *rows,
-                     const struct tp_cli_map *map, struct tp_cli_scen *scen, size_t **chosen, size_t *count)
+static int load_scen(const struct tp_cli_usage *usage, const struct tp_cli_rows *rows,
+                     struct tp_cli_space *space)
 {
-    int result = tp_cli_scen_load(usage, rows->scen_path, scen);
+    struct tp_cli_scen scen;
+    space->has_scen = true;
+    int result = tp_cli_scen_load(usage, rows->scen_path, &scen);
     if (result != TP_CLI_OK)
         return result;
-    result = choose(usage, rows, scen, chosen, count);
+    size_t *chosen = calloc(scen.count + 1, sizeof *chosen);
+    result = chosen != NULL ? take_pairs(usage, space, scen.count) : tp_cli_fail(usage, "out of memory");
+    uint32_t width = space->map.grid.width;
+    for (size_t i = 0; result == TP_CLI_OK && i < scen.count; i++) {
+        const struct tp_movingai_row *row = &scen.rows[i];
+        space->pairs[i] = (struct tp_cli_pair){.start = row->start_y * width + row->start_x,
+                                               .goal = row->goal_y * width + row->goal_x,
+                                               .optimal = row->optimal};
+    }
     if (result == TP_CLI_OK)
-        result = tp_cli_scen_check(usage, scen, *chosen, *count, map, rows->map_path);
-    if (result != TP_CLI_OK) {
-        free(*chosen);
-        *chosen = NULL;
-        tp_cli_scen_fini(scen);
+        result = choose(usage, rows, space, chosen);
+    if (result == TP_CLI_OK)
+        result = tp_cli_scen_check(usage, &scen, chosen, space->count, &space->map, rows->map_path);
+    free(chosen);
+    tp_cli_scen_fini(&scen);
+    return result;
+}
+
+static bool is_free(const struct tp_map *map, uint32_t cell)
+{
+    return map->graph != NULL || tp_map_passable(map, cell % map->width, cell / map->width);
+}
+
+static uint32_t draw_cell(const struct tp_map *map, struct tp_cli_random *random)
+{
+    uint32_t cell;
+    do
+        cell = tp_cli_random_below(random, map->width * map->height);
+    while (!is_free(map, cell));
+    return cell;
+}
+
+static int draw_pairs(const struct tp_cli_usage *usage, uint64_t count, uint64_t seed,
+                      struct tp_cli_space *space)
+{
+    const struct tp_map *map = space->map.map;
+    struct tp_cli_random random = {seed};
+    if (map->passable_cells == 0)
+        return tp_cli_fail(usage, "%s: no cell is free", space->path);
+    int result = take_pairs(usage, space, (size_t)count);
+    for (size_t i = 0; result == TP_CLI_OK && i < space->count; i++) {
+        uint32_t start = draw_cell(map, &random), goal = draw_cell(map, &random);
+        space->pairs[i] = (struct tp_cli_pair){start, goal, NAN};
     }
     return result;
+}
+
+/* Every start cell with a finish cell, in their order, the finish cells again and again. */
+static int pair_track(const struct tp_cli_usage *usage, const struct tp_track *track,
+                      struct tp_cli_space *space)
+{
+    if (track->start_count == 0 || track->finish_count == 0)
+        return tp_cli_fail(usage, "%s: the track has no %s cell: give --from and --to, or --random",
+                           space->path, track->start_count == 0 ? "start" : "finish");
+    int result = take_pairs(usage, space, track->start_count);
+    for (size_t i = 0; result == TP_CLI_OK && i < space->count; i++)
+        space->pairs[i] =
+            (struct tp_cli_pair){track->starts[i], track->finishes[i % track->finish_count], NAN};
+    return result;
+}
+
+static int name_pair(const struct tp_cli_usage *usage, const struct tp_cli_rows *rows,
+                     struct tp_cli_space *space)
+{
+    const struct tp_map *map = space->map.map;
+    uint64_t cells = (uint64_t)map->width * map->height;
+    const char *what = map->graph != NULL ? "nodes" : "cells";
+    if (rows->from >= cells || rows->to >= cells)
+        return tp_cli_fail(usage, "--%s %llu lies outside %s, which has %llu %s",
+                           rows->from >= cells ? "from" : "to",
+                           (unsigned long long)(rows->from >= cells ? rows->from : rows->to), space->path,
+                           (unsigned long long)cells, what);
+    int result = take_pairs(usage, space, 1);
+    if (result == TP_CLI_OK)
+        space->pairs[0] = (struct tp_cli_pair){(uint32_t)rows->from, (uint32_t)rows->to, NAN};
+    return result;
+}
+
+/* ---- Map and problems ---- */
+
+static int load_problems(const struct tp_cli_usage *usage, const struct tp_cli_rows *rows, uint64_t seed,
+                         const struct tp_track *track, struct tp_cli_space *space)
+{
+    if (rows->scen_path != NULL)
+        return load_scen(usage, rows, space);
+    int result = rows->from != UINT64_MAX ? name_pair(usage, rows, space)
+                 : rows->random != 0      ? draw_pairs(usage, rows->random, seed, space)
+                                          : pair_track(usage, track, space);
+    if (result != TP_CLI_OK)
+        return result;
+    size_t *chosen = calloc(space->count + 1, sizeof *chosen);
+    result = chosen != NULL ? choose(usage, rows, space, chosen) : tp_cli_fail(usage, "out of memory");
+    free(chosen);
+    return result;
+}
+
+int tp_cli_space_load(const struct tp_cli_usage *usage, const struct tp_cli_rows *rows,
+                      const struct tp_cli_search *search, struct tp_cli_space *space)
+{
+    struct tp_track track = {.width = 0};
+    const struct tp_profile *profile = tp_cli_search_profile(search);
+    *space = (struct tp_cli_space){.cost_unit = rows->graph_path != NULL ? 1 : TP_COST_UNIT};
+    int result;
+    if (rows->graph_path != NULL)
+        result =
+            tp_cli_graph_load(usage, space->path = rows->graph_path, rows->coordinates_path, &space->map);
+    else if (rows->track_path != NULL)
+        result = tp_cli_track_load(usage, space->path = rows->track_path, profile, &space->map, &track);
+    else
+        result = tp_cli_map_load(usage, space->path = rows->map_path, profile, &space->map);
+    if (result != TP_CLI_OK)
+        return result;
+    result = load_problems(usage, rows, search->seed, &track, space);
+    if (rows->track_path != NULL)
+        tp_track_fini(&track);
+    if (result != TP_CLI_OK)
+        tp_cli_space_fini(space);
+    return result;
+}
+
+void tp_cli_space_fini(struct tp_cli_space *space)
+{
+    free(space->pairs);
+    tp_cli_map_fini(&space->map);
+    memset(space, 0, sizeof *space);
 }

@@ -33,6 +33,18 @@ static const struct tp_cli_choice open_words[] = {
     {NULL, 0},
 };
 
+static const struct tp_cli_choice motion_words[] = {
+    {"steps", TP_MOTION_STEPS},
+    {"inertia", TP_MOTION_INERTIA},
+    {NULL, 0},
+};
+static const struct tp_cli_choice heuristic_words[] = {
+    {"default", TP_HEURISTIC_DEFAULT},     {"octile", TP_HEURISTIC_OCTILE},
+    {"manhattan", TP_HEURISTIC_MANHATTAN}, {"euclid", TP_HEURISTIC_EUCLID},
+    {"freespace", TP_HEURISTIC_FREESPACE}, {"maximum", TP_HEURISTIC_MAXIMUM},
+    {"zero", TP_HEURISTIC_ZERO},           {NULL, 0},
+};
+
 #define AT(field) offsetof(struct tp_cli_search, field)
 
 const struct tp_cli_option tp_cli_search_options[] = {
@@ -51,6 +63,12 @@ const struct tp_cli_option tp_cli_search_options[] = {
      false},
     {"corners", TP_CLI_CHOICE, AT(corners), "RULE", "orthogonal cells a diagonal needs free (both)", 0, 0,
      corners_words, false},
+    {"motion", TP_CLI_CHOICE, AT(motion), "WORD", "how the agent moves; inertia: a vehicle on a grid (steps)",
+     0, 0, motion_words, false},
+    {"start-velocity", TP_CLI_STRING, AT(start_velocity), "X,Y",
+     "with --motion inertia: cells a tick at the start, each -3 to 3 (0,0)", 0, 0, NULL, false},
+    {"heuristic", TP_CLI_CHOICE, AT(heuristic), "WORD", "what h is (the one of the map and the moves)", 0, 0,
+     heuristic_words, false},
     {"goal-policy", TP_CLI_CHOICE, AT(goal_policy), "WORD",
      "where the agent has arrived (exact; the others not in this version)", 0, 0, goal_policy_words, false},
     {"restart", TP_CLI_CHOICE, AT(restart), "WORD",
@@ -93,6 +111,14 @@ void tp_cli_search_init(struct tp_cli_search *search)
     };
 }
 
+/* Reads "X,Y"; false where it is none, or beyond -3..3. */
+static bool read_velocity(const char *text, int *vx, int *vy)
+{
+    char behind;
+    return sscanf(text, "%d,%d%c", vx, vy, &behind) == 2 && *vx >= -TP_VELOCITY_MAX &&
+           *vx <= TP_VELOCITY_MAX && *vy >= -TP_VELOCITY_MAX && *vy <= TP_VELOCITY_MAX;
+}
+
 int tp_cli_search_check(const struct tp_cli_usage *usage, const struct tp_cli_search *search)
 {
     if (tp_algorithm_find(search->algorithm) == NULL)
@@ -109,6 +135,12 @@ int tp_cli_search_check(const struct tp_cli_usage *usage, const struct tp_cli_se
         return tp_cli_refuse(usage, "c", "goes with --R only");
     if (search->open == TP_CLI_OPEN_BUCKET)
         return tp_cli_refuse(usage, "open", "this version serves the exact list only");
+    int vx, vy;
+    if (search->start_velocity != NULL && !read_velocity(search->start_velocity, &vx, &vy))
+        return tp_cli_refuse(usage, "start-velocity", "\"%s\" is not X,Y, two numbers of -3 to 3",
+                             search->start_velocity);
+    if (search->start_velocity != NULL && search->motion != TP_MOTION_INERTIA)
+        return tp_cli_refuse(usage, "start-velocity", "goes with --motion inertia");
     if (search->unknown && search->known != NULL)
         return tp_cli_refuse(usage, "known", "an agent on an unknown map (--unknown) knows no map");
     return TP_CLI_GO_ON;
@@ -135,6 +167,13 @@ void tp_cli_search_params(const struct tp_cli_search *search, struct tp_session_
     params->shortcut = search->shortcut;
     params->path_switch = search->path_switch;
     params->node_bytes_max = search->node_bytes_max;
+    params->motion = (enum tp_motion)search->motion;
+    params->heuristic = (enum tp_heuristic)search->heuristic;
+    int vx, vy;
+    if (search->start_velocity != NULL && read_velocity(search->start_velocity, &vx, &vy)) {
+        params->start_vx = (int8_t)vx;
+        params->start_vy = (int8_t)vy;
+    }
     if (search->k != 0)
         params->budget = tp_budget_k(search->k);
     else if (search->deadline_us != 0)
@@ -150,7 +189,7 @@ void tp_cli_search_client_params(const struct tp_cli_search *search, struct tp_c
 {
     struct tp_session_params local;
     tp_cli_search_params(search, &local);
-    /* The wire counts these three from 1, in the order of the library; 0 there means "not given". */
+    /* The wire counts some of these from 1, in the order of the library; 0 there means "not given". */
     *params = (struct tp_client_session_params){
         .algorithm = search->algorithm,
         .w_milli = local.w_milli,
@@ -163,6 +202,10 @@ void tp_cli_search_client_params(const struct tp_cli_search *search, struct tp_c
         .path_switch = local.path_switch,
         .longest_path_rule = local.longest_path_rule,
         .node_bytes_max = local.node_bytes_max,
+        .motion = (enum tp_client_motion)(local.motion + 1),
+        .start_vx = local.start_vx,
+        .start_vy = local.start_vy,
+        .heuristic = (enum tp_client_heuristic)local.heuristic,
     };
     if (local.budget.kind == TP_BUDGET_K)
         params->budget =
@@ -179,6 +222,8 @@ void tp_cli_search_client_params(const struct tp_cli_search *search, struct tp_c
 
 _Static_assert(TP_CORNERS_ALWAYS + 1 == TP_CLIENT_ALWAYS && TP_GOAL_NEAREST + 1 == TP_CLIENT_NEAREST &&
                    TP_KNOWLEDGE_MAP + 1 == TP_CLIENT_KNOWN_MAP &&
+                   TP_MOTION_INERTIA + 1 == TP_CLIENT_INERTIA + 0 &&
+                   TP_HEURISTIC_ZERO + 0 == TP_CLIENT_HEURISTIC_ZERO + 0 &&
                    TP_RESTART_ON_RISE + 0 == TP_CLIENT_RESTART_ON_RISE + 0,
                "the library and the protocol order their words alike");
 
@@ -201,6 +246,10 @@ int tp_cli_search_refused(const struct tp_cli_usage *usage, const struct tp_cli_
         {"restart", "restart"},
         {"knowledge", NULL}, /* --unknown or --known */
         {"known_map", "known"},
+        {"motion", "motion"},
+        {"start_vx", "start-velocity"},
+        {"start_vy", "start-velocity"},
+        {"heuristic", "heuristic"},
         {"longest_path_rule", "longest-path-rule"},
         {"shortcut", "shortcut"},
         {"path_switch", "path-switch"},

@@ -23,6 +23,9 @@ struct tp_cli_search {
     int goal_policy;            /* enum tp_goal_policy */
     int restart;                /* enum tp_restart */
     int open;                   /* enum tp_cli_open */
+    int motion;                 /* enum tp_motion */
+    int heuristic;              /* enum tp_heuristic */
+    const char *start_velocity; /* "X,Y", NULL: not given */
     bool unknown;
     const char *known; /* file, NULL: not given */
     bool longest_path_rule, shortcut, path_switch;
