@@ -12,7 +12,7 @@
  * expansions every inconsistent state is queued and every key is a lower bound, which is all that the algorithm asks.
  * A goal that moves a little is two changed states more: rhs of the new one is 0, rhs of the old one is looked up like any
  * other's. While such a repair would span ticks, the agent goes on along the plan that it has; it is repaired when what is
- * left of the way is less than twice the goal's shift.
+ * left of the way is less than twice the goal's shift. Where moves can't be taken back the agent waits for the repair.
  *
  * Deviations: a state caught in a blocked cell is a predecessor of those it may leave to only while the agent stands in it, and
  * the search then goes on a little further, since h is not consistent for such moves where the least weight is above 1
@@ -624,6 +624,8 @@ static bool goal_due(const struct tp_session *session)
     const struct tp_dstar *dstar = session->dstar;
     if (dstar->goal == session->goal)
         return false;
+    if (session->at == dstar->goal || !session->search.domain->reversible)
+        return true; /* the plan is at its end, or what it leads to may not be left again */
     uint64_t left = get(dstar, find(session, session->at), RHS);
     return dstar->quick || left == TP_COST_INFINITE ||
            left / 2 < tp_search_h(&session->search, dstar->goal, session->goal);
