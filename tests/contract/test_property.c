@@ -1,10 +1,11 @@
-/* What holds for every row of the registry whatever happens: random maps, random changes between ticks,
- * random budgets, goals that move, agents that stand elsewhere than thought. Every tick is watched
- * (tests/lib/play.h).
+/* What holds for every row of the registry on every kind of state space whatever happens: random maps, graphs and
+ * tracks, random changes between ticks, random budgets, goals that move, agents that stand elsewhere than thought.
+ * Every tick is watched (tests/lib/play.h).
  *
  * A life is played from one number: TICKPATH_SEED repeats a run, TICKPATH_STEPS or TICKPATH_LONG=1 lengthen
  * it. */
 #include "tests/lib/play.h"
+#include "tests/lib/random_spaces.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,52 +29,18 @@ static int row_count(void)
 
 /* ---- random things ---- */
 
-static struct tp_map *random_map(struct tp_test_rng *rng)
+/* Rows that learn as they walk need as many moves as h is to be raised. */
+static bool walks_to_learn(const struct tp_algorithm *row)
 {
-    uint32_t width = tp_test_between(rng, 2, 40), height = tp_test_between(rng, 2, 40);
-    if (tp_test_percent(rng, 10))
-        width = 1;
-    if (tp_test_percent(rng, 10))
-        height = 1;
-    static const uint32_t percents[] = {0, 5, 15, 25, 40, 60, 90};
-    uint32_t percent = percents[tp_test_below(rng, 7)];
-    struct tp_profile profile;
-    tp_profile_init_movingai(&profile);
-    bool weighted = tp_test_percent(rng, 25);
-    if (weighted) {
-        static const uint32_t tops[] = {3, 100, 65535};
-        uint32_t top = tops[tp_test_below(rng, 3)];
-        for (const char *class = ".GS"; *class; class ++)
-            profile.weight[(int)*class] = (uint16_t)tp_test_between(rng, 1, top);
-    }
-    uint8_t *cells = malloc((size_t)width * height);
-    ck_assert_ptr_nonnull(cells);
-    for (uint32_t i = 0; i < width * height; i++)
-        cells[i] = tp_test_percent(rng, percent) ? '@' : (uint8_t) ".GS"[tp_test_below(rng, 3)];
-    struct tp_map *map;
-    ck_assert_int_eq(tp_map_build(&map, width, height, cells, &profile, 1), 0);
-    free(cells);
-    return map;
+    return strcmp(tp_engine_name(row->engine), "agent-centred") == 0;
 }
 
-/* A cell, passable if one is found near. */
-static uint32_t random_cell(struct tp_test_rng *rng, const struct tp_map *map, bool passable)
+static struct space_size size_for(const struct tp_algorithm *row)
 {
-    uint32_t cells = map->width * map->height, cell = tp_test_below(rng, cells);
-    for (uint32_t i = 0; passable && i < cells && !tp_map_passable(map, cell % map->width, cell / map->width);
-         i++)
-        cell = (cell + 1) % cells;
-    return cell;
-}
-
-/* A cell at most two away. */
-static uint32_t cell_near(struct tp_test_rng *rng, const struct tp_map *map, uint32_t cell)
-{
-    int64_t x = cell % map->width + (int64_t)tp_test_below(rng, 5) - 2;
-    int64_t y = cell / map->width + (int64_t)tp_test_below(rng, 5) - 2;
-    x = x < 0 ? 0 : x >= map->width ? map->width - 1 : x;
-    y = y < 0 ? 0 : y >= map->height ? map->height - 1 : y;
-    return (uint32_t)(y * map->width + x);
+    return (struct space_size){.grid_side = 40,
+                               .track_side = walks_to_learn(row) ? 8 : 12,
+                               .nodes = walks_to_learn(row) ? 40 : 80,
+                               .cost_max = walks_to_learn(row) ? 10 : UINT32_MAX};
 }
 
 /* A budget the session takes; `clock` serves a deadline. `least` is the least work a tick must be able to do.
@@ -111,6 +78,14 @@ static struct tp_budget random_budget(struct tp_test_rng *rng, const struct tp_s
     }
 }
 
+/* Graphs do not change yet: the same one is handed in as a new version. */
+static void random_version(struct tp_test_rng *rng, struct play *play, const struct space *space)
+{
+    struct tp_map *map = space_graph_version(space, tp_test_percent(rng, 50), play->map->version + 1);
+    play_use_map(play, map);
+    tp_map_unref(map);
+}
+
 static void random_change(struct tp_test_rng *rng, struct play *play)
 {
     struct tp_change changes[6];
@@ -122,7 +97,7 @@ static void random_change(struct tp_test_rng *rng, struct play *play)
         memset(change, 0, sizeof *change);
         change->class_to = tp_test_percent(rng, 50) ? '@' : (uint8_t) ".GS"[tp_test_below(rng, 3)];
         uint32_t cell =
-            tp_test_percent(rng, 40) ? cell_near(rng, map, play->cell) : random_cell(rng, map, false);
+            tp_test_percent(rng, 40) ? space_cell_near(rng, map, play->cell) : space_cell(rng, map, false);
         change->x = cell % map->width;
         change->y = cell / map->width;
         change->kind = (enum tp_change_kind)tp_test_below(rng, 3);
@@ -136,14 +111,36 @@ static void random_change(struct tp_test_rng *rng, struct play *play)
     play_apply(play, changes, count);
 }
 
-static struct tp_session_params random_params(struct tp_test_rng *rng, const struct tp_algorithm *row,
-                                              const struct tp_map *map)
+static int random_velocity(struct tp_test_rng *rng)
 {
+    return (int)tp_test_below(rng, 2 * TP_VELOCITY_MAX + 1) - TP_VELOCITY_MAX;
+}
+
+static void random_motion(struct tp_test_rng *rng, struct tp_session_params *params, const struct space *space)
+{
+    static const enum tp_heuristic of_graph[] = {TP_HEURISTIC_DEFAULT, TP_HEURISTIC_ZERO, TP_HEURISTIC_EUCLID};
+    static const enum tp_heuristic of_vehicle[] = {TP_HEURISTIC_DEFAULT, TP_HEURISTIC_ZERO, TP_HEURISTIC_MAXIMUM};
+    if (space->kind == SPACE_GRAPH)
+        params->heuristic = of_graph[tp_test_below(rng, space->x ? 3 : 2)];
+    if (space->kind != SPACE_VEHICLE)
+        return;
+    params->heuristic = of_vehicle[tp_test_below(rng, 3)];
+    params->motion = TP_MOTION_INERTIA;
+    if (tp_test_percent(rng, 50)) {
+        params->start_vx = (int8_t)random_velocity(rng);
+        params->start_vy = (int8_t)random_velocity(rng);
+    }
+}
+
+static struct tp_session_params random_params(struct tp_test_rng *rng, const struct tp_algorithm *row,
+                                              const struct space *space)
+{
+    const struct tp_map *map = space->map;
     struct tp_session_params params;
     tp_session_params_init(&params);
     params.algorithm = row;
-    params.start = random_cell(rng, map, tp_test_percent(rng, 85));
-    params.goal = random_cell(rng, map, tp_test_percent(rng, 85));
+    params.start = space_cell(rng, map, tp_test_percent(rng, 85));
+    params.goal = space_cell(rng, map, tp_test_percent(rng, 85));
     params.neighbours = neighbour_counts[tp_test_below(rng, 3)];
     params.corners = corner_rules[tp_test_below(rng, 3)];
     static const uint32_t weights[] = {1000, 1400, 3000, 50000, 1000000000};
@@ -151,7 +148,7 @@ static struct tp_session_params random_params(struct tp_test_rng *rng, const str
         params.w_milli = weights[tp_test_below(rng, 5)];
     if (can(row, TP_CAN_ENHANCE_2009)) {
         params.longest_path_rule = tp_test_percent(rng, 25);
-        params.shortcut = tp_test_percent(rng, 25);
+        params.shortcut = space->kind == SPACE_GRID && tp_test_percent(rng, 25);
         params.path_switch = tp_test_percent(rng, 25);
     }
     if (tp_test_percent(rng, 20))
@@ -160,15 +157,17 @@ static struct tp_session_params random_params(struct tp_test_rng *rng, const str
                              : TP_RESTART_EAGER;
     if (tp_test_percent(rng, 50))
         params.budget = tp_budget_k(tp_test_between(rng, 1, 30));
+    random_motion(rng, &params, space);
     return params;
 }
 
 /* Half of the lives of a row that discovers: the map is unknown, or another is taken for it. Gives a reference to the
  * known map, or NULL. */
 static struct tp_map *random_knowledge(struct tp_test_rng *rng, struct tp_session_params *params,
-                                       const struct tp_map *map)
+                                       const struct space *space)
 {
-    if (!can(params->algorithm, TP_CAN_DISCOVER) || tp_test_percent(rng, 50))
+    const struct tp_map *map = space->map;
+    if (space->kind != SPACE_GRID || !can(params->algorithm, TP_CAN_DISCOVER) || tp_test_percent(rng, 50))
         return NULL;
     uint32_t least = params->neighbours == TP_NEIGHBOURS_16 ? 2 : 1;
     params->sensor_radius = tp_test_percent(rng, 50) ? 0 : tp_test_between(rng, least, 4);
@@ -216,69 +215,152 @@ static void dirty(struct tp_pool *pool)
     tp_map_unref(map);
 }
 
+/* What a row owes on a map that stands still. */
+struct debt {
+    bool arrives; /* it must get to the goal */
+    bool settles; /* it must get there or tell that no way is there */
+    uint64_t ticks_max;
+};
+
+static bool time_bounded(const struct tp_algorithm *row)
+{
+    return strcmp(tp_engine_name(row->engine), "time-bounded") == 0;
+}
+
+/* Where every move can be taken back, every row arrives if a way is there, and those that can prove that there is none tell it. */
+static struct debt debt_on_grid(struct play *play)
+{
+    bool was_blocked = !play->plain.weight[play->cell], reachable = play_reachable(play);
+    struct debt debt = {.ticks_max = 12ull * play->map->width * play->map->height + 400};
+    if (!play_knows_enough(play))
+        return debt; /* the end depends on what it believes */
+    debt.arrives = reachable && !was_blocked;
+    debt.settles = debt.arrives || can(play->params.algorithm, TP_CAN_DETECT_UNREACHABLE);
+    return debt;
+}
+
+/* Elsewhere an agent that walks before its search is done may get to where no way leads on. Then TBR(WA*) tells it, and the
+ * other time-bounded rows wait for ever, as published; they need not even get back to their path. Rows that walk a whole
+ * path owe the same as on grids; those that learn as they walk arrive where no move can lead astray.
+ * A vehicle can always brake, and at rest go on to any cell beside its own; only one caught in a wall may choose wrongly. */
+static struct debt debt_elsewhere(struct play *play)
+{
+    const struct tp_algorithm *row = play->params.algorithm;
+    bool reachable = play_reachable(play), fresh = play->ticks == 0;
+    bool detects = can(row, TP_CAN_DETECT_UNREACHABLE), reverses = play->graph && plain_graph_reversible(play->graph);
+    bool safe = reachable && (play->graph ? plain_graph_safe(play->graph, play->cell, play->goal)
+                                          : play->plain.weight[play->cell] != 0);
+    uint64_t states = play->graph ? play->graph->nodes : 49ull * play->map->width * play->map->height;
+    bool may_wait = time_bounded(row) && row->learning != TP_LEARNING_DIJKSTRA;
+    struct debt debt = {.ticks_max = 12 * states + 400};
+    if (may_wait) {
+        debt.arrives = reachable && reverses;
+        debt.settles = reverses || (fresh && !reachable);
+    } else if (walks_to_learn(row)) {
+        debt.arrives = debt.settles = safe;
+        debt.ticks_max = safe ? 400 * states + 4000 : 300;
+    } else {
+        debt.arrives = time_bounded(row) ? safe : reachable;
+        debt.settles = detects;
+        if (time_bounded(row))
+            debt.ticks_max = 100 * states + 100000;
+    }
+    if (!debt.settles)
+        debt.ticks_max = 300;
+    return debt;
+}
+
 /* The map stands still: the session must come to the true end within a bounded number of ticks. */
 static void settle(struct tp_test_rng *rng, struct play *play)
 {
-    bool was_blocked = !play->plain.weight[play->cell], reachable = play_reachable(play);
-    uint64_t ticks_max = 12ull * play->map->width * play->map->height + 400;
+    struct debt debt = play->graph || play->drives ? debt_elsewhere(play) : debt_on_grid(play);
+    uint64_t ticks_left = debt.ticks_max;
     struct play_clock clock;
     struct tp_tick_reply reply;
     do {
         struct tp_budget budget = random_budget(rng, play->session, &clock, 1);
         reply = play_tick(play, &budget);
-    } while (reply.status != TP_STATUS_ARRIVED && reply.status != TP_STATUS_UNREACHABLE && --ticks_max > 0);
-    bool settled = ticks_max > 0;
-    if (!play_knows_enough(play))
-        ; /* the end depends on what it believes */
-    else if (reachable && !was_blocked)
+    } while (reply.status != TP_STATUS_ARRIVED && reply.status != TP_STATUS_UNREACHABLE && --ticks_left > 0);
+    bool settled = ticks_left > 0;
+    if (debt.arrives) /* UNREACHABLE is checked where it is said */
         ck_assert_msg(reply.status == TP_STATUS_ARRIVED,
-                      "%s: a way is there, but the agent got to %u, status %d", play->label, play->cell,
-                      (int)reply.status);
-    else if (can(play->params.algorithm, TP_CAN_DETECT_UNREACHABLE)) /* which is checked where it is said */
-        ck_assert_msg(settled, "%s: no way is there, and it is not told; on %u, status %d", play->label,
-                      play->cell, (int)reply.status);
+                      "%s: a way is there, but the agent got to %u, status %d, by tick %llu", play->label, play->cell,
+                      (int)reply.status, (unsigned long long)play->ticks);
+    else if (debt.settles)
+        ck_assert_msg(settled, "%s: no way is there, and it is not told; on %u, status %d, by tick %llu", play->label,
+                      play->cell, (int)reply.status, (unsigned long long)play->ticks);
     struct tp_tick_reply again = play_tick(play, NULL);
     ck_assert_msg(!settled || again.status == reply.status, "%s: status %d, then %d", play->label,
                   (int)reply.status, (int)again.status);
 }
 
+static void open_in(struct play *play, const struct tp_session_params *params, const struct space *space,
+                    struct tp_pool *pool)
+{
+    play_open_graph(play, params, space->map, space->kind == SPACE_GRAPH ? &space->graph : NULL, pool);
+}
+
+/* The reply came late, the agent was pushed, the agent was put elsewhere. */
+static void random_place(struct tp_test_rng *rng, struct play *play, struct plain_vehicle before)
+{
+    uint32_t cell = before.cell;
+    if (tp_test_percent(rng, 50)) {
+        if (play->drives)
+            play_at_velocity(play, cell, before.vx, before.vy);
+        else
+            play_at(play, cell);
+        return;
+    }
+    if (tp_test_percent(rng, 50))
+        cell = space_cell_near(rng, play->map, play->cell);
+    else
+        cell = space_cell(rng, play->map, tp_test_percent(rng, 80));
+    if (play->drives && tp_test_percent(rng, 60)) {
+        int vx = random_velocity(rng);
+        play_at_velocity(play, cell, vx, random_velocity(rng));
+    } else {
+        play_at(play, cell);
+    }
+}
+
 /* One life from one number. Returns the hash of all replies. */
-static uint64_t life(uint64_t number, const struct tp_algorithm *row, struct variant variant)
+static uint64_t life(uint64_t number, const struct tp_algorithm *row, enum space_kind kind, struct variant variant)
 {
     struct tp_test_rng rng = {number};
-    struct tp_map *map = random_map(&rng);
-    struct tp_session_params params = random_params(&rng, row, map);
+    struct space space;
+    space_random(&space, &rng, kind, size_for(row));
+    struct tp_map *map = space.map;
+    struct tp_session_params params = random_params(&rng, row, &space);
     params.stamp_max = variant.stamp_max;
-    struct tp_map *known = random_knowledge(&rng, &params, map);
+    struct tp_map *known = random_knowledge(&rng, &params, &space);
     struct tp_pool pool;
     tp_pool_init(&pool, NULL);
     if (variant.used_pool)
         dirty(&pool);
     struct play play;
-    play_open_in(&play, &params, map, &pool);
+    open_in(&play, &params, &space, &pool);
     snprintf(play.label, sizeof play.label,
-             "life %llu of %s (%ux%u, n %d, corners %d, w %u/1000, start %u, goal %u, knowledge %d, sight %u, restart %d, "
-             "stamps to %u%s; "
-             "TICKPATH_SEED=%llu)",
-             (unsigned long long)number, row->name, map->width, map->height, (int)params.neighbours,
-             (int)params.corners, params.w_milli, params.start, params.goal, (int)params.knowledge,
-             params.sensor_radius, (int)params.restart, variant.stamp_max, variant.used_pool ? ", used pool" : "", (unsigned long long)tp_test_seed());
-    uint32_t ticks = tp_test_between(&rng, 10, 90), before = params.start;
+             "life %llu of %s on a %s (%ux%u, n %d, corners %d, h %d, w %u/1000, start %u, goal %u, velocity (%d, %d), "
+             "knowledge %d, sight %u, restart %d, stamps to %u%s; TICKPATH_SEED=%llu)",
+             (unsigned long long)number, row->name, space_names[kind], map->width, map->height, (int)params.neighbours,
+             (int)params.corners, (int)params.heuristic, params.w_milli, params.start, params.goal, params.start_vx,
+             params.start_vy, (int)params.knowledge, params.sensor_radius, (int)params.restart, variant.stamp_max,
+             variant.used_pool ? ", used pool" : "", (unsigned long long)tp_test_seed());
+    uint32_t ticks = tp_test_between(&rng, 10, 90);
+    struct plain_vehicle before = play_vehicle(&play);
+    if (kind != SPACE_GRID && tp_test_percent(&rng, 30))
+        ticks = 0;
     uint32_t change_percent = tp_test_percent(&rng, 20) ? 0 : tp_test_between(&rng, 3, 40);
     for (uint32_t i = 0; i < ticks; i++) {
         if (tp_test_percent(&rng, change_percent))
-            random_change(&rng, &play);
+            kind == SPACE_GRAPH ? random_version(&rng, &play, &space) : random_change(&rng, &play);
         if (tp_test_percent(&rng, 3))
-            play_retarget(&play, random_cell(&rng, play.map, tp_test_percent(&rng, 80)));
+            play_retarget(&play, space_cell(&rng, play.map, tp_test_percent(&rng, 80)));
         if (tp_test_percent(&rng, 6))
-            play_retarget(&play, cell_near(&rng, play.map, play.goal));
-        if (tp_test_percent(&rng,
-                            5)) /* the reply came late, the agent was pushed, the agent was put elsewhere */
-            play_at(&play, tp_test_percent(&rng, 50) ? before
-                           : tp_test_percent(&rng, 50)
-                               ? cell_near(&rng, play.map, play.cell)
-                               : random_cell(&rng, play.map, tp_test_percent(&rng, 80)));
-        before = play.cell;
+            play_retarget(&play, space_cell_near(&rng, play.map, play.goal));
+        if (tp_test_percent(&rng, 5))
+            random_place(&rng, &play, before);
+        before = play_vehicle(&play);
         struct play_clock clock;
         struct tp_budget budget = random_budget(&rng, play.session, &clock, 0);
         play_tick(&play, tp_test_percent(&rng, 30) ? NULL : &budget);
@@ -290,17 +372,28 @@ static uint64_t life(uint64_t number, const struct tp_algorithm *row, struct var
     tp_pool_fini(&pool);
     if (known)
         tp_map_unref(known);
-    tp_map_unref(map);
+    space_fini(&space);
     return hash;
+}
+
+/* Each test is run for every row on every kind of space. */
+static const struct tp_algorithm *row_of(int i)
+{
+    return tp_algorithm_at((size_t)i / SPACE_KINDS);
+}
+
+static enum space_kind kind_of(int i)
+{
+    return (enum space_kind)(i % SPACE_KINDS);
 }
 
 START_TEST(every_life_keeps_the_contract)
 {
-    const struct tp_algorithm *row = tp_algorithm_at((size_t)_i);
+    const struct tp_algorithm *row = row_of(_i);
     struct tp_test_rng rng = tp_test_rng(row->name);
-    uint64_t lives = tp_test_steps(100, 2000);
+    uint64_t lives = tp_test_steps(100, 1200);
     for (uint64_t i = 0; i < lives; i++)
-        life(tp_test_next(&rng), row, (struct variant){0});
+        life(tp_test_next(&rng), row, kind_of(_i), (struct variant){0});
 }
 END_TEST
 
@@ -308,24 +401,25 @@ START_TEST(one_life)
 {
     const char *number = getenv("TICKPATH_LIFE");
     if (number)
-        life(strtoull(number, NULL, 10), tp_algorithm_at((size_t)_i), (struct variant){0});
+        life(strtoull(number, NULL, 10), row_of(_i), kind_of(_i), (struct variant){0});
 }
 END_TEST
 
 START_TEST(the_same_inputs_give_the_same_moves)
 {
-    const struct tp_algorithm *row = tp_algorithm_at((size_t)_i);
+    const struct tp_algorithm *row = row_of(_i);
+    enum space_kind kind = kind_of(_i);
     struct tp_test_rng rng = tp_test_rng("twice");
-    uint64_t lives = tp_test_steps(25, 500);
+    uint64_t lives = tp_test_steps(20, 250);
     for (uint64_t i = 0; i < lives; i++) {
         uint64_t number = tp_test_next(&rng);
-        uint64_t hash = life(number, row, (struct variant){0});
-        uint64_t used = life(number, row, (struct variant){.used_pool = true});
-        uint64_t wrapped = life(number, row, (struct variant){.stamp_max = 15});
-        ck_assert_msg(hash == used, "life %llu of %s differs in a used pool (TICKPATH_SEED=%llu)",
-                      (unsigned long long)number, row->name, (unsigned long long)tp_test_seed());
-        ck_assert_msg(hash == wrapped, "life %llu of %s differs with 4-bit stamps (TICKPATH_SEED=%llu)",
-                      (unsigned long long)number, row->name, (unsigned long long)tp_test_seed());
+        uint64_t hash = life(number, row, kind, (struct variant){0});
+        uint64_t used = life(number, row, kind, (struct variant){.used_pool = true});
+        uint64_t wrapped = life(number, row, kind, (struct variant){.stamp_max = 15});
+        ck_assert_msg(hash == used, "life %llu of %s on a %s differs in a used pool (TICKPATH_SEED=%llu)",
+                      (unsigned long long)number, row->name, space_names[kind], (unsigned long long)tp_test_seed());
+        ck_assert_msg(hash == wrapped, "life %llu of %s on a %s differs with 4-bit stamps (TICKPATH_SEED=%llu)",
+                      (unsigned long long)number, row->name, space_names[kind], (unsigned long long)tp_test_seed());
     }
 }
 END_TEST
@@ -339,7 +433,7 @@ START_TEST(a_small_search_stamp_wraps_without_harm)
     uint64_t cases = tp_test_steps(6, 100);
     for (uint64_t i = 0; i < cases; i++) {
         struct tp_map *map = tp_test_map_random(&rng, 64, 64, 15);
-        struct tp_session_params params = random_params(&rng, row, map);
+        struct tp_session_params params = random_params(&rng, row, &(struct space){.map = map});
         params.budget = tp_budget_k(tp_test_between(&rng, 5, 60));
         struct play usual, small;
         play_open(&usual, &params, map);
@@ -349,7 +443,7 @@ START_TEST(a_small_search_stamp_wraps_without_harm)
                  (unsigned long long)i, row->name, (unsigned long long)tp_test_seed());
         memcpy(small.label, usual.label, sizeof small.label);
         for (int round = 0; round < 150; round++) {
-            uint32_t cell = random_cell(&rng, map, true), goal = random_cell(&rng, map, true);
+            uint32_t cell = space_cell(&rng, map, true), goal = space_cell(&rng, map, true);
             play_at(&usual, cell);
             play_at(&small, cell);
             play_retarget(&usual, goal);
@@ -380,11 +474,13 @@ static struct tp_map *joined_map(struct tp_test_rng *rng, const struct tp_algori
                                  struct tp_session_params *params)
 {
     for (;;) {
-        struct tp_map *map = random_map(rng);
-        *params = random_params(rng, row, map);
+        struct space space;
+        space_random(&space, rng, SPACE_GRID, size_for(row));
+        struct tp_map *map = space.map;
+        *params = random_params(rng, row, &space);
         params->longest_path_rule = params->shortcut = params->path_switch = false;
-        params->start = random_cell(rng, map, true);
-        params->goal = random_cell(rng, map, true);
+        params->start = space_cell(rng, map, true);
+        params->goal = space_cell(rng, map, true);
         struct ref_problem problem = play_problem(map, params);
         uint8_t *reached = calloc((size_t)map->width * map->height, 1);
         ck_assert_ptr_nonnull(reached);
@@ -555,7 +651,7 @@ START_TEST(a_session_out_of_memory_still_answers)
     uint64_t cases = tp_test_steps(18, 180);
     for (uint64_t i = 0; i < cases; i++) {
         struct tp_map *map = tp_test_map_random(&rng, 300, 300, 25);
-        struct tp_session_params params = random_params(&rng, row, map);
+        struct tp_session_params params = random_params(&rng, row, &(struct space){.map = map});
         params.budget = tp_budget_k(200);
         params.start = 0;
         params.goal = 300 * 300 - 1;
@@ -580,7 +676,7 @@ START_TEST(a_session_out_of_memory_still_answers)
                           "%s: %llu bytes taken", play.label,
                           (unsigned long long)atomic_load(&pool_cap.bytes));
             if (play.ticks % 40 == 0) /* a restart gets no memory either */
-                play_retarget(&play, random_cell(&rng, map, true));
+                play_retarget(&play, space_cell(&rng, map, true));
         } while (play.ticks < 300 && reply.status != TP_STATUS_ARRIVED &&
                  reply.status != TP_STATUS_UNREACHABLE);
         ck_assert_msg(told || reply.status == TP_STATUS_ARRIVED || reply.status == TP_STATUS_UNREACHABLE ||
@@ -601,8 +697,9 @@ static Suite *property_suite(void)
     TCase *tcase = tcase_create("every row");
     tcase_set_timeout(tcase, tp_test_long() ? 3600 : 120);
     int rows = row_count();
-    tcase_add_loop_test(tcase, every_life_keeps_the_contract, 0, rows);
-    tcase_add_loop_test(tcase, the_same_inputs_give_the_same_moves, 0, rows);
+    int pairs = rows * SPACE_KINDS;
+    tcase_add_loop_test(tcase, every_life_keeps_the_contract, 0, pairs);
+    tcase_add_loop_test(tcase, the_same_inputs_give_the_same_moves, 0, pairs);
     tcase_add_loop_test(tcase, a_small_search_stamp_wraps_without_harm, 0, rows);
     tcase_add_loop_test(tcase, a_split_budget_gives_the_same_search, 0, rows);
     tcase_add_loop_test(tcase, optimal_rows_are_optimal, 0, rows);
@@ -610,7 +707,7 @@ static Suite *property_suite(void)
     tcase_add_loop_test(tcase, a_session_out_of_memory_still_answers, 0, rows);
     suite_add_tcase(suite, tcase);
     TCase *one = tcase_create("one life");
-    tcase_add_loop_test(one, one_life, 0, rows);
+    tcase_add_loop_test(one, one_life, 0, pairs);
     suite_add_tcase(suite, one);
     return suite;
 }

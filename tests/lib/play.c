@@ -38,6 +38,8 @@ static enum ref_corners corners_of(enum tp_corners corners)
 
 struct ref_problem play_problem(const struct tp_map *map, const struct tp_session_params *params)
 {
+    if (map->graph)
+        return (struct ref_problem){.start = params->start, .goal = params->goal};
     uint16_t *weight = calloc((size_t)map->width * map->height, sizeof *weight);
     ck_assert_ptr_nonnull(weight);
     for (uint32_t y = 0; y < map->height; y++) {
@@ -66,11 +68,12 @@ static void take_map(struct play *play, struct tp_map *map)
     free((void *)play->plain.weight);
     tp_map_unref(play->map);
     play->map = map;
+    play->asked.version = 0;
     play->plain = play_problem(map, &play->params);
 }
 
-void play_open_in(struct play *play, const struct tp_session_params *params, const struct tp_map *map,
-                  struct tp_pool *pool)
+void play_open_graph(struct play *play, const struct tp_session_params *params, const struct tp_map *map,
+                     const struct plain_graph *graph, struct tp_pool *pool)
 {
     memset(play, 0, sizeof *play);
     snprintf(play->label, sizeof play->label, "%s", params->algorithm->name);
@@ -79,6 +82,11 @@ void play_open_in(struct play *play, const struct tp_session_params *params, con
     take_map(play, (struct tp_map *)map);
     play->cell = params->start;
     play->goal = params->goal;
+    ck_assert(!map->graph == !graph);
+    play->graph = graph;
+    play->drives = params->motion == TP_MOTION_INERTIA;
+    play->vx = params->start_vx;
+    play->vy = params->start_vy;
     play->hash = UINT64_C(0xcbf29ce484222325);
     if (!pool)
         tp_pool_init(&play->own_pool, NULL);
@@ -91,6 +99,12 @@ void play_open_in(struct play *play, const struct tp_session_params *params, con
     ck_assert_uint_eq(tp_session_goal(play->session), params->goal);
     ck_assert_ptr_eq(tp_session_algorithm(play->session), params->algorithm);
     tp_session_stats(play->session, &play->stats);
+}
+
+void play_open_in(struct play *play, const struct tp_session_params *params, const struct tp_map *map,
+                  struct tp_pool *pool)
+{
+    play_open_graph(play, params, map, NULL, pool);
 }
 
 void play_open(struct play *play, const struct tp_session_params *params, const struct tp_map *map)
@@ -108,43 +122,115 @@ void play_open(struct play *play, const struct tp_session_params *params, const 
         }                                                                                                    \
     } while (0)
 
+struct plain_track play_track(const struct play *play)
+{
+    return (struct plain_track){play->map->width, play->map->height, play->plain.weight, play->goal};
+}
+
+struct plain_vehicle play_vehicle(const struct play *play)
+{
+    return (struct plain_vehicle){play->cell, play->vx, play->vy};
+}
+
+/* Whether the agent changed its state: a vehicle may brake where it stands. */
+static bool moved(const struct play *play, const struct tp_tick_reply *r)
+{
+    if (play->drives && play->cell == play->goal)
+        return false; /* it stands where it had arrived */
+    return r->to != r->from || r->vx != play->vx || r->vy != play->vy;
+}
+
+static uint64_t grid_move(struct play *play, const struct tp_tick_reply *r)
+{
+    uint32_t width = play->map->width;
+    uint64_t cost = 0;
+    SAY(ref_step(&play->plain, r->from, r->to, &cost), "the move %u to %u is not legal", r->from, r->to);
+    SAY(tp_walk_legal(play->map, r->from % width, r->from / width, r->to % width, r->to / width,
+                      play->params.neighbours, play->params.corners),
+        "tp_walk_legal refuses %u to %u", r->from, r->to);
+    return cost;
+}
+
+/* Which of parallel edges was taken shows in the cost booked. */
+static uint64_t graph_move(struct play *play, const struct tp_tick_reply *r)
+{
+    uint64_t cost = r->cost - play->cost;
+    SAY(plain_graph_joins(play->graph, r->from, r->to), "no edge leads from %u to %u", r->from, r->to);
+    SAY(plain_graph_has(play->graph, r->from, r->to, cost), "no edge from %u to %u costs %llu", r->from, r->to,
+        (unsigned long long)cost);
+    return cost;
+}
+
+static uint64_t vehicle_move(struct play *play, const struct tp_tick_reply *r)
+{
+    struct plain_track track = play_track(play);
+    struct plain_vehicle out[9];
+    int count = plain_vehicle_moves(&track, play_vehicle(play), out);
+    bool legal = false;
+    for (int i = 0; i < count; i++)
+        legal |= out[i].cell == r->to && out[i].vx == r->vx && out[i].vy == r->vy;
+    SAY(legal, "%u at (%d, %d) can't come to %u at (%d, %d)", r->from, play->vx, play->vy, r->to, r->vx, r->vy);
+    return TP_COST_UNIT;
+}
+
 static void check_move(struct play *play, const struct tp_tick_reply *r)
 {
     SAY(r->from == play->cell, "from %u, but the agent stood on %u", r->from, play->cell);
     SAY(r->version == play->map->version, "version %llu, handed in %llu", (unsigned long long)r->version,
         (unsigned long long)play->map->version);
     SAY(r->epoch == play->map->epoch, "epoch");
-    if (r->to != r->from) {
-        uint32_t width = play->map->width;
-        uint64_t cost = 0;
-        SAY(r->to < width * play->map->height, "to %u lies outside", r->to);
-        SAY(ref_step(&play->plain, r->from, r->to, &cost), "the move %u to %u is not legal", r->from, r->to);
-        SAY(tp_walk_legal(play->map, r->from % width, r->from / width, r->to % width, r->to / width,
-                          play->params.neighbours, play->params.corners),
-            "tp_walk_legal refuses %u to %u", r->from, r->to);
-        play->cost += cost;
+    SAY(r->to < play->map->width * play->map->height, "to %u lies outside", r->to);
+    if (!play->drives || r->to == play->goal)
+        SAY(r->vx == 0 && r->vy == 0, "the velocity (%d, %d)", r->vx, r->vy);
+    if (moved(play, r)) {
+        play->cost += play->graph    ? graph_move(play, r)
+                      : play->drives ? vehicle_move(play, r)
+                                     : grid_move(play, r);
         play->moves++;
         play->back_moves += (r->flags & TP_FLAG_BACK_MOVE) != 0;
     } else {
-        SAY(!(r->flags & TP_FLAG_BACK_MOVE), "BACK_MOVE without a move");
+        SAY(r->to == r->from && !(r->flags & TP_FLAG_BACK_MOVE), "BACK_MOVE without a move");
     }
     SAY(r->cost == play->cost, "cost %llu, moves add up to %llu", (unsigned long long)r->cost,
         (unsigned long long)play->cost);
 }
 
+/* Whether the agent could leave where it stands. */
+static bool can_leave(struct play *play)
+{
+    if (play->graph)
+        return plain_graph_leaves(play->graph, play->cell);
+    if (play->drives) {
+        struct plain_track track = play_track(play);
+        struct plain_vehicle out[9];
+        return plain_vehicle_moves(&track, play_vehicle(play), out) > 0;
+    }
+    int64_t width = play->map->width, height = play->map->height;
+    int64_t x = play->cell % width, y = play->cell / width;
+    for (int64_t to_y = y - 2; to_y <= y + 2; to_y++)
+        for (int64_t to_x = x - 2; to_x <= x + 2; to_x++) {
+            uint64_t cost;
+            bool inside = to_x >= 0 && to_y >= 0 && to_x < width && to_y < height;
+            if (inside && ref_step(&play->plain, play->cell, (uint32_t)(to_y * width + to_x), &cost))
+                return true;
+        }
+    return false;
+}
+
 static void check_status(struct play *play, const struct tp_tick_reply *r)
 {
-    bool blocked_here = play->plain.weight[r->from] == 0;
+    bool blocked_here = play->plain.weight && play->plain.weight[r->from] == 0;
+    bool moves = moved(play, r);
     switch (r->status) {
     case TP_STATUS_MOVING:
-        SAY(r->to != r->from, "MOVING, but it stays on %u", r->to);
+        SAY(moves, "MOVING, but it stays on %u", r->to);
         break;
     case TP_STATUS_SEARCHING:
     case TP_STATUS_BLOCKED:
-        SAY(r->to == r->from, "status %d, but it moves to %u", (int)r->status, r->to);
+        SAY(!moves, "status %d, but it moves to %u", (int)r->status, r->to);
         break;
     case TP_STATUS_UNREACHABLE:
-        SAY(r->to == r->from, "UNREACHABLE, but it moves to %u", r->to);
+        SAY(!moves, "UNREACHABLE, but it moves to %u", r->to);
         SAY(play->params.algorithm->capabilities & TP_CAN_DETECT_UNREACHABLE,
             "this row can't prove UNREACHABLE");
         if (play_knows_enough(play))
@@ -156,13 +242,16 @@ static void check_status(struct play *play, const struct tp_tick_reply *r)
     default:
         SAY(false, "status %d", (int)r->status);
     }
+    bool dead_end = r->flags & TP_FLAG_DEAD_END;
+    SAY(dead_end == (r->status == TP_STATUS_UNREACHABLE && !can_leave(play)), "%s DEAD_END on %u",
+        dead_end ? "a false" : "no", r->to);
     SAY(r->to != play->goal || r->status == TP_STATUS_ARRIVED, "on the goal with status %d", (int)r->status);
     SAY(!(r->flags & TP_FLAG_CONTINUED) || !(r->flags & TP_FLAG_RESTARTED), "CONTINUED and RESTARTED");
     SAY(!(r->flags & TP_FLAG_CONTINUED) || r->version != play->version_before,
         "CONTINUED on the same version");
     if (!blocked_here)
         SAY(!(r->flags & TP_FLAG_START_BLOCKED), "START_BLOCKED on a passable cell");
-    else if (r->to == r->from)
+    else if (!moves)
         SAY(r->flags & TP_FLAG_START_BLOCKED, "no START_BLOCKED on an impassable cell");
 }
 
@@ -196,7 +285,7 @@ static void check_work(struct play *play, const struct tp_tick_reply *r, const s
         play->expansions_max = work->expansions;
 }
 
-static void check_stats(struct play *play, const struct tp_tick_reply *r)
+static void check_stats(struct play *play, const struct tp_tick_reply *r, bool moves)
 {
     struct tp_session_stats *s = &play->stats, before = *s;
     tp_session_stats(play->session, s);
@@ -216,7 +305,7 @@ static void check_stats(struct play *play, const struct tp_tick_reply *r)
         "stats: the work does not add up");
     SAY((s->restarts > before.restarts) == ((r->flags & TP_FLAG_RESTARTED) != 0),
         "RESTARTED, but %llu restarts", (unsigned long long)s->restarts);
-    SAY((s->move_hash != before.move_hash) == (r->to != r->from), "stats: move_hash");
+    SAY((s->move_hash != before.move_hash) == moves, "stats: move_hash");
     SAY(s->bytes <= s->bytes_peak, "stats: more bytes than the peak");
     if (play->params.node_bytes_max)
         SAY(s->bytes_peak <= play->params.node_bytes_max, "%llu bytes at the peak, the cap is %llu",
@@ -227,7 +316,7 @@ static void check_stats(struct play *play, const struct tp_tick_reply *r)
 }
 
 /* The path begins on the agent's cell and goes on in single moves; whether they are free still is another
- * matter. */
+ * matter. A vehicle's moves lead elsewhere on a changed map, and so may its path. */
 static void check_path(struct play *play, const struct tp_tick_reply *r)
 {
     uint32_t cells[PATH_LOOK];
@@ -235,16 +324,25 @@ static void check_path(struct play *play, const struct tp_tick_reply *r)
     SAY(count <= PATH_LOOK, "a path of %u cells in room for %d", count, PATH_LOOK);
     if (count)
         SAY(cells[0] == play->cell, "the path begins on %u, the agent stands on %u", cells[0], play->cell);
-    bool on_it = r->status == TP_STATUS_MOVING && !(r->flags & TP_FLAG_BACK_MOVE);
+    if (play->ticks == 1 || r->flags & TP_FLAG_RESTARTED)
+        play->version_begun = r->version;
+    bool on_it = r->status == TP_STATUS_MOVING && !(r->flags & TP_FLAG_BACK_MOVE) &&
+                 (!play->drives || r->version == play->version_begun);
     if (on_it && (r->flags & TP_FLAG_PATH_COMPLETE) && count < PATH_LOOK)
         SAY(count > 1 && cells[count - 1] == play->goal, "PATH_COMPLETE, but the path of %u cells ends on %u",
             count, count ? cells[count - 1] : 0);
     uint32_t width = play->map->width;
     for (uint32_t i = 1; i < count; i++) {
+        if (play->graph) {
+            SAY(plain_graph_joins(play->graph, cells[i - 1], cells[i]), "the path leaps from %u to %u",
+                cells[i - 1], cells[i]);
+            continue;
+        }
         int64_t dx = (int64_t)(cells[i] % width) - cells[i - 1] % width;
         int64_t dy = (int64_t)(cells[i] / width) - cells[i - 1] / width;
-        SAY(tp_walk_direction(dx, dy, play->params.neighbours) != TP_DIRECTION_NONE,
-            "the path leaps from %u to %u", cells[i - 1], cells[i]);
+        bool near = play->drives ? llabs(dx) <= 3 && llabs(dy) <= 3
+                                 : tp_walk_direction(dx, dy, play->params.neighbours) != TP_DIRECTION_NONE;
+        SAY(near, "the path leaps from %u to %u", cells[i - 1], cells[i]);
     }
 }
 
@@ -261,12 +359,12 @@ static void trace(const struct play *play, const struct tp_budget *budget, const
         printf("%s\n", play->label);
     printf("tick %llu v%llu %c%lld r %u c %u max %lld: %u -> %u goal %u status %d flags %x work "
            "%llu/%llu/%llu/%llu "
-           "restarts %llu\n",
+           "(%d, %d) restarts %llu\n",
            (unsigned long long)play->ticks, (unsigned long long)r->version, kinds[budget->kind],
            (long long)budget->expansions, budget->r_milli, budget->c, (long long)budget->expansions_max,
            r->from, r->to, play->goal, (int)r->status, r->flags, (unsigned long long)r->work.expansions,
            (unsigned long long)r->work.generated, (unsigned long long)r->work.traced,
-           (unsigned long long)r->work.rekeyed, (unsigned long long)play->stats.restarts);
+           (unsigned long long)r->work.rekeyed, r->vx, r->vy, (unsigned long long)play->stats.restarts);
 }
 
 struct tp_tick_reply play_tick(struct play *play, const struct tp_budget *budget)
@@ -278,15 +376,19 @@ struct tp_tick_reply play_tick(struct play *play, const struct tp_budget *budget
     memset(&reply, 0xa5, sizeof reply); /* every field must be written */
     play->ticks++;
     tp_session_tick(play->session, play->map, budget, &reply);
+    trace(play, in_force, &reply);
+    bool moves = moved(play, &reply);
     check_move(play, &reply);
     check_status(play, &reply);
     check_work(play, &reply, in_force, looks);
     play->cell = reply.to;
-    check_stats(play, &reply);
+    play->vx = reply.vx;
+    play->vy = reply.vy;
+    check_stats(play, &reply, moves);
     check_path(play, &reply);
-    trace(play, in_force, &reply);
     play->version_before = reply.version;
-    play->hash = (play->hash ^ ((uint64_t)reply.to << 3 | reply.status)) * UINT64_C(0x100000001b3);
+    uint64_t velocity = (uint64_t)(reply.vy + 3) * 7 + (uint64_t)(reply.vx + 3);
+    play->hash = (play->hash ^ (velocity << 40 | (uint64_t)reply.to << 3 | reply.status)) * UINT64_C(0x100000001b3);
     return reply;
 }
 
@@ -327,6 +429,16 @@ void play_at(struct play *play, uint32_t cell)
     SAY(error == 0, "tp_session_at: %s", tp_error_name(error));
     SAY(tp_session_cell(play->session) == cell, "tp_session_cell after at");
     play->cell = cell;
+    play->vx = play->vy = 0;
+}
+
+void play_at_velocity(struct play *play, uint32_t cell, int vx, int vy)
+{
+    int error = tp_session_at_velocity(play->session, cell, vx, vy);
+    SAY(error == 0, "tp_session_at_velocity: %s", tp_error_name(error));
+    play->cell = cell;
+    play->vx = vx;
+    play->vy = vy;
 }
 
 void play_retarget(struct play *play, uint32_t goal)
@@ -337,14 +449,34 @@ void play_retarget(struct play *play, uint32_t goal)
     play->goal = goal;
 }
 
-bool play_reachable(const struct play *play)
+static bool find_out_reachable(const struct play *play)
 {
+    if (play->graph)
+        return plain_graph_cost(play->graph, play->cell, play->goal) != UINT64_MAX;
+    if (play->drives) {
+        struct plain_track track = play_track(play);
+        return plain_vehicle_distance(&track, play_vehicle(play)) != UINT64_MAX;
+    }
     uint8_t *reached = malloc((size_t)play->map->width * play->map->height);
     ck_assert_ptr_nonnull(reached);
     ref_flood(&play->plain, play->cell, reached);
     bool reachable = reached[play->goal];
     free(reached);
     return reachable;
+}
+
+bool play_reachable(struct play *play)
+{
+    if (play->asked.version != play->map->version || play->asked.cell != play->cell ||
+        play->asked.goal != play->goal || play->asked.vx != play->vx || play->asked.vy != play->vy) {
+        play->asked.version = play->map->version;
+        play->asked.cell = play->cell;
+        play->asked.goal = play->goal;
+        play->asked.vx = play->vx;
+        play->asked.vy = play->vy;
+        play->asked.reachable = find_out_reachable(play);
+    }
+    return play->asked.reachable;
 }
 
 bool play_knows_enough(const struct play *play)

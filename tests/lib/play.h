@@ -1,8 +1,9 @@
 /* One session under watch: every tick is checked against what the contract promises (search/session.h).
  *
  * What it is: a session, its pool and the map version in force, with a plain second opinion on every reply:
- * the move is legal (by the library's rule and by the reference's own), the cost adds up, the status fits the
- * move, the work fits the budget, UNREACHABLE is true by flood fill in the true map, and the measures agree with the replies.
+ * the move is legal (on grids by the library's rule and by the reference's own, on graphs by the list of edges, for
+ * vehicles by the words of the dynamics), the cost adds up, the status fits the move, the work fits the budget,
+ * UNREACHABLE is true by a flood of the true map, DEAD_END too, and the measures agree with the replies.
  * With TICKPATH_TRACE=1 each tick prints a line. What it refuses: nothing; a broken promise fails the running
  * Check test with the label in its message. Who calls it: tests of one thread.
  */
@@ -12,6 +13,7 @@
 #include "search/session.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/maps.h"
+#include "tests/lib/plain_spaces.h"
 #include "tests/lib/reference.h"
 
 struct play {
@@ -22,10 +24,20 @@ struct play {
     struct tp_session *session;
     struct tp_map *map;       /* the version in force; a reference of ours */
     struct ref_problem plain; /* the same, for the reference; its weights are ours */
-    uint32_t cell, goal;      /* where the agent stands and should go */
+    const struct plain_graph *graph; /* of a graph; the caller's */
+    bool drives;                     /* it is a vehicle */
+    uint32_t cell, goal;             /* where the agent stands and should go */
+    int vx, vy;                      /* a vehicle's velocity */
+    struct {
+        uint64_t version;
+        uint32_t cell, goal;
+        int vx, vy;
+        bool reachable;
+    } asked; /* what play_reachable last found out; version 0: nothing */
     uint64_t cost, ticks, moves, back_moves, expansions, expansions_max;
     uint64_t hash;                 /* over every reply's cell and status */
     uint64_t version_before;       /* of the last tick */
+    uint64_t version_begun;        /* of the first tick, or the last that said RESTARTED */
     struct tp_session_stats stats; /* after the last tick */
 };
 
@@ -42,9 +54,12 @@ struct ref_problem play_problem(const struct tp_map *map, const struct tp_sessio
 /* Opens a session, asserting that it can be; takes a reference of its own to the map. */
 void play_open(struct play *play, const struct tp_session_params *params, const struct tp_map *map);
 
-/* Likewise in a pool of the caller's, which is borrowed until play_close. */
+/* Likewise in a pool of the caller's, which is borrowed until play_close; on a graph, with its edges (borrowed too; else
+ * NULL). */
 void play_open_in(struct play *play, const struct tp_session_params *params, const struct tp_map *map,
                   struct tp_pool *pool);
+void play_open_graph(struct play *play, const struct tp_session_params *params, const struct tp_map *map,
+                     const struct plain_graph *graph, struct tp_pool *pool);
 
 /* One checked tick; NULL for the session's own budget. */
 struct tp_tick_reply play_tick(struct play *play, const struct tp_budget *budget);
@@ -59,10 +74,15 @@ void play_set(struct play *play, uint32_t x, uint32_t y, char class_to);
 void play_use_map(struct play *play, const struct tp_map *map);
 
 void play_at(struct play *play, uint32_t cell);
+void play_at_velocity(struct play *play, uint32_t cell, int vx, int vy);
 void play_retarget(struct play *play, uint32_t goal);
 
-/* Whether the goal can be reached from the agent's cell in the version in force, by flood fill. */
-bool play_reachable(const struct play *play);
+/* A vehicle and its track as the second opinion takes them. */
+struct plain_track play_track(const struct play *play);
+struct plain_vehicle play_vehicle(const struct play *play);
+
+/* Whether the goal can be reached from the agent's state in the version in force. */
+bool play_reachable(struct play *play);
 
 /* Whether what the agent can't prove isn't so: it takes for free at least what is free in the version in force. With a
  * known map that blocks such a cell, UNREACHABLE tells what the agent believes, and nothing of the truth. */
