@@ -390,7 +390,8 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
         bool leaves = false;
         struct tp_successor out;
         for (uint32_t move = 0; move < session->search.domain->moves_max && !leaves; move++)
-            leaves = session->search.domain->step(&session->search, session->map, session->at, (uint8_t)move, &out);
+            leaves = session->search.domain->step(&session->search, session->map, session->at, (uint8_t)move, &out) &&
+                     out.state != session->at; /* a loop is no way out */
         if (!leaves)
             reply->flags |= TP_FLAG_DEAD_END;
     }
