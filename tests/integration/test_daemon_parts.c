@@ -1,5 +1,6 @@
 /* The daemon's parts that have no socket in them, driven directly: frames, codecs of the store, the scheduler
  * on a virtual clock, and the world with a store that answers late and fails at will. */
+#include "daemon/bytes.h"
 #include "daemon/frame.h"
 #include "daemon/log.h"
 #include "daemon/maplog.h"
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 static struct tp_profile profile_;
 
@@ -150,6 +152,91 @@ static size_t random_batch(struct tp_test_rng *rng, struct tp_change *changes, u
     }
     return count;
 }
+
+/* A snapshot of a graph gives back the same graph, edge by edge; damaged, of another kind or of a layout to come, it is
+ * refused. */
+START_TEST(test_graph_snapshots)
+{
+    struct tp_test_rng rng = tp_test_rng("graph snapshots");
+    uint64_t rounds = tp_test_steps(60, 3000);
+    for (uint64_t round = 0; round < rounds; round++) {
+        enum { NODES_MAX = 40, EDGES_MAX = 200 };
+        struct tp_graph_edge edges[EDGES_MAX];
+        double x[NODES_MAX], y[NODES_MAX];
+        uint32_t nodes = tp_test_between(&rng, 1, NODES_MAX), count = tp_test_below(&rng, EDGES_MAX + 1);
+        bool placed = tp_test_percent(&rng, 50);
+        for (uint32_t e = 0; e < count; e++)
+            edges[e] = (struct tp_graph_edge){tp_test_below(&rng, nodes), tp_test_below(&rng, nodes),
+                                              tp_test_percent(&rng, 90) ? tp_test_between(&rng, 1, 1000) : UINT32_MAX};
+        for (uint32_t i = 0; i < nodes; i++) {
+            x[i] = (double)tp_test_below(&rng, 1000) / 7 - 50;
+            y[i] = tp_test_percent(&rng, 10) ? -1e15 : (double)tp_test_below(&rng, 1000) / 3;
+        }
+        const struct tp_graph *graph;
+        size_t bad;
+        ck_assert_int_eq(tp_graph_build(&graph, nodes, edges, count, placed ? x : NULL, placed ? y : NULL, &bad), 0);
+        struct tp_map *map, *got;
+        ck_assert_int_eq(tp_map_build_graph(&map, graph, 77 + round, 5), 0);
+        uint8_t *snapshot;
+        size_t size;
+        const char *reason;
+        ck_assert_int_eq(tp_snapshot_encode(map, &snapshot, &size), 0);
+        ck_assert_int_eq(tp_snapshot_decode(&got, snapshot, size, &reason), 0);
+        ck_assert_uint_eq(got->epoch, 77 + round);
+        ck_assert_uint_eq(got->version, 5);
+        const struct tp_graph *back = got->graph;
+        ck_assert_ptr_nonnull(back);
+        ck_assert_uint_eq(back->nodes, nodes);
+        ck_assert_uint_eq(back->edges, count);
+        ck_assert_int_eq(back->x != NULL, placed);
+        ck_assert_mem_eq(back->out_first, graph->out_first, (nodes + 1) * sizeof *back->out_first);
+        ck_assert_mem_eq(back->out, graph->out, count * sizeof *back->out);
+        ck_assert_mem_eq(back->edge_at, graph->edge_at, count * sizeof *back->edge_at);
+        if (placed) {
+            ck_assert_mem_eq(back->x, x, nodes * sizeof *x);
+            ck_assert_mem_eq(back->y, y, nodes * sizeof *y);
+        }
+        tp_map_unref(got);
+        for (int i = 0; i < 40; i++) {
+            uint8_t *bytes = malloc(size);
+            size_t cut = tp_test_percent(&rng, 30) ? tp_test_below(&rng, (uint32_t)size) : size;
+            memcpy(bytes, snapshot, size);
+            if (cut == size)
+                bytes[tp_test_below(&rng, (uint32_t)size)] ^= (uint8_t)(1u << tp_test_below(&rng, 8));
+            reason = NULL;
+            ck_assert_int_eq(tp_snapshot_decode(&got, bytes, cut, &reason), TP_ERR_CORRUPT);
+            ck_assert_ptr_nonnull(reason);
+            ck_assert_ptr_null(got);
+            free(bytes);
+        }
+        /* well written, and not for this version: byte, value, words */
+        const struct {
+            size_t at;
+            uint8_t value;
+            const char *words;
+        } others[] = {{7, 3, "layout of another version"}, {7, 0, "layout of another version"},
+                      {8, 1, "kind"},                      {8, 3, "kind"},
+                      {9, 2, "kind"},                      {9, !placed, "size"},
+                      {15, 0xff, "size"},                  {35, 0xff, "size"},
+                      {40, 0xff, "length"}};
+        for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+            uint8_t *bytes = malloc(size);
+            memcpy(bytes, snapshot, size);
+            if (bytes[others[i].at] != others[i].value) {
+                bytes[others[i].at] = others[i].value;
+                tp_put_u64(bytes + size - 8, XXH3_64bits(bytes, size - 8));
+                reason = "";
+                ck_assert_int_eq(tp_snapshot_decode(&got, bytes, size, &reason), TP_ERR_CORRUPT);
+                ck_assert_msg(strstr(reason, others[i].words) != NULL, "byte %zu: %s", others[i].at, reason);
+            }
+            free(bytes);
+        }
+        free(snapshot);
+        tp_map_unref(map);
+        tp_graph_unref(graph);
+    }
+}
+END_TEST
 
 /* A snapshot and a log of random batches give back the very same version; damaged, they give an error or an
  * older version that was one, never another map. */
@@ -830,6 +917,7 @@ static Suite *parts_suite(void)
     tcase_add_test(cases, test_frames_round_trip);
     tcase_add_test(cases, test_frame_limits);
     tcase_add_test(cases, test_codecs);
+    tcase_add_test(cases, test_graph_snapshots);
     tcase_add_test(cases, test_scheduler_time);
     tcase_add_test(cases, test_world_and_a_failing_store);
     tcase_add_test(cases, test_world_and_a_degraded_store);

@@ -99,6 +99,33 @@ static void walk(const char *map, uint32_t side)
     }
 }
 
+/* One edge 0 -> 1 and one 1 -> 2, with coordinates; no way back. */
+static void put_graph(const char *name)
+{
+    Tickpath__PutGraph put = TICKPATH__PUT_GRAPH__INIT;
+    put.map = (char *)(uintptr_t)name;
+    put.has_nodes = put.has_edges = put.has_last = put.last = 1;
+    put.nodes = put.n_node_x = put.n_node_y = 3;
+    put.edges = put.n_edge_from = put.n_edge_to = put.n_edge_cost = 2;
+    put.edge_from = (uint32_t[]){0, 1};
+    put.edge_to = (uint32_t[]){1, 2};
+    put.edge_cost = (uint32_t[]){40, 50};
+    put.node_x = (double[]){0, 3, 6};
+    put.node_y = (double[]){0, 4, 8};
+    wire_reply_free(wire_ask(&wire, TICKPATH__REQUEST__BODY_PUT_GRAPH, &put, TICKPATH__REPLY__BODY_MAP_INFO));
+}
+
+static void walk_graph(const char *name)
+{
+    uint64_t session = wire_open_session(&wire, name, 0, 2, "astar", 1000);
+    for (uint32_t node = 1; node <= 2; node++) {
+        Tickpath__Reply *reply = wire_tick(&wire, session);
+        ck_assert_uint_eq(reply->ticked->cell[0], node);
+        ck_assert_uint_eq(reply->ticked->cost[0], node == 1 ? 40 : 90);
+        wire_reply_free(reply);
+    }
+}
+
 START_TEST(test_restart_of_the_daemon)
 {
     test_redis_start(&redis);
@@ -106,6 +133,8 @@ START_TEST(test_restart_of_the_daemon)
     greet(false);
     wire_put_free_map(&wire, "games/one", 30, 30);
     wire_put_free_map(&wire, "two", 12, 9);
+    put_graph("roads");
+    walk_graph("roads");
     for (uint32_t i = 0; i < 7; i++)
         wire_set_cell(&wire, "games/one", 100 + i, '@');
     uint64_t epoch, epoch_after, passable;
@@ -122,6 +151,8 @@ START_TEST(test_restart_of_the_daemon)
         ck_assert_uint_eq(map_version("two", NULL, &passable), 1);
         ck_assert_uint_eq(passable, 12 * 9);
         walk("games/one", 30);
+        ck_assert_uint_eq(map_version("roads", NULL, NULL), 1);
+        walk_graph("roads");
         wire_close(&wire);
         if (kill == 0)
             wire_daemon_kill(&daemon_); /* what was acknowledged is in Redis already */
