@@ -130,6 +130,10 @@ static uint8_t step_to_before(const struct tp_session *session)
     const struct tp_search *search = &session->search;
     if (session->at_before == TP_STATE_NONE || !(session->params.algorithm->capabilities & TP_CAN_SPLIT_R))
         return TP_MOVE_NONE;
+    uint8_t unused;
+    if (!search->domain->reversible && tp_search_knows(search, session->at) &&
+        tp_search_parent(search, session->at, &unused) != TP_STATE_NONE)
+        return TP_MOVE_NONE; /* not at the root, but where no move leads to its parent: it waits */
     uint8_t step = search->domain->move_between(search, session->at, session->at_before);
     return step != TP_MOVE_NONE && tp__session_move_legal(session, step) ? step : TP_MOVE_NONE;
 }
@@ -273,6 +277,8 @@ static void time_bounded_tick(struct tp_tick *tick)
 
     bool found_before = search->found;
     uint64_t purse = one_purse(tick) ? open_purse(tick, &share) : 0;
+    if (tick->budget->kind == TP_BUDGET_DEADLINE && session->trace.running)
+        trace_phase(tick); /* 2012, section 8: an interval begins with the path; the search takes what time is left */
     if (!found_before && share.expansions)
         search_phase(tick, &share);
     if (tp__session_exhausted(tick, share.expansions))
