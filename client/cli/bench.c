@@ -200,7 +200,7 @@ struct bench {
 
 static bool is_blocked(const struct tp_map *map, uint32_t cell)
 {
-    return map->graph == NULL && !tp_map_passable(map, cell % map->width, cell / map->width);
+    return map != NULL && map->graph == NULL && !tp_map_passable(map, cell % map->width, cell / map->width);
 }
 
 /* Rows with both ends free are played; the others only count. */
@@ -228,6 +228,41 @@ static int take_rows(const struct tp_cli_space *space, struct bench *bench)
     return TP_CLI_OK;
 }
 
+static void print(const struct figures *f, const struct bench_options *options)
+{
+    if (options->json)
+        print_json(f);
+    else
+        print_table(f);
+    fflush(stdout);
+}
+
+/* 15-puzzles: each a map of its own, every move of cost 1, the optimal lengths told. */
+static int bench_puzzles(struct tp_cli_play *play, const struct bench_options *options,
+                         const struct tp_cli_space *space, struct bench *bench)
+{
+    double seconds = 0;
+    int result = TP_CLI_OK;
+    for (size_t i = 0; i < bench->played && result == TP_CLI_OK; i++) {
+        const struct tp_cli_map puzzle = {.map = space->pairs[i].map};
+        play->map = &puzzle;
+        result = tp_cli_play(play, &bench->problems[i], 1);
+        seconds += play->seconds;
+        bench->optimal[i].moves = (uint64_t)bench->lengths[i];
+    }
+    if (result != TP_CLI_OK)
+        return result;
+    struct figures f =
+        sum_up(bench->problems, bench->optimal, bench->lengths, bench->played, space->cost_unit);
+    f.n = space->count;
+    f.is_like = true;
+    f.algorithm = play->search->algorithm;
+    f.ns_per_expansion *= seconds;
+    print(&f, options);
+    print_doubts(&f, space->path, play->ticks_max);
+    return TP_CLI_OK;
+}
+
 /* Plays the rows chosen and prints the figures. */
 static int bench_rows(const struct tp_cli_search *search, const struct bench_options *options,
                       const struct tp_cli_rows *rows, const struct tp_cli_space *space,
@@ -242,7 +277,9 @@ static int bench_rows(const struct tp_cli_search *search, const struct bench_opt
         .via = &options->via,
         .ticks_max = rows->ticks_max,
     };
-    const struct tp_map *map = space->map.map;
+    const struct tp_map *map = space->map.map; /* NULL: puzzles */
+    if (map == NULL)
+        return bench_puzzles(&play, options, space, bench);
     bool is_graph = map->graph != NULL, by_steps = !is_graph && search->motion == TP_MOTION_STEPS;
     bool has_nonopt = by_steps && search->neighbours == TP_NEIGHBOURS_8 && !map->weighted;
     bool own = is_unlimited_astar(search);
@@ -268,11 +305,7 @@ static int bench_rows(const struct tp_cli_search *search, const struct bench_opt
                 !search->terrain.given;
     f.algorithm = search->algorithm;
     f.ns_per_expansion *= play.seconds;
-    if (options->json)
-        print_json(&f);
-    else
-        print_table(&f);
-    fflush(stdout);
+    print(&f, options);
     print_doubts(&f, rows->scen_path, rows->ticks_max);
     return TP_CLI_OK;
 }
@@ -292,7 +325,7 @@ int tp_cli_bench(int argc, char **argv)
     if (result == TP_CLI_GO_ON)
         result = tp_cli_search_check(&usage, &search);
     if (result == TP_CLI_GO_ON)
-        result = tp_cli_rows_check(&usage, &rows);
+        result = tp_cli_rows_check(&usage, &rows, &options.via);
     if (result != TP_CLI_GO_ON)
         return result;
     struct tp_cli_space space;

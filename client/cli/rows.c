@@ -20,6 +20,9 @@ const struct tp_cli_option tp_cli_rows_options[] = {
      0, 0, NULL, false},
     {"coordinates", TP_CLI_STRING, AT(coordinates_path), "FILE",
      "with --graph: where its nodes are, DIMACS .co or CSV of id,x,y", 0, 0, NULL, false},
+    {"puzzle", TP_CLI_STRING, AT(puzzle_path), "FILE",
+     "instead of --map: 15-puzzles, in-process; a line each: number, 16 tiles by place, optimal length", 0, 0,
+     NULL, false},
     {"from", TP_CLI_UINT, AT(from), "N", "one problem: from this cell (y * width + x) or node, both from 0",
      0, UINT32_MAX, NULL, false},
     {"to", TP_CLI_UINT, AT(to), "N", "and to this one", 0, UINT32_MAX, NULL, false},
@@ -48,16 +51,29 @@ void tp_cli_rows_init(struct tp_cli_rows *rows)
                                  .ticks_max = TP_CLI_TICKS_MAX};
 }
 
-int tp_cli_rows_check(const struct tp_cli_usage *usage, const struct tp_cli_rows *rows)
+int tp_cli_rows_check(const struct tp_cli_usage *usage, const struct tp_cli_rows *rows,
+                      const struct tp_cli_host_port *via)
 {
     bool has_map = rows->map_path != NULL, has_track = rows->track_path != NULL,
          has_graph = rows->graph_path != NULL;
     bool has_from = rows->from != UINT64_MAX, has_to = rows->to != UINT64_MAX;
-    if (has_map + has_track + has_graph == 0)
-        return tp_cli_refuse(usage, "map", "must be given, or --track or --graph");
-    if (has_map + has_track + has_graph > 1)
-        return tp_cli_refuse(usage, has_graph ? "graph" : "track",
-                             "the map is one of --map, --track and --graph");
+    bool has_puzzle = rows->puzzle_path != NULL;
+    if (has_map + has_track + has_graph + has_puzzle == 0)
+        return tp_cli_refuse(usage, "map", "must be given, or --track, --graph or --puzzle");
+    if (has_map + has_track + has_graph + has_puzzle > 1)
+        return tp_cli_refuse(usage,
+                             has_puzzle  ? "puzzle"
+                             : has_graph ? "graph"
+                                         : "track",
+                             "the map is one of --map, --track, --graph and --puzzle");
+    if (has_puzzle && via->host[0] != '\0')
+        return tp_cli_refuse(usage, "puzzle", "a daemon has no 15-puzzles: leave out --via");
+    if (has_puzzle && (has_from || has_to || rows->random != 0))
+        return tp_cli_refuse(usage,
+                             rows->random != 0 ? "random"
+                             : has_from        ? "from"
+                                               : "to",
+                             "does not go with --puzzle");
     if (rows->coordinates_path != NULL && !has_graph)
         return tp_cli_refuse(usage, "coordinates", "goes with --graph only");
     if (rows->scen_path != NULL && !has_map)
@@ -68,7 +84,7 @@ int tp_cli_rows_check(const struct tp_cli_usage *usage, const struct tp_cli_rows
     if ((rows->scen_path != NULL) + has_from + (rows->random != 0) > 1)
         return tp_cli_refuse(usage, rows->random != 0 ? "random" : "from",
                              "the problems are one of --scen, --from with --to, and --random");
-    if (!has_track && rows->scen_path == NULL && !has_from && rows->random == 0)
+    if (!has_track && !has_puzzle && rows->scen_path == NULL && !has_from && rows->random == 0)
         return tp_cli_refuse(usage, has_map ? "scen" : "from", "must be given, or %s",
                              has_map ? "--from and --to, or --random" : "--random");
     return TP_CLI_GO_ON;
@@ -91,12 +107,16 @@ static int choose(const struct tp_cli_usage *usage, const struct tp_cli_rows *ro
     for (uint64_t i = rows->first; i < count && kept < rows->count; i += rows->stride) {
         double optimal = space->pairs[i].optimal;
         if (isnan(optimal) || (optimal >= rows->min_optimal && optimal <= rows->max_optimal)) {
+            struct tp_cli_pair left_out = space->pairs[kept]; /* may own a map */
             space->pairs[kept] = space->pairs[i];
+            space->pairs[i] = left_out;
             chosen[kept++] = (size_t)i;
         }
         if (rows->stride > count)
             break; /* and no sum can wrap */
     }
+    for (size_t i = kept; i < count; i++)
+        tp_map_unref(space->pairs[i].map);
     space->count = kept;
     if (kept == 0)
         return tp_cli_fail(usage, "no row of %s is left by the options; it has %zu",
@@ -154,7 +174,7 @@ static int draw_pairs(const struct tp_cli_usage *usage, uint64_t count, uint64_t
     int result = take_pairs(usage, space, (size_t)count);
     for (size_t i = 0; result == TP_CLI_OK && i < space->count; i++) {
         uint32_t start = draw_cell(map, &random), goal = draw_cell(map, &random);
-        space->pairs[i] = (struct tp_cli_pair){start, goal, NAN};
+        space->pairs[i] = (struct tp_cli_pair){start, goal, NAN, NULL};
     }
     return result;
 }
@@ -169,7 +189,7 @@ static int pair_track(const struct tp_cli_usage *usage, const struct tp_track *t
     int result = take_pairs(usage, space, track->start_count);
     for (size_t i = 0; result == TP_CLI_OK && i < space->count; i++)
         space->pairs[i] =
-            (struct tp_cli_pair){track->starts[i], track->finishes[i % track->finish_count], NAN};
+            (struct tp_cli_pair){track->starts[i], track->finishes[i % track->finish_count], NAN, NULL};
     return result;
 }
 
@@ -186,7 +206,70 @@ static int name_pair(const struct tp_cli_usage *usage, const struct tp_cli_rows 
                            (unsigned long long)cells, what);
     int result = take_pairs(usage, space, 1);
     if (result == TP_CLI_OK)
-        space->pairs[0] = (struct tp_cli_pair){(uint32_t)rows->from, (uint32_t)rows->to, NAN};
+        space->pairs[0] = (struct tp_cli_pair){(uint32_t)rows->from, (uint32_t)rows->to, NAN, NULL};
+    return result;
+}
+
+/* Reads the numbers of one line, up to `max`; -1 where something else stands there. */
+static int read_numbers(const char *line, unsigned long *numbers, int max)
+{
+    int count = 0;
+    for (;;) {
+        line += strspn(line, " \t\r");
+        if (*line == '\0' || count == max)
+            return count;
+        char *end;
+        if (*line < '0' || *line > '9')
+            return -1;
+        numbers[count++] = strtoul(line, &end, 10);
+        line = end;
+    }
+}
+
+/* One problem of a line: number, tiles, optimal length; what stands behind is not looked at. Gives why it is none, or NULL. */
+static const char *read_puzzle(const char *line, struct tp_cli_pair *pair)
+{
+    unsigned long numbers[18];
+    uint8_t tiles[16];
+    if (read_numbers(line, numbers, 18) != 18)
+        return "18 numbers are expected: the problem's, 16 tiles, the optimal length";
+    for (int i = 0; i < 16; i++)
+        tiles[i] = numbers[i + 1] < 16 ? (uint8_t)numbers[i + 1] : 16;
+    int error = tp_map_build_puzzle(&pair->map, tiles);
+    if (error != 0)
+        return error == TP_ERR_NO_MEMORY ? "out of memory" : "the tiles are no 15-puzzle that can be solved";
+    pair->start = 0; /* a puzzle names two cells: its start and the goal */
+    pair->goal = 1;
+    pair->optimal = (double)numbers[17];
+    return NULL;
+}
+
+static int load_puzzles(const struct tp_cli_usage *usage, const char *path, struct tp_cli_space *space)
+{
+    char *text;
+    size_t size, lines = 1;
+    int result = tp_cli_file_read(usage, path, &text, &size);
+    if (result != TP_CLI_OK)
+        return result;
+    for (size_t i = 0; i < size; i++)
+        lines += text[i] == '\n';
+    result = take_pairs(usage, space, lines);
+    space->count = 0;
+    char *next = text;
+    for (unsigned number = 1; result == TP_CLI_OK && next != NULL; number++) {
+        char *line = next, *end = strchr(line, '\n');
+        next = end != NULL ? end + 1 : NULL;
+        if (end != NULL)
+            *end = '\0';
+        if (line[strspn(line, " \t\r")] == '\0' || *line == '#')
+            continue;
+        const char *reason = read_puzzle(line, &space->pairs[space->count]);
+        if (reason != NULL)
+            result = tp_cli_fail(usage, "%s:%u: %s", path, number, reason);
+        else
+            space->count++;
+    }
+    free(text);
     return result;
 }
 
@@ -197,9 +280,10 @@ static int load_problems(const struct tp_cli_usage *usage, const struct tp_cli_r
 {
     if (rows->scen_path != NULL)
         return load_scen(usage, rows, space);
-    int result = rows->from != UINT64_MAX ? name_pair(usage, rows, space)
-                 : rows->random != 0      ? draw_pairs(usage, rows->random, seed, space)
-                                          : pair_track(usage, track, space);
+    int result = rows->from != UINT64_MAX    ? name_pair(usage, rows, space)
+                 : rows->puzzle_path != NULL ? load_puzzles(usage, rows->puzzle_path, space)
+                 : rows->random != 0         ? draw_pairs(usage, rows->random, seed, space)
+                                             : pair_track(usage, track, space);
     if (result != TP_CLI_OK)
         return result;
     size_t *chosen = calloc(space->count + 1, sizeof *chosen);
@@ -214,8 +298,10 @@ int tp_cli_space_load(const struct tp_cli_usage *usage, const struct tp_cli_rows
     struct tp_track track = {.width = 0};
     const struct tp_profile *profile = tp_cli_search_profile(search);
     *space = (struct tp_cli_space){.cost_unit = rows->graph_path != NULL ? 1 : TP_COST_UNIT};
-    int result;
-    if (rows->graph_path != NULL)
+    int result = TP_CLI_OK;
+    if (rows->puzzle_path != NULL)
+        space->path = rows->puzzle_path;
+    else if (rows->graph_path != NULL)
         result =
             tp_cli_graph_load(usage, space->path = rows->graph_path, rows->coordinates_path, &space->map);
     else if (rows->track_path != NULL)
@@ -234,6 +320,8 @@ int tp_cli_space_load(const struct tp_cli_usage *usage, const struct tp_cli_rows
 
 void tp_cli_space_fini(struct tp_cli_space *space)
 {
+    for (size_t i = 0; i < space->count; i++)
+        tp_map_unref(space->pairs[i].map);
     free(space->pairs);
     tp_cli_map_fini(&space->map);
     memset(space, 0, sizeof *space);

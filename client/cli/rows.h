@@ -1,6 +1,7 @@
 /* What a command walks on and which problems it solves there: shared by bench and trace.
  *
- * The map is a grid (--map), a racetrack (--track) or a graph (--graph); the problems are a scenario's rows (--scen, on --map),
+ * The map is a grid (--map), a racetrack (--track), a graph (--graph) or none (--puzzle: 15-puzzles, in-process alone); the
+ * problems are a scenario's rows (--scen, on --map),
  * one that is named (--from, --to), some at random (--random, by --seed), or a track's own, every start cell with a finish cell.
  */
 #ifndef TP_CLI_ROWS_H
@@ -13,7 +14,7 @@
  * of those the rows whose optimal length lies in [min_optimal, max_optimal], of those the first `count`. The same of other
  * problems, whose lengths nobody tells. */
 struct tp_cli_rows {
-    const char *map_path, *track_path, *graph_path, *coordinates_path, *scen_path;
+    const char *map_path, *track_path, *graph_path, *coordinates_path, *puzzle_path, *scen_path;
     uint64_t from, to; /* cells; UINT64_MAX: not given */
     uint64_t random;   /* problems drawn; 0: not given */
     uint64_t first, stride, count;
@@ -28,6 +29,7 @@ void tp_cli_rows_init(struct tp_cli_rows *rows);
 struct tp_cli_pair {
     uint32_t start, goal; /* cells, or nodes */
     double optimal;       /* cost of an optimal path in unit steps; NAN: not told */
+    struct tp_map *map;   /* of a 15-puzzle, each its own; else NULL: the space's */
 };
 
 struct tp_cli_space {
@@ -39,8 +41,9 @@ struct tp_cli_space {
     uint32_t cost_unit; /* costs divided by it are what people read: unit steps, a graph's own costs */
 };
 
-/* Whether the options go together. TP_CLI_GO_ON, or TP_CLI_USAGE after saying why. */
-int tp_cli_rows_check(const struct tp_cli_usage *usage, const struct tp_cli_rows *rows);
+/* Whether the options go together; `via` is where they are played. TP_CLI_GO_ON, or TP_CLI_USAGE after saying why. */
+int tp_cli_rows_check(const struct tp_cli_usage *usage, const struct tp_cli_rows *rows,
+                      const struct tp_cli_host_port *via);
 
 /* Loads the map and the problems. TP_CLI_OK, or TP_CLI_FAILED after saying why: a file that can't be read, a row that is not for
  * this map, a cell outside it, no row left; nothing is then to be freed. */

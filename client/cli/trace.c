@@ -16,7 +16,8 @@ static const struct tp_cli_usage usage = {
     .summary = "Plays one problem and prints one JSON line a tick; line 0 is the start.",
     .notes = "The row is the first that --first, --stride, --min-optimal and --max-optimal leave.\n"
              "A row that has not arrived after --ticks-max ticks ends there.\n"
-             "Keys: tick, x, y (on a graph: node), move (forward, back, wait), status, expansions, traced, "
+             "Keys: tick, x, y (on a graph: node; of a puzzle: node, the state by number), move (forward, "
+             "back, wait), status, expansions, traced, "
              "version;\n"
              "of a vehicle vx and vy as well.",
 };
@@ -51,10 +52,11 @@ static int trace_pair(const struct tp_cli_search *search, const struct tp_cli_ro
     struct printer printer = {.width = space->map.grid.width,
                               .is_vehicle = search->motion == TP_MOTION_INERTIA};
     struct tp_cli_problem problem = {.start = space->pairs[0].start, .goal = space->pairs[0].goal};
+    struct tp_cli_map puzzle = {.map = space->pairs[0].map};
     struct tp_cli_play play = {
         .usage = &usage,
         .search = search,
-        .map = &space->map,
+        .map = puzzle.map != NULL ? &puzzle : &space->map,
         .known = known,
         .map_path = space->path,
         .via = via,
@@ -81,7 +83,7 @@ int tp_cli_trace(int argc, char **argv)
     if (result == TP_CLI_GO_ON)
         result = tp_cli_search_check(&usage, &search);
     if (result == TP_CLI_GO_ON)
-        result = tp_cli_rows_check(&usage, &rows);
+        result = tp_cli_rows_check(&usage, &rows, &via);
     if (result != TP_CLI_GO_ON)
         return result;
     struct tp_cli_space space;

@@ -161,6 +161,30 @@ START_TEST(vehicle_trace)
 }
 END_TEST
 
+/* 15-puzzles one and two moves from their goal. */
+START_TEST(puzzles)
+{
+    char *path = tool_write_file(
+        daemon_.folder, "near.txt",
+        "# two\n1 1 0 2 3 4 5 6 7 8 9 10 11 12 13 14 15 1 1\n\n2\t1 2 0 3 4 5 6 7 8 9 10 11 12 13 14 15\t2");
+    static const char *const algorithms[] = {"astar", "tbwa", "tbrwa", "lss"};
+    for (size_t i = 0; i < sizeof algorithms / sizeof algorithms[0]; i++) {
+        char *json = tool_ok("bench --puzzle %s --alg %s --k 100 --json", path, algorithms[i]);
+        ck_assert_double_eq(tool_json_number(json, "n"), 2);
+        ck_assert_double_eq(tool_json_number(json, "solved"), 2);
+        ck_assert_double_eq(tool_json_number(json, "cost"), 1.5);
+        ck_assert_double_eq(tool_json_number(json, "optimal"), 1.5);
+        ck_assert_double_eq(tool_json_number(json, "nonopt"), 0);
+        free(json);
+        json = tool_ok("bench --puzzle %s --alg %s --k 100 --json --first 1", path, algorithms[i]);
+        ck_assert_double_eq(tool_json_number(json, "n"), 1);
+        ck_assert_double_eq(tool_json_number(json, "moves"), 2);
+        free(json);
+    }
+    free(path);
+}
+END_TEST
+
 static void refused(int code, const char *words, const char *options)
 {
     static const char *const commands[] = {"bench", "trace"};
@@ -199,6 +223,18 @@ START_TEST(refusals)
     for (size_t i = 0; i < sizeof velocities / sizeof velocities[0]; i++)
         REFUSED(2, "--start-velocity", "--track %s --motion inertia --start-velocity %s", track_path,
                 velocities[i]);
+    REFUSED(2, "--puzzle: the map is one of", "--puzzle x --track %s", track_path);
+    REFUSED(2, "--puzzle: a daemon has no 15-puzzles", "--puzzle x --via 127.0.0.1:%u", daemon_.port);
+    REFUSED(2, "--random: does not go with --puzzle", "--puzzle x --random 3");
+    static const char *const broken[] = {"1 1 0 2 3\n", "1 1 0 2 3 4 5 6 7 8 9 10 11 12 13 14 x 1\n",
+                                         "1 1 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 1\n",
+                                         "1 0 2 1 3 4 5 6 7 8 9 10 11 12 13 14 15 1\n",
+                                         "1 16 0 2 3 4 5 6 7 8 9 10 11 12 13 14 15 1\n"};
+    for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
+        char *path = tool_write_file(daemon_.folder, "bad.txt", broken[i]);
+        REFUSED(1, "bad.txt:1: ", "--puzzle %s", path);
+        free(path);
+    }
     REFUSED(1, "--to 5 lies outside", "--graph %s --from 0 --to 5", csv_path);
     REFUSED(1, "no row", "--graph %s --random 3 --first 3", csv_path);
     char *bad = tool_write_file(daemon_.folder, "bad.gr", "p sp 2 1\na 1 3 7\n");
@@ -223,6 +259,7 @@ static Suite *spaces_suite(void)
     tcase_add_test(cases, graph_figures);
     tcase_add_test(cases, same_through_a_daemon);
     tcase_add_test(cases, vehicle_trace);
+    tcase_add_test(cases, puzzles);
     tcase_add_test(cases, refusals);
     suite_add_tcase(suite, cases);
     return suite;
