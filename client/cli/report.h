@@ -77,7 +77,8 @@ struct tp_report {
 /* What a cell measures: sums over the problems solved, but for N, SOLVED and MAX. */
 #define TP_REPORT_MEASURES(X)                                                                                \
     X(n)                                                                                                     \
-    X(solved) X(cost) X(moves) X(ticks) X(back) X(expansions) X(restarts) X(learned) X(traced) X(optimal)    \
+    X(solved)                                                                                                \
+    X(cost) X(moves) X(ticks) X(back) X(expansions) X(restarts) X(learned) X(traced) X(optimal)              \
         X(optimal_moves) X(subopt) X(us) X(max_expansions)
 
 enum tp_report_measure {

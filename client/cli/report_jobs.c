@@ -13,9 +13,11 @@
 #include <errno.h>
 #include <glob.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -220,6 +222,7 @@ static int start(const struct tp_report *report, struct worker *worker, struct t
     if (pid < 0)
         return tp_cli_fail(report->usage, "fork: %s", strerror(errno));
     if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a report that is killed leaves none behind */
         int result = tp_report_play(report, cell);
         if (result == TP_CLI_OK)
             result = write_result(report, cell);
