@@ -1,14 +1,17 @@
 /* The lookahead of LRTA* (2009, section 4.2; Korf 1990): breadth-first around the agent, and the mini-min of its frontier.
  *
- * Depth: states are expanded layer by layer, by the least number of moves to them, within a layer by their cost and then
- * the lower state. The lookahead is as deep as whole layers fit into its budget: the next layer is begun only if k
- * expansions reach to its end, but the agent's own state always is. It ends before, in the middle of a layer, when the
- * goal is to be expanded, or the tick's cap, its time or the memory is spent. (2009 gives the depth d; on free ground with 8
+ * Depth: states are expanded layer by layer, by the least number of moves to them, within a layer by the cost they were
+ * met with first (a cheaper way found while they wait does not move them) and then the lower state. The goal counts in
+ * its layer. The lookahead is as deep as whole layers fit into its budget: the next layer is begun only if k expansions
+ * reach to its end, but the agent's own state always is. It ends before, in the middle of a layer, when the goal is to
+ * be expanded, or the tick's cap, its time or the memory is spent. (2009 gives the depth d; on free ground with 8
  * neighbours d = 16 is 31 x 31 = 961 expansions, the largest within the 1000 that paper allows.)
  *
  * Cost: g is the least within the states expanded. Fewest moves need not be cheapest, so an expanded state that gets
- * cheaper is expanded again, which is paid like any expansion; then a state of the frontier on an optimal path has its
- * true g, whenever the lookahead ends.
+ * cheaper is expanded again, before all others (of several, by the cost it was found to be cheaper with, then the lower
+ * state), which is paid like any expansion, if need be with what the layer under way was to have; of equally cheap ways
+ * the first found stays. An expanded state that is cheaper by now and waits is of the frontier again. Then a state of
+ * the frontier on an optimal path has its true g, whenever the lookahead ends.
  *
  * Mini-min: f(t) of a frontier state t is the largest g(p) + h(p) over the states p on the way to it in the tree, t included
  * and the agent's own state not; the least f, ties by larger g, then lower state, is the value of the agent's state, and
@@ -19,6 +22,8 @@
  * Korf's proof: on a static map with a way to the goal from everywhere the agent arrives, at a cost of at most h(start) +
  * the sum over all states of (true cost to the goal - h). h never overestimates: some t on an optimal path has
  * its true g, and so have all on its way.
+ *
+ * A value beyond what any way can cost (each state once, by the dearest move) is not learned: there is no way then.
  *
  * Weighing a frontier state costs a step, and so does each state on its way looked at; it resumes over ticks.
  */

@@ -11,6 +11,9 @@
  * Under R, N is R's share r. The agent does not wait for the queue: it ends where the purse cannot pay for one more update
  * and the move; the agent's own update and the move may take several ticks. Offering a state costs a step; offers that
  * would leave nothing for the move are dropped, as are those that a full queue has no place for.
+ * A state with a move to itself is not offered by its own update, nor does that move count in f: no way to the goal stays
+ * where it is, and h would creep up by the cost of that move alone. A cell believed blocked by now that is still in the
+ * queue is taken from it, which is paid, and keeps its h. An f beyond what any way can cost is not learned (lookahead.c).
  * The goal is never offered: its h stays 0. h never overestimates and stays consistent: an update of a consistent h is one
  * step of value iteration.
  */
@@ -89,6 +92,7 @@ static uint64_t reserve(const struct tp_session *session)
 struct offering {
     struct tp_tick *tick;
     tp_cost priority;
+    tp_state raised;
 };
 
 static bool offer_one(void *context, tp_state from, uint8_t move, tp_cost cost)
@@ -99,7 +103,7 @@ static bool offer_one(void *context, tp_state from, uint8_t move, tp_cost cost)
     struct tp_session *session = offering->tick->session;
     if (offering->tick->steps_left <= reserve(session) || !tp__tick_step(offering->tick))
         return false;
-    if (from != session->search.goal)
+    if (from != session->search.goal && from != offering->raised)
         enter(session->priorities, (struct offer){offering->priority, from});
     return true;
 }
@@ -111,10 +115,17 @@ static bool raise(struct tp_tick *tick, tp_state state, tp_cost f)
     tp_cost before = tp_search_h_now(search, state);
     if (!tp__lookahead_raise(tick, state, f))
         return false;
-    struct offering offering = {tick, tp_search_h_now(search, state) - before};
+    struct offering offering = {tick, tp_search_h_now(search, state) - before, state};
     if (offering.priority)
         search->domain->predecessors(search, state, offer_one, &offering);
     return true;
+}
+
+/* Whether the state's cell is believed blocked by now: nothing leads through it. */
+static bool blocked(const struct tp_search *search, tp_state state)
+{
+    return search->domain->cells_can_block && !search->domain->listed &&
+           !tp_belief_passable(search->nodes.belief, tp_state_x(search, state), tp_state_y(search, state));
 }
 
 static tp_cost least_through(const struct tp_search *search, tp_state state)
@@ -122,11 +133,21 @@ static tp_cost least_through(const struct tp_search *search, tp_state state)
     struct tp_successor out[TP_MOVES_MAX];
     uint32_t count = search->domain->successors(search, state, out);
     tp_cost least = TP_COST_INFINITE;
+    if (blocked(search, state))
+        return least;
     for (uint32_t i = 0; i < count; i++) {
         tp_cost f = out[i].cost + tp_search_h_now(search, out[i].state);
-        least = f < least ? f : least;
+        if (out[i].state != state) /* no way to the goal stays where it is */
+            least = f < least ? f : least;
     }
     return least;
+}
+
+static uint64_t states_of(const struct tp_session *session)
+{
+    const struct tp_search *search = &session->search;
+    return search->domain->listed ? search->domain->states(session->map)
+                                  : (uint64_t)search->width * search->height;
 }
 
 /* Updates the queue's states, the best first. */
@@ -136,7 +157,7 @@ static void sweep(struct tp_tick *tick)
     struct tp_priorities *queue = session->priorities;
     const struct tp_budget *budget = tick->budget;
     uint64_t most = tp__lookahead_max(budget),
-             enough = 64ull * session->search.width * session->search.height;
+             enough = 64 * states_of(session);
     most = most < enough ? most : enough;
     uint64_t update = budget->kind == TP_BUDGET_R ? 2ull * budget->c : 0;
     while (queue->count && session->looked_ahead < most) {

@@ -7,7 +7,7 @@
 #define NONE UINT32_MAX
 #define FAR UINT64_MAX
 
-enum { UNMET, OPEN, CLOSED };
+enum { UNMET, OPEN, CLOSED, REOPENED };
 enum { QUEUE_MAX = 100 }; /* plrta: states that wait for an update */
 
 static void *must_calloc(size_t count, size_t size)
@@ -225,95 +225,95 @@ static void tick_local(struct ref_agent *a, struct ref_agent_tick *tick)
 
 /* ---- LRTA* ---- */
 
-/* The cheapest ways from `from` whose states, but for the last, were expanded: to a->g. */
-static void costs_within(struct ref_agent *a, uint32_t from)
+/* Reopened states first; then those of depth d, by the cost they were met with, then the lower state. NONE: no more. */
+static uint32_t next_of_layer(const struct ref_agent *a, uint32_t d)
 {
-    struct ref_arc out[REF_ARCS_MAX];
-    for (uint32_t s = 0; s < a->space->n; s++)
-        a->g[s] = FAR;
-    a->g[from] = 0;
-    bool again = true;
-    while (again) {
-        again = false;
-        for (uint32_t s = 0; s < a->space->n; s++) {
-            if (a->mark[s] != CLOSED || a->g[s] == FAR)
-                continue;
-            uint32_t count = arcs_out(a, s, out);
-            for (uint32_t i = 0; i < count; i++) {
-                if (a->g[out[i].state] > a->g[s] + out[i].cost) {
-                    a->g[out[i].state] = a->g[s] + out[i].cost;
-                    again = true;
-                }
-            }
+    uint32_t next = NONE;
+    for (uint32_t s = 0; s < a->space->n; s++) {
+        if (a->mark[s] != REOPENED && (a->mark[s] != OPEN || a->depth[s] != d))
+            continue;
+        if (next != NONE && a->mark[next] != a->mark[s]) {
+            next = a->mark[s] == REOPENED ? s : next;
+            continue;
         }
+        if (next == NONE || a->entered[s] < a->entered[next])
+            next = s;
     }
+    return next;
 }
 
-/* Expands the states at depth d, of which there are not too many for what is left of k. Gives how many. */
-static uint64_t expand_depth(struct ref_agent *a, uint32_t d, uint64_t left)
+static void expand_within_layers(struct ref_agent *a, uint32_t s)
 {
     struct ref_arc out[REF_ARCS_MAX];
-    uint64_t wanted = 0;
-    for (uint32_t s = 0; s < a->space->n; s++)
-        wanted += a->depth[s] == d && s != a->goal;
-    if (wanted > left)
-        return 0;
-    for (uint32_t s = 0; s < a->space->n; s++) {
-        if (a->depth[s] != d || s == a->goal)
-            continue;
-        a->mark[s] = CLOSED;
-        uint32_t count = arcs_out(a, s, out);
-        for (uint32_t i = 0; i < count; i++) {
-            if (a->depth[out[i].state] == NONE)
-                a->depth[out[i].state] = d + 1;
-        }
-    }
-    return wanted;
-}
-
-static void tick_lrta(struct ref_agent *a, struct ref_agent_tick *tick, uint32_t hint)
-{
-    for (uint32_t s = 0; s < a->space->n; s++) {
-        a->depth[s] = NONE;
-        a->mark[s] = UNMET;
-    }
-    a->depth[a->cell] = 0;
-    uint32_t d = 0;
-    for (;;) {
-        uint64_t done = expand_depth(a, d, a->k - tick->expansions);
-        if (done == 0)
-            break;
-        tick->expansions += done;
-        d++;
-    }
-    costs_within(a, a->cell);
-    uint32_t best = NONE;
-    for (uint32_t s = 0; s < a->space->n; s++) {
-        if (a->depth[s] == NONE || a->mark[s] == CLOSED || a->g[s] == FAR || a->h[s] == FAR)
-            continue;
-        if (best == NONE || a->g[s] + a->h[s] < a->g[best] + a->h[best] ||
-            (a->g[s] + a->h[s] == a->g[best] + a->h[best] && a->g[s] > a->g[best]))
-            best = s;
-    }
-    tick->goal_met = a->depth[a->goal] != NONE;
-    if (best == NONE)
-        return;
-    uint64_t f = a->g[best] + a->h[best], g = a->g[best];
-    /* the first steps of the cheapest ways there; the lowest unless the hint is one of them */
-    struct ref_arc out[REF_ARCS_MAX];
-    uint32_t count = arcs_out(a, a->cell, out), step = NONE;
+    uint32_t count = a->space->each_successor(a->space->context, s, out);
+    a->mark[s] = CLOSED;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t t = out[i].state;
-        if (t != best && a->mark[t] != CLOSED)
+        if (a->g[t] <= a->g[s] + out[i].cost)
             continue;
-        costs_within(a, t);
-        if (a->g[best] != FAR && out[i].cost + a->g[best] == g &&
-            (step == NONE || t == hint || (t < step && step != hint)))
-            step = t;
+        a->g[t] = a->g[s] + out[i].cost;
+        a->parent[t] = s;
+        if (a->mark[t] == UNMET) {
+            a->mark[t] = OPEN;
+            a->depth[t] = a->depth[s] + 1;
+            a->entered[t] = a->g[t];
+        } else if (a->mark[t] == CLOSED) {
+            a->mark[t] = REOPENED;
+            a->entered[t] = a->g[t];
+        }
     }
-    if (f > a->h[a->cell])
-        a->h[a->cell] = f;
-    move_to(a, tick, step);
+}
+
+/* The largest g + h on the way to a state of the frontier, the agent's own left out. */
+static uint64_t f_on_the_way(const struct ref_agent *a, uint32_t t)
+{
+    uint64_t f = 0;
+    for (uint32_t s = t; s != a->cell; s = a->parent[s]) {
+        uint64_t here = plus(a->g[s], a->h[s]);
+        f = here > f ? here : f;
+    }
+    return f;
+}
+
+static void tick_lrta(struct ref_agent *a, struct ref_agent_tick *tick)
+{
+    search_begin(a);
+    a->depth[a->cell] = 0;
+    a->entered[a->cell] = 0;
+    uint32_t d = 0;
+    while (tick->expansions < a->k) {
+        uint32_t s = next_of_layer(a, d);
+        if (s == NONE) {
+            uint64_t layer = 0;
+            for (uint32_t t = 0; t < a->space->n; t++)
+                layer += a->mark[t] == OPEN;
+            if (layer == 0 || layer > a->k - tick->expansions)
+                break;
+            d++;
+            continue;
+        }
+        if (s == a->goal)
+            break;
+        expand_within_layers(a, s);
+        tick->expansions++;
+    }
+    uint32_t best = NONE;
+    uint64_t f_best = FAR;
+    for (uint32_t s = 0; s < a->space->n; s++) {
+        if (a->mark[s] != OPEN && a->mark[s] != REOPENED)
+            continue;
+        uint64_t f = f_on_the_way(a, s);
+        if (best == NONE || f < f_best || (f == f_best && a->g[s] > a->g[best])) {
+            best = s;
+            f_best = f;
+        }
+    }
+    if (best == NONE)
+        return;
+    if (f_best > a->h[a->cell] && f_best <= a->space->dearest_way)
+        a->h[a->cell] = f_best;
+    path_set(a, best);
+    move_to(a, tick, a->path[1]);
 }
 
 /* ---- P-LRTA* ---- */
@@ -349,7 +349,7 @@ static void update(struct ref_agent *a, uint32_t state)
         uint64_t through = plus(arcs[i].cost, a->h[arcs[i].state]);
         f = through < f ? through : f;
     }
-    if (f <= old || f == FAR)
+    if (f <= old || f == FAR || f > a->space->dearest_way)
         return;
     a->h[state] = f;
     count = a->space->predecessors(a->space->context, state, arcs);
@@ -361,7 +361,8 @@ static void tick_plrta(struct ref_agent *a, struct ref_agent_tick *tick)
 {
     update(a, a->cell);
     tick->expansions = 1;
-    while (tick->expansions < a->k) {
+    uint64_t most = 64ull * a->space->n;
+    while (tick->expansions < (a->k < most ? a->k : most)) {
         uint32_t top = NONE;
         for (uint32_t s = 0; s < a->space->n; s++) {
             if (a->priority[s] && (top == NONE || a->priority[s] > a->priority[top]))
@@ -556,7 +557,7 @@ static void tick_replan(struct ref_agent *a, struct ref_agent_tick *tick)
         move_to(a, tick, to);
 }
 
-struct ref_agent_tick ref_agent_tick(struct ref_agent *a, uint32_t hint)
+struct ref_agent_tick ref_agent_tick(struct ref_agent *a)
 {
     struct ref_agent_tick tick = {.to = a->cell, .end = REF_GOES_ON};
     if (a->cell == a->goal) {
@@ -568,7 +569,7 @@ struct ref_agent_tick ref_agent_tick(struct ref_agent *a, uint32_t hint)
     a->due = false;
     switch (a->rule) {
     case REF_LRTA:
-        tick_lrta(a, &tick, hint);
+        tick_lrta(a, &tick);
         break;
     case REF_PLRTA:
         tick_plrta(a, &tick);
@@ -619,11 +620,12 @@ struct ref_agent_tick ref_agent_peek(const struct ref_agent *a)
     b.path = copied(a->path, n * sizeof *a->path);
     b.priority = copied(a->priority, n * sizeof *a->priority);
     b.depth = copied(a->depth, n * sizeof *a->depth);
+    b.entered = copied(a->entered, n * sizeof *a->entered);
     arcs_then_init(&b.before, n);
     arcs_then_init(&b.at_begin, n);
     memcpy(b.at_begin.arcs, a->at_begin.arcs, n * REF_ARCS_MAX * sizeof *a->at_begin.arcs);
     memcpy(b.at_begin.count, a->at_begin.count, n * sizeof *a->at_begin.count);
-    struct ref_agent_tick tick = ref_agent_tick(&b, NONE);
+    struct ref_agent_tick tick = ref_agent_tick(&b);
     ref_agent_close(&b);
     return tick;
 }
@@ -645,7 +647,8 @@ void ref_agent_open(struct ref_agent *a, const struct ref_space *space, enum ref
                             .mark = must_calloc(n, 1),
                             .path = must_calloc(n, sizeof *a->path),
                             .priority = must_calloc(n, sizeof *a->priority),
-                            .depth = must_calloc(n, sizeof *a->depth)};
+                            .depth = must_calloc(n, sizeof *a->depth),
+                            .entered = must_calloc(n, sizeof *a->entered)};
     arcs_then_init(&a->before, n);
     arcs_then_init(&a->at_begin, n);
     for (uint32_t s = 0; s < space->n; s++)
@@ -664,6 +667,7 @@ void ref_agent_close(struct ref_agent *a)
     free(a->path);
     free(a->priority);
     free(a->depth);
+    free(a->entered);
     arcs_then_fini(&a->before);
     arcs_then_fini(&a->at_begin);
 }

@@ -29,9 +29,13 @@ struct ref_space {
     void *context;
     /* The arcs out of a state, and into it, as the agent believes now, one a state; room for REF_ARCS_MAX. Gives their number. */
     uint32_t (*successors)(void *context, uint32_t state, struct ref_arc *out);
+    /* The same, but parallel arcs one by one, in the order they were given: lrta alone. */
+    uint32_t (*each_successor)(void *context, uint32_t state, struct ref_arc *out);
     uint32_t (*predecessors)(void *context, uint32_t state, struct ref_arc *out);
     /* the estimate h from one state to another, consistent */
     uint64_t (*distance)(void *context, uint32_t from, uint32_t to);
+    uint64_t
+        dearest_way; /* lrta, plrta: each state once, by the dearest move: an update beyond it is not made */
 };
 
 enum ref_rule {
@@ -61,7 +65,6 @@ struct ref_agent_tick {
     enum ref_end end;
     bool back;           /* the move goes to the parent in the search tree */
     bool restarted;      /* a search that lasts from tick to tick began anew */
-    bool goal_met;       /* lrta: by the lookahead, which may end there */
     uint64_t expansions; /* in this tick */
 };
 
@@ -92,7 +95,8 @@ struct ref_agent {
     bool cost_fell; /* of some arc since the search began */
 
     uint64_t *priority;            /* plrta: of each state in the queue, 0 outside */
-    uint32_t *depth;               /* lrta */
+    uint32_t *depth;               /* lrta: moves to a state, */
+    uint64_t *entered;             /* and the cost that it came into its layer with, or was reopened with */
     struct ref_arcs_then before;   /* rtbwa, wastar: the arcs as last seen, */
     struct ref_arcs_then at_begin; /* and when the search began */
     bool due;                      /* the next tick begins with a new search */
@@ -104,9 +108,8 @@ void ref_agent_open(struct ref_agent *agent, const struct ref_space *space, enum
                     enum ref_restart_rule restart);
 void ref_agent_close(struct ref_agent *agent);
 
-/* One tick: searches, then moves. `hint` decides between first steps of equally cheap ways to the same state
- * (lrta alone); UINT32_MAX for none. */
-struct ref_agent_tick ref_agent_tick(struct ref_agent *agent, uint32_t hint);
+/* One tick: searches, then moves. */
+struct ref_agent_tick ref_agent_tick(struct ref_agent *agent);
 
 /* Between two ticks: whether some state's costs rose and some fell since the last time. Decides whether the search
  * begins anew: sets `due`. */
