@@ -26,7 +26,7 @@ enum tp_learning {
 
 enum tp_capability {
     TP_CAN_TAKE_W = 1 << 0,             /* uses the parameter w */
-    TP_CAN_DETECT_UNREACHABLE = 1 << 1, /* says UNREACHABLE if and only if it is so */
+    TP_CAN_DETECT_UNREACHABLE = 1 << 1, /* says UNREACHABLE only if it is so; and always, where moves can be taken back */
     TP_CAN_ENHANCE_2009 = 1 << 2,       /* takes longest_path_rule, shortcut and path_switch */
     TP_CAN_BOUND_COST = 1 << 3,         /* Theorem 2 (2014): cost <= floor((N(w) - 1) / k) c+ + 2 w c* */
     TP_CAN_AVOID_RAISED = 1 << 8,       /* goes towards the open state whose h was raised least (daRTAA*) */
