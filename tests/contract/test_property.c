@@ -391,7 +391,7 @@ START_TEST(every_life_keeps_the_contract)
 {
     const struct tp_algorithm *row = row_of(_i);
     struct tp_test_rng rng = tp_test_rng(row->name);
-    uint64_t lives = tp_test_steps(100, 1200);
+    uint64_t lives = tp_test_steps(100, 600);
     for (uint64_t i = 0; i < lives; i++)
         life(tp_test_next(&rng), row, kind_of(_i), (struct variant){0});
 }
@@ -410,7 +410,7 @@ START_TEST(the_same_inputs_give_the_same_moves)
     const struct tp_algorithm *row = row_of(_i);
     enum space_kind kind = kind_of(_i);
     struct tp_test_rng rng = tp_test_rng("twice");
-    uint64_t lives = tp_test_steps(20, 250);
+    uint64_t lives = tp_test_steps(20, 120);
     for (uint64_t i = 0; i < lives; i++) {
         uint64_t number = tp_test_next(&rng);
         uint64_t hash = life(number, row, kind, (struct variant){0});
