@@ -188,4 +188,26 @@ TP_ALWAYS_INLINE void tp_open_pop(struct tp_open *open, bool wide)
         tp__open_remove_narrow(open);
 }
 
+/* The same for callers that are not compiled for a width: the list's own decides. */
+static inline void tp_open_push_any(struct tp_open *open, struct tp_open_entry e)
+{
+    if (open->wide)
+        tp_open_push(open, e, true);
+    else
+        tp_open_push(open, e, false);
+}
+
+static inline struct tp_open_entry tp_open_at_any(const struct tp_open *open, uint32_t i)
+{
+    return open->wide ? tp_open_at(open, i, true) : tp_open_at(open, i, false);
+}
+
+static inline void tp_open_pop_any(struct tp_open *open)
+{
+    if (open->wide)
+        tp_open_pop(open, true);
+    else
+        tp_open_pop(open, false);
+}
+
 #endif

@@ -21,8 +21,7 @@ static tp_state least_raised(struct tp_tick *tick, tp_state best)
     struct tp_open_entry chosen = {UINT64_MAX, 0, best};
     uint64_t least = UINT64_MAX;
     for (uint32_t i = 0; i < open->count && tp__tick_step(tick); i++) {
-        struct tp_open_entry entry =
-            open->wide ? tp_open_at(open, TP_OPEN_ROOT + i, true) : tp_open_at(open, TP_OPEN_ROOT + i, false);
+        struct tp_open_entry entry = tp_open_at_any(open, TP_OPEN_ROOT + i);
         if (tp_search_closed(search, entry.state) || tp_search_g(search, entry.state) != entry.g)
             continue;
         uint64_t raised =
@@ -112,12 +111,10 @@ static bool best_of(const struct tp_session *session, tp_state *best)
 
 /* Whether h has risen beyond what any way on this map can cost: then none is believed to be there. daRTAA* may otherwise
  * walk for ever among the states raised least, and never see what opened beside the others. */
-static bool raised_beyond_any_way(const struct tp_session *session, tp_state best)
+static bool raised_beyond_any_way(struct tp_session *session, tp_state best)
 {
     const struct tp_search *search = &session->search;
-    uint64_t longest = (uint64_t)session->map->width * session->map->height * search->domain->step_max *
-                       tp_profile_largest_weight(&session->map->profile);
-    return tp_search_g(search, best) + tp_search_h_now(search, best) > longest;
+    return tp_search_g(search, best) + tp_search_h_now(search, best) > tp__session_dearest_way(session);
 }
 
 static void agent_centred_tick(struct tp_tick *tick)

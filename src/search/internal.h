@@ -73,8 +73,8 @@ struct tp_session {
     struct tp_nodes_adaptive adaptive;
     struct tp_learn learn;
     struct tp_lookahead lookahead;
-    tp_cost h_most; /* no true cost to the goal is larger, on a map of this epoch; 0: not known yet */
-    uint64_t h_most_epoch;
+    tp_cost dearest_way; /* no true cost to the goal is larger, on a map of this epoch; 0: not known yet */
+    uint64_t dearest_way_epoch;
     struct tp_priorities *priorities; /* P-LRTA*'s queue; NULL for other rows */
     enum tp_cycle cycle;
     bool unteachable;       /* nothing is learned from the present search */
@@ -186,6 +186,10 @@ static inline void tp__session_expand(struct tp_tick *tick, uint64_t expansions)
     tp__tick_run(tick, &tick->session->search, expansions);
     tick->session->closed += tick->reply->work.expansions - before;
 }
+
+/* No way to the goal costs more than this on a map of this epoch: each state once, by the dearest move. An h beyond it says
+ * that there is none. Cost: O(1), but O(classes) once an epoch. */
+tp_cost tp__session_dearest_way(struct tp_session *session);
 
 /* Whether an earlier tick's exhausted search still proves the goal unreachable: no cost fell since it began, and
  * nobody moved the agent or the goal. */

@@ -30,13 +30,9 @@ static struct tp_node_tile *met(const struct tp_search *search, uint32_t x, uint
 
 static bool enter(struct tp_learn *learn, tp_state state, tp_cost h)
 {
-    struct tp_open_entry entry = {h, h, state};
     if (!tp_open_reserve(&learn->heap, 1))
         return false;
-    if (learn->heap.wide)
-        tp_open_push(&learn->heap, entry, true);
-    else
-        tp_open_push(&learn->heap, entry, false);
+    tp_open_push_any(&learn->heap, (struct tp_open_entry){h, h, state});
     return true;
 }
 
@@ -49,9 +45,8 @@ static bool copy_open(struct tp_tick *tick)
     for (; learn->cursor < search->open.count; learn->cursor++) {
         if (!tp__tick_step(tick))
             return false;
-        uint32_t i = TP_OPEN_ROOT + learn->cursor, slot;
-        struct tp_open_entry entry =
-            search->open.wide ? tp_open_at(&search->open, i, true) : tp_open_at(&search->open, i, false);
+        uint32_t slot;
+        struct tp_open_entry entry = tp_open_at_any(&search->open, TP_OPEN_ROOT + learn->cursor);
         const struct tp_node_tile *tile =
             met(search, tp_state_x(search, entry.state), tp_state_y(search, entry.state), &slot);
         if (!tile || tile->meta[slot] & TP_NODE_CLOSED || tp_nodes_g(&search->nodes, tile, slot) != entry.g)
@@ -112,8 +107,7 @@ bool tp__learn_run(struct tp_tick *tick)
     if (!copy_open(tick))
         return false;
     while (learn->expanded_left && learn->heap.count) {
-        bool wide = learn->heap.wide;
-        struct tp_open_entry least = wide ? tp_open_least(&learn->heap, true) : tp_open_least(&learn->heap, false);
+        struct tp_open_entry least = tp_open_at_any(&learn->heap, TP_OPEN_ROOT);
         uint32_t slot;
         struct tp_node_tile *tile = met(search, tp_state_x(search, least.state), tp_state_y(search, least.state), &slot);
         bool expanded = tile->meta[slot] & TP_NODE_CLOSED;
@@ -124,10 +118,7 @@ bool tp__learn_run(struct tp_tick *tick)
             tile->meta[slot] |= TP_NODE_LEARNED;
             learn->expanded_left--;
         }
-        if (wide)
-            tp_open_pop(&learn->heap, true);
-        else
-            tp_open_pop(&learn->heap, false);
+        tp_open_pop_any(&learn->heap);
     }
     if (learn->lost)
         tp__learn_abandon(session);

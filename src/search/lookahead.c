@@ -34,16 +34,6 @@ enum {
     URGENT = 0, /* a reopened state's place before all layers; depth d has place d + 1 */
 };
 
-/* No way to the goal costs more than this: each state once, by the dearest move. Where none is, h would grow for ever. */
-static tp_cost dearest_way(const struct tp_session *session)
-{
-    const struct tp_map *map = session->map;
-    const struct tp_domain *domain = session->search.domain;
-    tp_cost step = map->graph ? map->graph->cost_max : domain->step_max;
-    uint64_t states = domain->listed ? domain->states(map) : (uint64_t)map->width * map->height;
-    return step * states * (domain->listed ? 1 : tp_profile_largest_weight(&map->profile));
-}
-
 bool tp__tick_expand(struct tp_tick *tick)
 {
     const struct tp_budget *budget = tick->budget;
@@ -61,16 +51,7 @@ bool tp__tick_expand(struct tp_tick *tick)
 /* Entries are ordered by their place, then smaller g, then lower state. */
 static void enter(struct tp_open *open, uint64_t place, tp_cost g, tp_state state)
 {
-    struct tp_open_entry entry = {place, ~g, state};
-    if (open->wide)
-        tp_open_push(open, entry, true);
-    else
-        tp_open_push(open, entry, false);
-}
-
-static struct tp_open_entry entry_at(const struct tp_open *open, uint32_t i)
-{
-    return open->wide ? tp_open_at(open, i, true) : tp_open_at(open, i, false);
+    tp_open_push_any(open, (struct tp_open_entry){place, ~g, state});
 }
 
 /* The tile of a state met, and its slot there. */
@@ -141,10 +122,7 @@ static bool expand(struct tp_tick *tick, struct tp_open_entry top)
     if (!(tile->meta[slot] & TP_NODE_CLOSED))
         lookahead->layer_left--;
     tile->meta[slot] = (tile->meta[slot] | TP_NODE_CLOSED) & (uint8_t)~TP_NODE_REOPENED;
-    if (search->open.wide)
-        tp_open_pop(&search->open, true);
-    else
-        tp_open_pop(&search->open, false);
+    tp_open_pop_any(&search->open);
     for (uint32_t i = 0; i < count; i++)
         lookahead->layer_next += relax(tick, from, g, &out[i], lookahead->depth + 2);
     uint64_t mixed = (from * 0x9e3779b97f4a7c15u + g) * 0xbf58476d1ce4e5b9u;
@@ -156,10 +134,6 @@ void tp__lookahead_begin(struct tp_session *session)
 {
     session->lookahead = (struct tp_lookahead){.root = session->at, .layer_left = 1};
     tp__lookahead_weigh_anew(session);
-    if (!session->h_most || session->h_most_epoch != session->map->epoch) {
-        session->h_most = dearest_way(session);
-        session->h_most_epoch = session->map->epoch;
-    }
 }
 
 uint64_t tp__lookahead_run(struct tp_tick *tick, uint64_t wanted)
@@ -173,14 +147,11 @@ uint64_t tp__lookahead_run(struct tp_tick *tick, uint64_t wanted)
             search->exhausted = true;
             break;
         }
-        struct tp_open_entry top = entry_at(open, TP_OPEN_ROOT);
+        struct tp_open_entry top = tp_open_at_any(open, TP_OPEN_ROOT);
         uint32_t slot;
         const struct tp_node_tile *tile = node_of(search, top.state, &slot);
         if (!waits(tile, slot)) {
-            if (open->wide)
-                tp_open_pop(open, true);
-            else
-                tp_open_pop(open, false);
+            tp_open_pop_any(open);
             continue;
         }
         if (lookahead->layer_left == 0 && top.f != URGENT) {
@@ -224,7 +195,7 @@ bool tp__lookahead_weigh(struct tp_tick *tick)
             if (!tp__tick_step(tick))
                 return false;
             uint32_t slot;
-            tp_state state = entry_at(&search->open, TP_OPEN_ROOT + lookahead->cursor).state;
+            tp_state state = tp_open_at_any(&search->open, TP_OPEN_ROOT + lookahead->cursor).state;
             const struct tp_node_tile *tile = node_of(search, state, &slot);
             if (!waits(tile, slot))
                 continue;
@@ -254,7 +225,7 @@ bool tp__lookahead_raise(struct tp_tick *tick, tp_state state, tp_cost h)
 {
     struct tp_session *session = tick->session;
     const struct tp_search *search = &session->search;
-    if (h <= tp_search_h_now(search, state) || h > session->h_most)
+    if (h <= tp_search_h_now(search, state) || h > tp__session_dearest_way(session))
         return true;
     if (!tp__tick_update(tick))
         return false;

@@ -61,11 +61,7 @@ void tp_search_fini(struct tp_search *search)
 static void enter(struct tp_search *search, tp_state state, uint64_t g)
 {
     uint64_t f = search->g_factor * g + search->h_factor * tp_search_h_now(search, state);
-    struct tp_open_entry entry = {f, g, state};
-    if (search->open.wide)
-        tp_open_push(&search->open, entry, true);
-    else
-        tp_open_push(&search->open, entry, false);
+    tp_open_push_any(&search->open, (struct tp_open_entry){f, g, state});
 }
 
 void tp_search_begin_seeds(struct tp_search *search, tp_state goal)
@@ -122,7 +118,7 @@ bool tp_search_best(const struct tp_search *search, tp_state *best)
     /* a run leaves the best open state on top of the list, free of stale entries */
     if (!search->open.count)
         return false;
-    *best = search->open.wide ? tp_open_least(&search->open, true).state : tp_open_least(&search->open, false).state;
+    *best = tp_open_at_any(&search->open, TP_OPEN_ROOT).state;
     return true;
 }
 

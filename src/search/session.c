@@ -239,6 +239,19 @@ bool tp__session_exhausted(struct tp_tick *tick, uint64_t expansions)
     return true;
 }
 
+tp_cost tp__session_dearest_way(struct tp_session *session)
+{
+    const struct tp_map *map = session->map;
+    const struct tp_domain *domain = session->search.domain;
+    if (!session->dearest_way || session->dearest_way_epoch != map->epoch) {
+        tp_cost step = map->graph ? map->graph->cost_max : domain->step_max;
+        uint64_t states = domain->listed ? domain->states(map) : (uint64_t)map->width * map->height;
+        session->dearest_way = step * states * (domain->listed ? 1 : tp_profile_largest_weight(&map->profile));
+        session->dearest_way_epoch = map->epoch;
+    }
+    return session->dearest_way;
+}
+
 uint8_t tp__session_move_to_parent(const struct tp_session *session)
 {
     return tp_search_knows(&session->search, session->at) ? tp_search_move_to_parent(&session->search, session->at)

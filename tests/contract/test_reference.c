@@ -28,20 +28,8 @@ static struct tp_map *random_map(struct tp_test_rng *rng, bool weighted)
     uint32_t percent = percents[tp_test_below(rng, 5)];
     if (!weighted)
         return tp_test_map_random(rng, width, height, percent);
-    struct tp_profile profile;
-    memset(&profile, 0, sizeof profile);
     static const uint32_t tops[] = {3, 12, 300, 65535};
-    uint32_t top = tops[tp_test_below(rng, 4)];
-    for (char class = 'A'; class <= 'D'; class ++)
-        profile.weight[(int)class] = (uint16_t)tp_test_between(rng, 1, top);
-    uint8_t *cells = malloc((size_t)width * height);
-    ck_assert_ptr_nonnull(cells);
-    for (uint32_t i = 0; i < width * height; i++)
-        cells[i] = tp_test_percent(rng, percent) ? '@' : (uint8_t)('A' + tp_test_below(rng, 4));
-    struct tp_map *map;
-    ck_assert_int_eq(tp_map_build(&map, width, height, cells, &profile, 1), 0);
-    free(cells);
-    return map;
+    return tp_test_map_random_weighted(rng, width, height, percent, tops[tp_test_below(rng, 4)]);
 }
 
 static uint32_t random_free_cell(struct tp_test_rng *rng, const struct ref_problem *problem)

@@ -20,16 +20,6 @@ static const char *const risers[] = {"wastar", "rastar", "aastar", "dstarlite"};
 static const char *const adaptive[] = {"aastar", "tbaa"};
 #define COUNT(names) (int)(sizeof(names) / sizeof *(names))
 
-#define SAY(play, condition, ...)                                                                                      \
-    do {                                                                                                             \
-        if (!(condition)) {                                                                                          \
-            char say_text[256];                                                                                      \
-            snprintf(say_text, sizeof say_text, __VA_ARGS__);                                                        \
-            ck_abort_msg("%s\n  tick %llu: %s  [%s]", (play)->label, (unsigned long long)(play)->ticks, say_text,      \
-                         #condition);                                                                                \
-        }                                                                                                            \
-    } while (0)
-
 static uint32_t random_cell(struct tp_test_rng *rng, const struct tp_map *map)
 {
     return tp_test_below(rng, map->width * map->height);
@@ -141,11 +131,11 @@ static bool check_move(struct trial *trial, const struct ref_problem *problem, c
         return reply->status == TP_STATUS_ARRIVED;
     ref_costs_to(problem, play->goal, costs);
     if (reply->status == TP_STATUS_UNREACHABLE) {
-        SAY(play, costs[reply->from] == UINT64_MAX || !problem->weight[play->goal], "UNREACHABLE, but a way costs %llu",
+        PLAY_SAY(play, costs[reply->from] == UINT64_MAX || !problem->weight[play->goal], "UNREACHABLE, but a way costs %llu",
             (unsigned long long)costs[reply->from]);
         return true;
     }
-    SAY(play, ref_step(problem, reply->from, reply->to, &cost) && costs[reply->to] != UINT64_MAX &&
+    PLAY_SAY(play, ref_step(problem, reply->from, reply->to, &cost) && costs[reply->to] != UINT64_MAX &&
                   cost + costs[reply->to] == costs[reply->from],
         "%u to %u: %llu + %llu, the least is %llu", reply->from, reply->to, (unsigned long long)cost,
         (unsigned long long)costs[reply->to], (unsigned long long)costs[reply->from]);
@@ -174,7 +164,7 @@ static void changing_walks(const char *name, const char *label, bool only_rise, 
             change_some(&rng, play, only_rise);
             reply = play_tick(play, NULL);
             bool now = check_move(&trial, &play->plain, &reply);
-            SAY(play, now, "status %d", (int)reply.status);
+            PLAY_SAY(play, now, "status %d", (int)reply.status);
             told += now;
         } while (reply.status != TP_STATUS_ARRIVED && play->ticks < 60);
         trial_close(&trial);
@@ -241,9 +231,9 @@ START_TEST(unknown_maps)
             bool now = check_move(&trial, &believed, &reply);
             told += now;
             silent = now ? 0 : silent + 1;
-            SAY(play, silent < 3, "status %d", (int)reply.status);
+            PLAY_SAY(play, silent < 3, "status %d", (int)reply.status);
         } while (!ended(&reply) && play->ticks < 20000);
-        SAY(play, ended(&reply), "status %d", (int)reply.status);
+        PLAY_SAY(play, ended(&reply), "status %d", (int)reply.status);
         trial_close(&trial);
         free(weight);
     }
@@ -281,7 +271,7 @@ static void check_h(struct trial *trial, uint64_t *raised)
         if (!problem->weight[cell])
             continue;
         uint64_t h = h_of(play->session, cell);
-        SAY(play, h <= trial->costs[cell], "h of %u is %llu, the way costs %llu", cell, (unsigned long long)h,
+        PLAY_SAY(play, h <= trial->costs[cell], "h of %u is %llu, the way costs %llu", cell, (unsigned long long)h,
             (unsigned long long)trial->costs[cell]);
         *raised += h > ref_distance(problem, cell, play->goal);
         for (int64_t y = (int64_t)(cell / width) - 2; y <= (int64_t)(cell / width) + 2; y++)
@@ -291,7 +281,7 @@ static void check_h(struct trial *trial, uint64_t *raised)
                     !ref_step(problem, cell, (uint32_t)(y * width + x), &cost))
                     continue;
                 uint64_t next = h_of(play->session, (uint32_t)(y * width + x));
-                SAY(play, h <= cost + next, "h of %u is %llu, of %lld beside it %llu, %llu away", cell, (unsigned long long)h,
+                PLAY_SAY(play, h <= cost + next, "h of %u is %llu, of %lld beside it %llu, %llu away", cell, (unsigned long long)h,
                     (long long)(y * width + x), (unsigned long long)next, (unsigned long long)cost);
             }
     }

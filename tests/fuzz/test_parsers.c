@@ -1,13 +1,9 @@
 /* Seeded mutations of valid maps and scenarios against the promises of movingai_property.h. */
 #include "tests/fuzz/movingai_property.h"
+#include "tests/fuzz/text.h"
 #include "tests/lib/harness.h"
 
 enum { TEXT_MAX = 2000 };
-
-struct text {
-    char bytes[TEXT_MAX];
-    size_t size;
-};
 
 static const char *const starts[] = {
     "type octile\nheight 3\nwidth 4\nmap\n.@.T\nGSWO\n....\n",
@@ -50,18 +46,6 @@ static const char *const words[] = {
     "nan",
     "0x10",
 };
-
-/* Replaces `cut` bytes at a place by others; leaves the text alone where that would not fit. */
-static void splice(struct text *text, size_t at, size_t cut, const char *bytes, size_t size)
-{
-    char copy[TEXT_MAX];
-    if (text->size - cut + size > TEXT_MAX || size > TEXT_MAX)
-        return;
-    memcpy(copy, bytes, size); /* `bytes` may lie in the text */
-    memmove(text->bytes + at + size, text->bytes + at + cut, text->size - at - cut);
-    memcpy(text->bytes + at, copy, size);
-    text->size += size - cut;
-}
 
 static void mutate(struct text *text, struct tp_test_rng *rng)
 {
@@ -115,6 +99,7 @@ START_TEST(test_mutations)
     uint64_t taken = 0;
     for (uint64_t i = 0; i < steps; i++) {
         struct text text;
+        text.size_max = TEXT_MAX;
         const char *start = starts[tp_test_below(&rng, sizeof starts / sizeof *starts)];
         text.size = strlen(start);
         memcpy(text.bytes, start, text.size);
@@ -141,6 +126,7 @@ START_TEST(test_noise)
     uint64_t steps = tp_test_steps(100000, 5000000);
     for (uint64_t i = 0; i < steps; i++) {
         struct text text;
+        text.size_max = TEXT_MAX;
         text.size = tp_test_below(&rng, 120);
         for (size_t n = 0; n < text.size; n++)
             text.bytes[n] = i % 2 ? (char)tp_test_next(&rng)

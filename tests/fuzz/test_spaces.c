@@ -1,13 +1,9 @@
 /* Seeded mutations of valid graphs and tracks against the promises of spaces_property.h. */
 #include "tests/fuzz/spaces_property.h"
+#include "tests/fuzz/text.h"
 #include "tests/lib/harness.h"
 
 enum { TEXT_MAX = 600 };
-
-struct text {
-    char bytes[TEXT_MAX];
-    size_t size;
-};
 
 static const char *const starts[] = {
     "c roads\np sp 3 4\na 1 2 5\na 2 3 3\na 2 3 4\na 3 3 1\n",
@@ -55,18 +51,6 @@ static const char *const words[] = {
     "\xff",
 };
 
-/* Replaces `cut` bytes at a place by others; leaves the text alone where that would not fit. */
-static void splice(struct text *text, size_t at, size_t cut, const char *bytes, size_t size)
-{
-    char copy[TEXT_MAX];
-    if (text->size - cut + size > TEXT_MAX || size > TEXT_MAX)
-        return;
-    memcpy(copy, bytes, size); /* `bytes` may lie in the text */
-    memmove(text->bytes + at + size, text->bytes + at + cut, text->size - at - cut);
-    memcpy(text->bytes + at, copy, size);
-    text->size += size - cut;
-}
-
 static void mutate(struct text *text, struct tp_test_rng *rng)
 {
     size_t at = tp_test_below(rng, (uint32_t)text->size + 1), left = text->size - at;
@@ -108,6 +92,7 @@ START_TEST(test_mutations)
     uint64_t steps = tp_test_steps(300000, 10000000), taken = 0;
     for (uint64_t i = 0; i < steps; i++) {
         struct text text;
+        text.size_max = TEXT_MAX;
         const char *start = starts[tp_test_below(&rng, sizeof starts / sizeof *starts)];
         text.size = strlen(start);
         memcpy(text.bytes, start, text.size);
@@ -126,6 +111,7 @@ START_TEST(test_noise)
     uint64_t steps = tp_test_steps(200000, 5000000);
     for (uint64_t i = 0; i < steps; i++) {
         struct text text;
+        text.size_max = TEXT_MAX;
         text.size = tp_test_below(&rng, 60);
         for (size_t n = 0; n < text.size; n++)
             text.bytes[n] =

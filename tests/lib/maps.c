@@ -67,6 +67,23 @@ struct tp_map *tp_test_map_random(struct tp_test_rng *rng, uint32_t width, uint3
     return map;
 }
 
+struct tp_map *tp_test_map_random_weighted(struct tp_test_rng *rng, uint32_t width, uint32_t height,
+                                           uint32_t percent, uint32_t top)
+{
+    struct tp_profile profile;
+    memset(&profile, 0, sizeof profile);
+    for (char class = 'A'; class <= 'D'; class ++)
+        profile.weight[(int)class] = (uint16_t)tp_test_between(rng, 1, top);
+    size_t count = (size_t)width * height;
+    uint8_t *cells = malloc(count);
+    ck_assert_ptr_nonnull(cells);
+    for (size_t i = 0; i < count; i++)
+        cells[i] = tp_test_percent(rng, percent) ? '@' : (uint8_t)('A' + tp_test_below(rng, 4));
+    struct tp_map *map = build(width, height, cells, &profile);
+    free(cells);
+    return map;
+}
+
 uint32_t tp_test_find(const char *art, char symbol)
 {
     uint32_t cell = 0;

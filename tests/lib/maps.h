@@ -20,6 +20,10 @@ struct tp_map *tp_test_map_free(uint32_t width, uint32_t height);
 /* A map whose cells are blocked `percent` times in a hundred. Gives a reference. */
 struct tp_map *tp_test_map_random(struct tp_test_rng *rng, uint32_t width, uint32_t height, uint32_t percent);
 
+/* Likewise with four classes that weigh 1 to `top` each, drawn first. */
+struct tp_map *tp_test_map_random_weighted(struct tp_test_rng *rng, uint32_t width, uint32_t height,
+                                           uint32_t percent, uint32_t top);
+
 /* The cell `symbol` of a drawing as a cell id (y * width + x); UINT32_MAX if it does not stand there. */
 uint32_t tp_test_find(const char *art, char symbol);
 

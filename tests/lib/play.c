@@ -112,15 +112,7 @@ void play_open(struct play *play, const struct tp_session_params *params, const 
     play_open_in(play, params, map, NULL);
 }
 
-#define SAY(condition, ...)                                                                                  \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            char say_text[256];                                                                              \
-            snprintf(say_text, sizeof say_text, __VA_ARGS__);                                                \
-            ck_abort_msg("%s\n  tick %llu: %s  [%s]", play->label, (unsigned long long)play->ticks,          \
-                         say_text, #condition);                                                              \
-        }                                                                                                    \
-    } while (0)
+#define SAY(...) PLAY_SAY(play, __VA_ARGS__)
 
 struct plain_track play_track(const struct play *play)
 {

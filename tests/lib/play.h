@@ -16,6 +16,8 @@
 #include "tests/lib/plain_spaces.h"
 #include "tests/lib/reference.h"
 
+#include <stdio.h>
+
 struct play {
     char label[320]; /* what a failure says first; the caller may write it */
     struct tp_session_params params;
@@ -40,6 +42,17 @@ struct play {
     uint64_t version_begun;        /* of the first tick, or the last that said RESTARTED */
     struct tp_session_stats stats; /* after the last tick */
 };
+
+/* Fails the running test with the play's label and tick unless a condition holds; words after printf. */
+#define PLAY_SAY(play, condition, ...)                                                                        \
+    do {                                                                                                      \
+        if (!(condition)) {                                                                                   \
+            char say_text[256];                                                                               \
+            snprintf(say_text, sizeof say_text, __VA_ARGS__);                                                 \
+            ck_abort_msg("%s\n  tick %llu: %s  [%s]", (play)->label, (unsigned long long)(play)->ticks,       \
+                         say_text, #condition);                                                               \
+        }                                                                                                     \
+    } while (0)
 
 /* A clock for deadline budgets: time is over when it was asked more than `looks` times. */
 struct play_clock {

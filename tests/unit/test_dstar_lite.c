@@ -132,16 +132,6 @@ static struct tp_session_params random_params(struct tp_test_rng *rng, const str
     return params;
 }
 
-#define SAY(play, condition, ...)                                                                                      \
-    do {                                                                                                             \
-        if (!(condition)) {                                                                                          \
-            char say_text[256];                                                                                      \
-            snprintf(say_text, sizeof say_text, __VA_ARGS__);                                                        \
-            ck_abort_msg("%s\n  tick %llu: %s  [%s]", (play)->label, (unsigned long long)(play)->ticks, say_text,      \
-                         #condition);                                                                                \
-        }                                                                                                            \
-    } while (0)
-
 /* What one tick's reply tells of the plan: the move made, and the path from there on, cost what is least. Whether it told. */
 static bool check_plan(struct play *play, const struct tp_tick_reply *reply, uint64_t *costs)
 {
@@ -151,16 +141,16 @@ static bool check_plan(struct play *play, const struct tp_tick_reply *reply, uin
     ref_costs_to(&play->plain, play->goal, costs);
     uint64_t least = costs[reply->from];
     if (reply->status == TP_STATUS_UNREACHABLE) {
-        SAY(play, least == UINT64_MAX || !play->plain.weight[play->goal], "UNREACHABLE, but a way costs %llu",
+        PLAY_SAY(play, least == UINT64_MAX || !play->plain.weight[play->goal], "UNREACHABLE, but a way costs %llu",
             (unsigned long long)least);
         return true;
     }
     path[0] = reply->from;
     uint32_t count = 1 + tp_session_path(play->session, path + 1, PATH_MAX_CELLS - 1);
-    SAY(play, reply->flags & TP_FLAG_PATH_COMPLETE, "flags %x", reply->flags);
-    SAY(play, path[count - 1] == play->goal, "the path ends on %u", path[count - 1]);
+    PLAY_SAY(play, reply->flags & TP_FLAG_PATH_COMPLETE, "flags %x", reply->flags);
+    PLAY_SAY(play, path[count - 1] == play->goal, "the path ends on %u", path[count - 1]);
     uint64_t cost = ref_walk_cost(&play->plain, path, count);
-    SAY(play, cost == least, "the plan from %u costs %llu, the least is %llu", reply->from, (unsigned long long)cost,
+    PLAY_SAY(play, cost == least, "the plan from %u costs %llu, the least is %llu", reply->from, (unsigned long long)cost,
         (unsigned long long)least);
     return true;
 }
@@ -173,10 +163,10 @@ static void check_walk(struct play *play, uint64_t *costs)
     uint64_t before = play->cost;
     struct tp_tick_reply reply = play_until_settled(play, NULL, 4ull * play->map->width * play->map->height + 10);
     if (reply.status == TP_STATUS_ARRIVED)
-        SAY(play, from == play->goal || play->cost - before == costs[from], "the walk from %u cost %llu, the least is %llu", from,
+        PLAY_SAY(play, from == play->goal || play->cost - before == costs[from], "the walk from %u cost %llu, the least is %llu", from,
             (unsigned long long)(play->cost - before), (unsigned long long)costs[from]);
     else
-        SAY(play, reply.status == TP_STATUS_UNREACHABLE &&
+        PLAY_SAY(play, reply.status == TP_STATUS_UNREACHABLE &&
                       (costs[from] == UINT64_MAX || !play->plain.weight[play->goal]),
             "status %d on %u", (int)reply.status, play->cell);
 }
@@ -220,7 +210,7 @@ static void many_batches(const char *name, bool small_budgets)
                 if (small_budgets)
                     tries_max = 20ull * map->width * map->height + 100;
             } while (!told && ++tries < tries_max);
-            SAY(&play, told, "status %d on %u after %llu ticks", (int)reply.status, reply.to, (unsigned long long)tries);
+            PLAY_SAY(&play, told, "status %d on %u after %llu ticks", (int)reply.status, reply.to, (unsigned long long)tries);
             compared++;
         }
         check_walk(&play, costs);
@@ -369,15 +359,15 @@ START_TEST(each_move_over_an_unknown_map_is_the_best_believed)
             ref_costs_to(&believed, play.goal, costs);
             uint64_t cost = 0;
             if (reply.status == TP_STATUS_UNREACHABLE)
-                SAY(&play, costs[reply.from] == UINT64_MAX || !weight[play.goal], "UNREACHABLE, but %llu is believed",
+                PLAY_SAY(&play, costs[reply.from] == UINT64_MAX || !weight[play.goal], "UNREACHABLE, but %llu is believed",
                     (unsigned long long)costs[reply.from]);
             else
-                SAY(&play, ref_step(&believed, reply.from, reply.to, &cost) && cost + costs[reply.to] == costs[reply.from],
+                PLAY_SAY(&play, ref_step(&believed, reply.from, reply.to, &cost) && cost + costs[reply.to] == costs[reply.from],
                     "%u to %u: %llu + %llu, the least is %llu", reply.from, reply.to, (unsigned long long)cost,
                     (unsigned long long)costs[reply.to], (unsigned long long)costs[reply.from]);
             moves++;
         } while (reply.status != TP_STATUS_ARRIVED && reply.status != TP_STATUS_UNREACHABLE && play.ticks < 200000);
-        SAY(&play, reply.status == TP_STATUS_ARRIVED || reply.status == TP_STATUS_UNREACHABLE, "status %d", (int)reply.status);
+        PLAY_SAY(&play, reply.status == TP_STATUS_ARRIVED || reply.status == TP_STATUS_UNREACHABLE, "status %d", (int)reply.status);
         play_close(&play);
         free(costs);
         free(weight);
