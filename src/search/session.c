@@ -84,6 +84,7 @@ void tp_session_close(struct tp_session *session)
     if (!session)
         return;
     tp__shortcut_close(session);
+    tp__watch_forget(session);
     if (session->params.algorithm->engine->close)
         session->params.algorithm->engine->close(session);
     tp_search_fini(&session->search);
