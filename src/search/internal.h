@@ -166,7 +166,7 @@ void tp__session_begin_search(struct tp_tick *tick);
 
 /* At the start of a tick: the agent looks around, or goes on watching what changed of the map. True when the session's
  * restart rule asks for a new search. Looking is paid under R from the purse that `tick` still has, at most half of it, and
- * bounded alike under other budgets; what it is not enough for is looked at in the ticks to come. */
+ * bounded alike under other budgets (watch.c); what it is not enough for is looked at in the ticks to come. */
 bool tp__react(struct tp_tick *tick);
 
 /* 2012, Algorithm 2, lines 29 and 30: the agent looks around after a move; true when what it saw asks for a new search. */
@@ -180,9 +180,6 @@ void tp__learning_forget(struct tp_session *session);
 void tp__learning_remember(struct tp_session *session);
 
 /* ---- watch.c ---- */
-
-/* Whether a step of a path costs more, or is illegal, since the search found it. */
-bool tp__step_rose(const struct tp_session *session, tp_state from, tp_state to, uint8_t move);
 
 /* A new path is followed: only what changed while it was traced is still to be looked at. */
 void tp__watch_path(struct tp_session *session);

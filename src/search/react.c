@@ -21,8 +21,9 @@ void tp__learning_forget(struct tp_session *session)
     if (adaptive->pathcost)
         memset(adaptive->pathcost, 0, adaptive->room * sizeof adaptive->pathcost[0]);
     session->unteachable = true; /* the present search's f are of the old goal or the old costs */
+    session->learn.running = false; /* what a learning step under way still has in hand is of the old ones too */
     tp__prioritized_forget(session);
-    if (session->cycle == TP_CYCLE_LEARN && tp__looks_breadth_first(session))
+    if (session->cycle == TP_CYCLE_LEARN)
         session->cycle = TP_CYCLE_LOOK;
 }
 

@@ -150,12 +150,13 @@ static bool stranded(const struct tp_session *session)
 }
 
 /* 2016, Algorithm 5, lines 11 and 12, begun or gone on with: the agent waits. A map that changes meanwhile is taken up by the
- * new search: learning stays valid while costs rise, and is forgotten when one fell. */
+ * new search: learning stays valid while costs rise, and is forgotten when one fell. A search whose goal moved teaches
+ * nothing; it is only begun anew. */
 static void learn_and_restart(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
     session->stats.learning_ticks++;
-    if (!tp__learn_run(tick))
+    if (!session->unteachable && !tp__learn_run(tick))
         return;
     session->strandings++;
     tp__session_begin_search(tick);
@@ -192,7 +193,8 @@ static void move_phase(struct tp_tick *tick)
     if (step == TP_MOVE_NONE)
         step = step_to_before(session);
     if (step == TP_MOVE_NONE && stranded(session)) {
-        tp__learn_begin(session, session->closed);
+        if (!session->unteachable)
+            tp__learn_begin(session, session->closed);
         learn_and_restart(tick);
     }
     if (step == TP_MOVE_NONE)
@@ -268,7 +270,7 @@ static void time_bounded_tick(struct tp_tick *tick)
         return;
     }
     struct tp_share share = tp__budget_share(tick->budget);
-    tick->steps_left = share.steps;
+    tick->steps_left = one_purse(tick) ? tick->budget->expansions * tick->budget->c : share.steps;
     if (restart_due(tick))
         tp__session_begin_search(tick);
     tick->looked = tick->reply->work.traced;

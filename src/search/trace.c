@@ -45,7 +45,8 @@ bool tp__trace_run(struct tp_tick *tick)
         if (!tp__tick_step(tick))
             return false;
         if (checks_rise(session))
-            trace->rose |= tp__step_rose(session, parent, trace->front, move);
+            trace->rose |= !tp_belief_legal(&session->belief, tp_state_x(search, parent), tp_state_y(search, parent), move,
+                                            session->params.neighbours, session->params.corners);
         trace->front = parent;
         trace->capped = !tp_marks_set(&trace->fresh, tp_state_x(search, parent), tp_state_y(search, parent),
                                       TP_MARK_NEXT + move);

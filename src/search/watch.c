@@ -11,16 +11,20 @@
 
 enum { TILES_A_LOOK = 64 };
 
-bool tp__step_rose(const struct tp_session *session, tp_state from, tp_state to, uint8_t move)
+/* Whether a step of the path followed is illegal now, or dearer: than in the version of the tick before, or, once that is
+ * gone, than when the search found it. */
+static bool step_rose(const struct tp_session *session, tp_state from, tp_state to, uint8_t move)
 {
     const struct tp_search *search = &session->search;
+    const struct tp_map *map = session->map, *before = session->map_before;
     uint32_t x = tp_state_x(search, from), y = tp_state_y(search, from);
+    uint32_t to_x = tp_state_x(search, to), to_y = tp_state_y(search, to);
     if (!tp_belief_legal(&session->belief, x, y, move, session->params.neighbours, session->params.corners))
         return true;
     if (!search->weighted)
         return false;
-    tp_cost found = tp_search_g(search, to) - tp_search_g(search, from);
-    return tp_belief_cost(&session->belief, x, y, tp_state_x(search, to), tp_state_y(search, to), move) > found;
+    tp_cost then = before ? tp_walk_cost(before, x, y, to_x, to_y, move) : tp_search_g(search, to) - tp_search_g(search, from);
+    return tp_walk_cost(map, x, y, to_x, to_y, move) > then;
 }
 
 void tp__watch_path(struct tp_session *session)
@@ -45,15 +49,16 @@ void tp__watch_forget(struct tp_session *session)
 
 /* ---- Looks ---- */
 
-/* How many a tick may take, bounded like the work they stand beside. */
-static uint64_t looks_max(const struct tp_tick *tick)
+/* How many a tick may take, bounded like the work they stand beside. Under k the steps along the path are free as those of
+ * tracing are. */
+static uint64_t looks_max(const struct tp_tick *tick, bool along_path)
 {
-    enum { AN_EXPANSION = 8 };
+    enum { AN_EXPANSION = 8, AT_LEAST = 64 };
     const struct tp_budget *budget = tick->budget;
     if (budget->kind == TP_BUDGET_DEADLINE)
         return AN_EXPANSION * TP_DEADLINE_STRIDE;
     if (budget->kind == TP_BUDGET_K)
-        return AN_EXPANSION * budget->expansions;
+        return along_path ? UINT64_MAX : AT_LEAST + AN_EXPANSION * budget->expansions;
     return tick->steps_left > 1 ? tick->steps_left / 2 : tick->steps_left;
 }
 
@@ -89,7 +94,7 @@ static bool path_rose(struct tp_tick *tick, uint64_t *looks)
         }
         move = mark - TP_MARK_NEXT;
         watch->step = tp_search_move(search, from, move);
-        if (watch->step == TP_STATE_NONE || tp__step_rose(session, from, watch->step, move))
+        if (watch->step == TP_STATE_NONE || step_rose(session, from, watch->step, move))
             return true;
     }
     watch->rises = false;
@@ -135,7 +140,8 @@ static bool shortens(const struct tp_session *session, uint32_t x, uint32_t y, t
         for (uint32_t cx = x > reach ? x - reach : 0; cx <= x + reach && cx < map->width; cx++) {
             struct tp_window now = tp_walk_window(map, cx, cy), before = tp_walk_window(base, cx, cy);
             uint32_t moves = tp_walk_moves(&now, session->params.neighbours, session->params.corners);
-            uint32_t moves_before = tp_walk_moves(&before, session->params.neighbours, session->params.corners);
+            bool stood = tp_map_passable(base, cx, cy); /* nobody stood on a blocked cell, to leave it */
+            uint32_t moves_before = stood ? tp_walk_moves(&before, session->params.neighbours, session->params.corners) : 0;
             tp_state from = tp_state_at(search, cx, cy);
             for (moves &= search->weighted ? moves : ~moves_before; moves; moves &= moves - 1) {
                 uint8_t direction = (uint8_t)__builtin_ctz(moves);
@@ -238,9 +244,10 @@ bool tp__watch_run(struct tp_tick *tick)
     bool lazy = session->params.restart == TP_RESTART_LAZY;
     if (lazy && before && !watch->base)
         watch_falls(session, before);
-    uint64_t looks = looks_max(tick);
+    uint64_t looks = looks_max(tick, true);
     if (watch->rises && path_rose(tick, &looks))
         return true;
+    looks = looks_max(tick, false);
     while (watch->base) {
         if (shortcut_opened(tick, &looks))
             return true;

@@ -77,6 +77,22 @@ START_TEST(test_changes_aside)
 }
 END_TEST
 
+/* Rows with one purse pay for it from all of R, whatever r leaves to tracing. */
+START_TEST(test_change_aside_with_r_1)
+{
+    struct play play;
+    walk(&play, "one change aside, r = 1", TP_RESTART_ON_RISE, field(false));
+    struct tp_budget all = tp_budget_r(100, 1000, 10);
+    play_set(&play, 150, 0, '@');
+    for (uint32_t i = 0; play.cell != play.goal; i++) {
+        ck_assert_uint_lt(i, 2 * WIDTH);
+        play_tick(&play, &all);
+    }
+    ck_assert_uint_eq(play.stats.restarts, 0);
+    play_close(&play);
+}
+END_TEST
+
 /* The same with a wall that rises in the course of it: near the agent a rise is found although each version begins the walk
  * along the path anew. */
 START_TEST(test_rise_among_changes)
@@ -118,17 +134,18 @@ START_TEST(test_door_opens)
 }
 END_TEST
 
-/* Two doors, the second while the first version is still compared: what fell meanwhile is looked for afterwards. */
+/* The door opens while the version before is still compared: what fell meanwhile is looked for afterwards. The cells of the
+ * top row are on no way shorter than the one round the wall. */
 START_TEST(test_door_opens_meanwhile)
 {
     struct play play;
     walk(&play, "a door opens while an older version is looked through", TP_RESTART_LAZY, field(true));
-    const struct tp_change closed = {.kind = TP_CHANGE_RECT, .class_to = '@', .x = 2, .y = 7, .width = 140, .height = 2};
-    const struct tp_change opened = {.kind = TP_CHANGE_RECT, .class_to = '.', .x = 2, .y = 7, .width = 140, .height = 2};
+    const struct tp_change closed = {.kind = TP_CHANGE_RECT, .class_to = '@', .x = 2, .y = 0, .width = 140, .height = 1};
+    const struct tp_change opened = {.kind = TP_CHANGE_RECT, .class_to = '.', .x = 2, .y = 0, .width = 140, .height = 1};
     play_apply(&play, &closed, 1);
-    struct tp_tick_reply reply = play_tick(&play, NULL);
+    play_tick(&play, NULL);
     play_apply(&play, &opened, 1);
-    reply = play_tick(&play, NULL);
+    struct tp_tick_reply reply = play_tick(&play, NULL);
     ck_assert(!(reply.flags & TP_FLAG_RESTARTED));
     play_set(&play, 150, ROW, '.');
     ck_assert(restarts(&play));
@@ -173,8 +190,8 @@ START_TEST(test_versions_let_go)
 {
     struct play play;
     walk(&play, "versions are let go", TP_RESTART_LAZY, field(true));
-    const struct tp_change closed = {.kind = TP_CHANGE_RECT, .class_to = '@', .x = 2, .y = 7, .width = 140, .height = 2};
-    const struct tp_change opened = {.kind = TP_CHANGE_RECT, .class_to = '.', .x = 2, .y = 7, .width = 140, .height = 1};
+    const struct tp_change closed = {.kind = TP_CHANGE_RECT, .class_to = '@', .x = 2, .y = 0, .width = 140, .height = 1};
+    const struct tp_change opened = {.kind = TP_CHANGE_RECT, .class_to = '.', .x = 2, .y = 0, .width = 140, .height = 1};
     play_apply(&play, &closed, 1);
     play_tick(&play, NULL);
     play_apply(&play, &opened, 1);
@@ -198,6 +215,7 @@ static Suite *watch_suite(void)
     TCase *tcase = tcase_create("small purses");
     tcase_add_loop_test(tcase, test_far_rise, 0, 2);
     tcase_add_loop_test(tcase, test_changes_aside, 0, 2);
+    tcase_add_test(tcase, test_change_aside_with_r_1);
     tcase_add_test(tcase, test_rise_among_changes);
     tcase_add_loop_test(tcase, test_door_opens, 0, 2);
     tcase_add_test(tcase, test_door_opens_meanwhile);
