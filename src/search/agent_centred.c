@@ -10,19 +10,23 @@
  * the agent waits meanwhile. A search is never continued from move to move, and its restarts are not counted as such.
  * These algorithms cannot prove that a goal is out of reach: an agent shut in stays SEARCHING.
  *
+ * A plan that spans ticks is kept on a map that changes meanwhile, or else an agent would stand still where every tick brings a
+ * change: its move is checked against the new version, what is learned stays valid while costs rise, and is forgotten before
+ * the next lookahead when one fell. It is lost when the agent was put elsewhere, its goal moved far, or a graph's edges
+ * changed; even then the learning step of LSS-LRTA* is finished if it has raised any h, for half done it would be worse than
+ * nothing (learn.c).
+ *
  * Under DEADLINE a tick is an interval of the game time model (2012, section 8): it begins with the path that the interval
  * before made ready and the move along it, and looks ahead anew from there until its time is over; the first one only
  * looks ahead. So the lookahead takes all the time that learning and the move leave, and the agent moves in every interval in
- * which they fit. Three things could keep it from that:
+ * which they fit. Two things could keep it from that:
  *   - learning that takes longer than an interval. A lookahead that was not learned from and followed in one interval
  *     halves the next one. Where learning takes as long as expanding (LSS-LRTA*) one that was lets the next be larger by
  *     an eighth (by as much again where it ended at the goal); what time is left after it goes to learning. The others'
  *     takes next to none: RTAA* and daRTAA* learn as they look ahead, LRTA* raises one h, and P-LRTA* makes its updates
  *     after the move, as others expand.
- *   - a map that changes in every interval. The plan is kept: the move is checked against the new version, what was learned
- *     stays valid while costs rise, and is forgotten before the next lookahead when one fell.
- *   - a plan lost in every interval, since the agent was put elsewhere, its goal moved far, or a graph's edges changed. Then
- *     the tick's first lookahead is half as large as the last one, and the other half of the time is for the move.
+ *   - a plan lost in every interval. Then the tick's first lookahead is half as large as the last one, and the other half of
+ *     the time is for the move.
  */
 #include "search/adaptive.h"
 #include "search/internal.h"
@@ -95,12 +99,12 @@ static bool look_ahead(struct tp_tick *tick, uint64_t wanted)
         session->looked_ahead = tp__lookahead_run(tick, one ? 1 : wanted);
     } else {
         uint64_t before = tick->reply->work.expansions;
+        uint64_t most = budget->kind == TP_BUDGET_R ? tick->steps_left / budget->c : UINT64_MAX;
         tp__adaptive_allow(tick, tick->steps_left);
-        tp__session_expand(tick, wanted);
+        tp__session_expand(tick, wanted < most ? wanted : most);
         session->looked_ahead = tick->reply->work.expansions - before;
-        uint64_t steps = budget->kind == TP_BUDGET_R ? session->looked_ahead * budget->c : 0;
-        steps += tp__adaptive_book(tick);
-        tick->steps_left -= steps < tick->steps_left ? steps : tick->steps_left;
+        tick->steps_left -= budget->kind == TP_BUDGET_R ? session->looked_ahead * budget->c : 0;
+        tick->steps_left -= tp__adaptive_book(tick);
     }
     if (!session->looked_ahead && !search->found && !search->exhausted)
         return false;
@@ -194,17 +198,29 @@ static void follow_plan(struct tp_tick *tick)
     }
 }
 
-/* Whether the plan under way, if any, is of no use any more. */
-static bool plan_is_lost(struct tp_tick *tick)
+/* Whether a learning step under way has raised some h, and not all. */
+static bool half_learned(const struct tp_session *session)
+{
+    const struct tp_learn *learn = &session->learn;
+    return session->params.algorithm->learning == TP_LEARNING_DIJKSTRA && session->cycle == TP_CYCLE_LEARN &&
+           learn->running && learn->cursor == session->search.open.count;
+}
+
+/* Drops a plan that is of no use any more. False when what it has begun to learn has to be gone on with first. */
+static bool drop_lost_plan(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
-    bool asked = tp__react(tick), lost = asked || session->restart_wanted;
-    if (lost && session->begun) {
+    bool asked = tp__react(tick), wanted = asked || session->restart_wanted;
+    if (!wanted && session->search.active && session->at == session->lookahead.root)
+        return true;
+    if (half_learned(session) && !learn(tick))
+        return false;
+    if (wanted && session->begun) {
         session->stats.restarts++;
         tick->reply->flags |= TP_FLAG_RESTARTED;
     }
-    return lost || !session->search.active || session->at != session->lookahead.root ||
-           (tick->changed && tick->budget->kind != TP_BUDGET_DEADLINE);
+    session->cycle = TP_CYCLE_LOOK;
+    return true;
 }
 
 static void agent_centred_tick(struct tp_tick *tick)
@@ -213,16 +229,16 @@ static void agent_centred_tick(struct tp_tick *tick)
     const struct tp_budget *budget = tick->budget;
     bool deadline = budget->kind == TP_BUDGET_DEADLINE;
     tick->steps_left = budget->kind == TP_BUDGET_R ? budget->expansions * budget->c : UINT64_MAX;
-    if (plan_is_lost(tick))
-        session->cycle = TP_CYCLE_LOOK;
-    bool late =
-        session->cycle != TP_CYCLE_LOOK && !session->first_tick; /* a former tick could not follow the plan */
-    if (session->cycle != TP_CYCLE_LOOK) {
-        session->first_tick = false;
-    } else {
+    if (!drop_lost_plan(tick))
+        return;
+    bool late = false;
+    if (session->cycle == TP_CYCLE_LOOK) {
         uint64_t half = session->looked_ahead / 2;
         if (!look_ahead(tick, deadline && half ? half : tp__lookahead_max(budget)))
             return;
+    } else {
+        late = !session->first_tick; /* a former tick could not follow the plan */
+        session->first_tick = false;
     }
     follow_plan(tick);
     if (!deadline || session->cycle != TP_CYCLE_LOOK || tick->reply->status == TP_STATUS_ARRIVED)
