@@ -7,13 +7,15 @@ $(BUILD)/tickpath-client.pc: client/tickpath-client.pc.in src/base/version.h
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
 
 .PHONY: install
-install: $(BUILD)/tickpathd $(BUILD)/tickpath $(CLIENT_LIB) ## install programs, client library, header, pkg-config file (PREFIX, DESTDIR)
+install: $(BUILD)/tickpathd $(BUILD)/tickpath $(CLIENT_LIB) ## install programs, the report's tables, client library, header, pkg-config file (PREFIX, DESTDIR)
 	rm -f $(BUILD)/tickpath-client.pc && $(MAKE) --no-print-directory $(BUILD)/tickpath-client.pc
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include \
+		$(DESTDIR)$(PREFIX)/share/tickpath/papers
 	install -m 755 $(BUILD)/tickpathd $(BUILD)/tickpath $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(CLIENT_LIB) $(DESTDIR)$(PREFIX)/lib
 	install -m 644 client/tickpath_client.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 $(BUILD)/tickpath-client.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	install -m 644 $(wildcard client/papers/*.txt) $(DESTDIR)$(PREFIX)/share/tickpath/papers
 
 # Installing comes first and by a second make, so that a bare machine has its compiler before any rule needs it.
 .PHONY: demo

@@ -4,11 +4,17 @@
 #include "search/algorithm.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const struct tp_cli_usage usage = {
     .command = "algorithms",
     .summary = "Lists the named algorithms: the name to type, the papers' title, the engine, the source.",
 };
+
+static int longer(int width, const char *word)
+{
+    return (int)strlen(word) > width ? (int)strlen(word) : width;
+}
 
 int tp_cli_algorithms(int argc, char **argv)
 {
@@ -16,10 +22,17 @@ int tp_cli_algorithms(int argc, char **argv)
     int result = tp_cli_parse(&usage, groups, argc, argv);
     if (result != TP_CLI_GO_ON)
         return result;
-    for (size_t i = 0; tp_algorithm_at(i) != NULL; i++) {
-        const struct tp_algorithm *row = tp_algorithm_at(i);
-        printf("%-8s %-10s %-14s %s\n%-8s %s\n", row->name, row->title, tp_engine_name(row->engine),
-               row->citation, "", row->summary);
+    const struct tp_algorithm *row;
+    int name = 0, title = 0, engine = 0; /* widths; all words are ASCII */
+    for (size_t i = 0; (row = tp_algorithm_at(i)) != NULL; i++) {
+        name = longer(name, row->name);
+        title = longer(title, row->title);
+        engine = longer(engine, tp_engine_name(row->engine));
+    }
+    for (size_t i = 0; (row = tp_algorithm_at(i)) != NULL; i++) {
+        printf("%-*s  %-*s  %-*s  %s\n", name, row->name, title, row->title, engine, tp_engine_name(row->engine),
+               row->citation);
+        printf("%-*s  %s\n", name, "", row->summary);
     }
     return TP_CLI_OK;
 }

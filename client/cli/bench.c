@@ -36,7 +36,10 @@ static const struct tp_cli_usage usage = {
         "a\n"
         "vehicle, --from, --random) it is that of A* without a limit, which is run for it in-process. On a "
         "graph\n"
-        "costs are in the unit of its edges.",
+        "costs are in the unit of its edges.\n"
+        "Exit status 0: the figures are printed, be all rows solved or none; 1: a file can't be read, no row is\n"
+        "left, or the daemon can't be reached or refuses; 2: the command line is wrong, or its options do not\n"
+        "go together.",
 };
 
 /* What is printed. Means over the rows solved. */

@@ -11,6 +11,15 @@
 
 #define FILE_BYTES_MAX ((size_t)1 << 29)
 
+int tp_cli_file_check(const struct tp_cli_usage *usage, const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    if (file == NULL)
+        return tp_cli_fail(usage, "%s: %s", path, strerror(errno));
+    fclose(file);
+    return TP_CLI_OK;
+}
+
 int tp_cli_file_read(const struct tp_cli_usage *usage, const char *path, char **text, size_t *size)
 {
     FILE *file = fopen(path, "rb");
@@ -131,10 +140,10 @@ int tp_cli_track_load(const struct tp_cli_usage *usage, const char *path, const 
     return result;
 }
 
-static bool ends_with(const char *path, const char *suffix)
+bool tp_cli_is_dimacs(const char *path)
 {
-    size_t length = strlen(path), end = strlen(suffix);
-    return length > end && strcmp(path + length - end, suffix) == 0;
+    size_t length = strlen(path);
+    return length > 3 && strcmp(path + length - 3, ".gr") == 0;
 }
 
 int tp_cli_graph_load(const struct tp_cli_usage *usage, const char *path, const char *coordinates,
@@ -149,13 +158,17 @@ int tp_cli_graph_load(const struct tp_cli_usage *usage, const char *path, const 
     if (result == TP_CLI_OK) {
         struct tp_graph_refusal refusal = {.reason = NULL};
         const struct tp_graph *graph = NULL;
-        int error = ends_with(path, ".gr")
+        bool dimacs = tp_cli_is_dimacs(path);
+        int error = dimacs
                         ? tp_dimacs_parse(&graph, text[0], size[0], text[1], size[1], &refusal)
                         : tp_graph_csv_parse(&graph, text[0], size[0], text[1], size[1], &refusal);
-        const char *file = refusal.text == TP_GRAPH_TEXT_NODES ? coordinates : path;
+        bool in_nodes = refusal.text == TP_GRAPH_TEXT_NODES;
         if (error != 0 && refusal.reason != NULL)
-            result = tp_cli_fail(usage, "%s:%u:%u: %s", file, refusal.place.line, refusal.place.column,
-                                 refusal.reason);
+            result = tp_cli_fail(usage, "%s:%u:%u: %s%s", in_nodes ? coordinates : path, refusal.place.line,
+                                 refusal.place.column, refusal.reason,
+                                 !in_nodes ? ""
+                                 : dimacs  ? " (coordinates of a .gr are DIMACS .co; of other graphs CSV of id,x,y)"
+                                           : " (coordinates of a CSV graph are CSV of id,x,y; of a .gr DIMACS .co)");
         else if (error != 0 || (error = tp_map_build_graph(&map->map, graph, 1, 1)) != 0)
             result = tp_cli_fail(usage, "%s: %s", path, tp_error_text(error));
         tp_graph_unref(graph);

@@ -17,6 +17,9 @@ struct tp_cli_map {
     struct tp_map *map;          /* version 1 of it */
 };
 
+/* Whether a file can be opened for reading: TP_CLI_FAILED after saying why not. */
+int tp_cli_file_check(const struct tp_cli_usage *usage, const char *path);
+
 /* Reads a whole file into memory to be freed, with a 0 behind it. TP_CLI_FAILED after saying why. */
 int tp_cli_file_read(const struct tp_cli_usage *usage, const char *path, char **text, size_t *size);
 
@@ -25,6 +28,9 @@ int tp_cli_file_read(const struct tp_cli_usage *usage, const char *path, char **
 int tp_cli_map_load(const struct tp_cli_usage *usage, const char *path, const struct tp_profile *profile,
                     struct tp_cli_map *map);
 void tp_cli_map_fini(struct tp_cli_map *map);
+
+/* Whether a graph's file is DIMACS by its name, .gr; its text counts nodes from 1. */
+bool tp_cli_is_dimacs(const char *path);
 
 /* Loads a graph: FILE.gr, with coordinates from FILE.co, or CSV of edges (any other suffix), with coordinates from CSV of nodes;
  * `coordinates` NULL: without. TP_CLI_FAILED after saying why; *map then needs no fini. */

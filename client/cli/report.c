@@ -5,6 +5,7 @@
 #include "client/cli/files.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,8 +22,8 @@ struct report_options {
 static const struct tp_cli_option options_table[] = {
     {"maps", TP_CLI_STRING, AT(maps), "DIR", "folder of MovingAI maps by kind (generated maps)", 0, 0, NULL,
      false},
-    {"tables", TP_CLI_STRING, AT(tables), "DIR", "experiments, figures, claims, exceptions (client/papers)",
-     0, 0, NULL, false},
+    {"tables", TP_CLI_STRING, AT(tables), "DIR",
+     "experiments, figures, claims, exceptions (client/papers, else those installed with the tool)", 0, 0, NULL, false},
     {"results", TP_CLI_STRING, AT(results), "DIR", "where each cell's result is kept (build/papers)", 0, 0,
      NULL, false},
     {"out", TP_CLI_STRING, AT(out), "FILE", "the page (report.html in the folder of results)", 0, 0, NULL,
@@ -76,6 +77,36 @@ static int hash_program(uint64_t *hash)
     return TP_CLI_OK;
 }
 
+static bool has_tables(const char *folder)
+{
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof path, "%s/experiments.txt", folder);
+    return length > 0 && (size_t)length < sizeof path && access(path, R_OK) == 0;
+}
+
+/* Where the tables are when nobody says: below the working folder, as in the project's own, else where `make install` put
+ * them, PREFIX/share beside this program's PREFIX/bin. Names the folder, or fails. */
+static int find_tables(struct tp_report *report, char installed[PATH_MAX])
+{
+    static const char own[] = "client/papers", share[] = "share/tickpath/papers";
+    report->tables = own;
+    if (has_tables(own))
+        return TP_CLI_OK;
+    ssize_t length = readlink("/proc/self/exe", installed, PATH_MAX - sizeof share);
+    for (int parts = 0; parts < 2 && length > 0; parts++) /* the program's name, and bin */
+        while (length > 0 && installed[--length] != '/')
+            ;
+    if (length >= 0) {
+        installed[length] = '/';
+        memcpy(installed + length + 1, share, sizeof share);
+        report->tables = installed;
+        if (has_tables(installed))
+            return TP_CLI_OK;
+    }
+    return tp_cli_fail(&usage, "no tables of experiments in %s or %s: say where they are with --tables DIR", own,
+                       length >= 0 ? installed : share);
+}
+
 static int load_tables(struct tp_report *report)
 {
     const struct {
@@ -117,8 +148,10 @@ static int conclude(const struct tp_report *report, const struct tp_report_claim
 
 static int run(struct tp_report *report, const struct report_options *options)
 {
-    char maps[1024], out[1024];
-    int result = load_tables(report);
+    char maps[1024], out[1024], installed[PATH_MAX];
+    int result = report->tables == NULL ? find_tables(report, installed) : TP_CLI_OK;
+    if (result == TP_CLI_OK)
+        result = load_tables(report);
     if (result == TP_CLI_OK)
         result = hash_program(&report->build);
     snprintf(report->results, sizeof report->results, "%s/%s", options->results,
@@ -151,8 +184,7 @@ static int run(struct tp_report *report, const struct report_options *options)
 int tp_cli_report(int argc, char **argv)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    struct report_options options = {
-        .tables = "client/papers", .results = "build/papers", .jobs = cores > 0 ? (uint64_t)cores : 1};
+    struct report_options options = {.results = "build/papers", .jobs = cores > 0 ? (uint64_t)cores : 1};
     const struct tp_cli_group groups[] = {{options_table, &options}, {NULL, NULL}};
     int result = tp_cli_parse(&usage, groups, argc, argv);
     if (result != TP_CLI_GO_ON)

@@ -84,9 +84,13 @@ int tp_cli_rows_check(const struct tp_cli_usage *usage, const struct tp_cli_rows
     if ((rows->scen_path != NULL) + has_from + (rows->random != 0) > 1)
         return tp_cli_refuse(usage, rows->random != 0 ? "random" : "from",
                              "the problems are one of --scen, --from with --to, and --random");
-    if (!has_track && !has_puzzle && rows->scen_path == NULL && !has_from && rows->random == 0)
+    if (!has_track && !has_puzzle && rows->scen_path == NULL && !has_from && rows->random == 0) {
+        /* a map that is not there is the nearer mistake */
+        if (tp_cli_file_check(usage, has_map ? rows->map_path : rows->graph_path) != TP_CLI_OK)
+            return TP_CLI_FAILED;
         return tp_cli_refuse(usage, has_map ? "scen" : "from", "must be given, or %s",
                              has_map ? "--from and --to, or --random" : "--random");
+    }
     return TP_CLI_GO_ON;
 }
 
@@ -199,11 +203,12 @@ static int name_pair(const struct tp_cli_usage *usage, const struct tp_cli_rows 
     const struct tp_map *map = space->map.map;
     uint64_t cells = (uint64_t)map->width * map->height;
     const char *what = map->graph != NULL ? "nodes" : "cells";
+    bool dimacs = map->graph != NULL && tp_cli_is_dimacs(space->path);
     if (rows->from >= cells || rows->to >= cells)
-        return tp_cli_fail(usage, "--%s %llu lies outside %s, which has %llu %s",
+        return tp_cli_fail(usage, "--%s %llu lies outside %s, which has %llu %s, here numbered from 0%s",
                            rows->from >= cells ? "from" : "to",
                            (unsigned long long)(rows->from >= cells ? rows->from : rows->to), space->path,
-                           (unsigned long long)cells, what);
+                           (unsigned long long)cells, what, dimacs ? " (its file counts them from 1)" : "");
     int result = take_pairs(usage, space, 1);
     if (result == TP_CLI_OK)
         space->pairs[0] = (struct tp_cli_pair){(uint32_t)rows->from, (uint32_t)rows->to, NAN, NULL};

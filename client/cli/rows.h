@@ -41,7 +41,8 @@ struct tp_cli_space {
     uint32_t cost_unit; /* costs divided by it are what people read: unit steps, a graph's own costs */
 };
 
-/* Whether the options go together; `via` is where they are played. TP_CLI_GO_ON, or TP_CLI_USAGE after saying why. */
+/* Whether the options go together; `via` is where they are played. TP_CLI_GO_ON, or after saying why
+ * TP_CLI_USAGE, or TP_CLI_FAILED where no problems are given for a map whose file is not there. */
 int tp_cli_rows_check(const struct tp_cli_usage *usage, const struct tp_cli_rows *rows,
                       const struct tp_cli_host_port *via);
 

@@ -19,7 +19,9 @@ static const struct tp_cli_usage usage = {
              "Keys: tick, x, y (on a graph: node; of a puzzle: node, the state by number), move (forward, "
              "back, wait), status, expansions, traced, "
              "version;\n"
-             "of a vehicle vx and vy as well.",
+             "of a vehicle vx and vy as well.\n"
+             "Exit status 0: the row was played, to its goal or not; 1: a file can't be read, no row is left, or the\n"
+             "daemon can't be reached or refuses; 2: the command line is wrong, or its options do not go together.",
 };
 
 /* How a step is printed. */

@@ -1,8 +1,8 @@
 /* The loop of every kernel (2014, Algorithm 1; 2016, Algorithm 4: Best-First-Search()), as inline functions that a
  * space completes with two of its own: the priority of a state, and the expansion of the best one.
  *
- *   line 11   tp__kernel_run's exits: an empty list, the goal best (line 23's goalFound), k expansions; a deadline and
- *             the want of memory are two more
+ *   line 11   tp__kernel_run's exits: an empty list, the goal best (line 23's goalFound), k expansions; a deadline,
+ *             the want of memory, and a purse that updates of h have emptied (node/nodes.h) are more
  *   line 12   tp__kernel_find_best
  *   13 to 19  the space's `expand`: the state leaves the list when its first successor takes its place
  *
@@ -85,10 +85,14 @@ TP_ALWAYS_INLINE void tp__kernel_run(struct tp_search *s, struct tp_run *run, ui
             run->capped = true;
             return;
         }
+        if (learns && !tp_nodes_can_pay(&s->nodes))
+            return;
         if (!expand(s, run, goal, &best, wide, learns)) {
-            run->capped = true;
+            run->capped = !(learns && tp_nodes_unpaid(&s->nodes));
             return;
         }
+        if (learns)
+            tp_nodes_pay(&s->nodes);
         uint64_t mixed = (best.entry.state * 0x9e3779b97f4a7c15u + best.entry.g) * 0xbf58476d1ce4e5b9u;
         s->hash += mixed ^ mixed >> 29;
         run->expansions++;

@@ -21,12 +21,14 @@ void tp__nodes_read_belief(const struct tp_nodes *nodes, struct tp_node_tile *ti
     tile->seen = nodes->belief->stamp;
 }
 
-/* 2012, Algorithm 3, lines 5 to 7, for a tile last used by search `stamp`. */
-static void adapt(struct tp_nodes *nodes, const struct tp_node_tile *tile, uint32_t stamp, uint32_t x, uint32_t y)
+/* 2012, Algorithm 3, lines 5 to 7, for a tile last used by search `stamp`. False when the purse ran dry over it: more of its
+ * states may want an update. */
+static bool adapt(struct tp_nodes *nodes, const struct tp_node_tile *tile, uint32_t stamp, uint32_t x,
+                  uint32_t y)
 {
     struct tp_nodes_adaptive *adaptive = nodes->adaptive;
     if (stamp >= adaptive->room || !adaptive->pathcost[stamp])
-        return;
+        return true;
     uint64_t pathcost = adaptive->pathcost[stamp];
     uint32_t x0 = x & ~(uint32_t)(TP_TILE_SIDE - 1), y0 = y & ~(uint32_t)(TP_TILE_SIDE - 1);
     for (uint32_t slot = 0; slot < TP_TILE_CELLS; slot++) {
@@ -37,32 +39,56 @@ static void adapt(struct tp_nodes *nodes, const struct tp_node_tile *tile, uint3
         uint64_t h = adaptive->h(adaptive->context, cx, cy);
         if (pathcost - g <= h + tp_learned_at(adaptive->learned, cx, cy))
             continue;
-        adaptive->updates += tp_learned_set(adaptive->learned, cx, cy, pathcost - g - h);
+        if (!adaptive->purse)
+            return false;
+        if (!tp_learned_set(adaptive->learned, cx, cy, pathcost - g - h))
+            continue;
+        adaptive->updates++;
+        if (!--adaptive->purse)
+            return false;
+    }
+    return true;
+}
+
+/* Rewrites a tile's g for a search of another pathcost, so that it teaches what it taught before. */
+static void restate(const struct tp_nodes *nodes, struct tp_node_tile *tile, uint64_t pathcost,
+                    uint64_t restated)
+{
+    for (uint32_t slot = 0; slot < TP_TILE_CELLS; slot++) {
+        uint64_t g = tp_nodes_g(nodes, tile, slot);
+        uint64_t other = g < pathcost ? g + (restated - pathcost) : UINT64_MAX;
+        tp_nodes_set_g(nodes, tile, slot, nodes->wide || other < UINT32_MAX ? other : UINT64_MAX);
     }
 }
 
-/* Before the stamp wraps and former searches can no longer be told apart. */
-static void adapt_all(struct tp_nodes *nodes)
+/* Before the stamp wraps and former searches can no longer be told apart: all tiles become those of one search, the first,
+ * whose pathcost is the largest of theirs. Nothing is learned here, so that the rule takes from each tile what it would
+ * have taken without, and when. (Lost is only what a narrow store can't hold beside a pathcost beyond 32 bits.) */
+static void restate_all(struct tp_nodes *nodes)
 {
-    const struct tp_tiles *tiles = &nodes->tiles;
-    for (uint32_t page_y = 0; tiles->top && page_y < tiles->pages_y; page_y++)
-        for (uint32_t page_x = 0; page_x < tiles->pages_x; page_x++) {
-            struct tp_tile **page = tiles->top[(size_t)page_y * tiles->pages_x + page_x];
-            for (uint32_t i = 0; page && i < TP_PAGE_TILES; i++) {
-                uint32_t tx = (page_x << tiles->page_bits_x) + (i & ((1u << tiles->page_bits_x) - 1));
-                uint32_t ty = (page_y << tiles->page_bits_y) + (i >> tiles->page_bits_x);
-                if (page[i] && page[i]->stamp)
-                    adapt(nodes, (const struct tp_node_tile *)page[i], page[i]->stamp, tx << TP_TILE_BITS,
-                          ty << TP_TILE_BITS);
-            }
+    struct tp_tiles *tiles = &nodes->tiles;
+    struct tp_nodes_adaptive *adaptive = nodes->adaptive;
+    uint64_t largest = 0;
+    for (uint32_t stamp = 0; stamp < adaptive->room; stamp++)
+        largest = adaptive->pathcost[stamp] > largest ? adaptive->pathcost[stamp] : largest;
+    for (size_t page = 0; tiles->top && page < (size_t)tiles->pages_x * tiles->pages_y; page++)
+        for (uint32_t i = 0; tiles->top[page] && i < TP_PAGE_TILES; i++) {
+            struct tp_tile *tile = tiles->top[page][i];
+            if (!tile || !tile->stamp)
+                continue;
+            uint64_t pathcost = tile->stamp < adaptive->room ? adaptive->pathcost[tile->stamp] : 0;
+            restate(nodes, (struct tp_node_tile *)tile, pathcost, largest);
+            tile->stamp = 1;
         }
-    memset(nodes->adaptive->pathcost, 0, nodes->adaptive->room * sizeof nodes->adaptive->pathcost[0]);
+    memset(adaptive->pathcost, 0, adaptive->room * sizeof adaptive->pathcost[0]);
+    adaptive->pathcost[1] = largest;
+    tiles->stamp = 1;
 }
 
 void tp_nodes_begin(struct tp_nodes *nodes)
 {
     if (nodes->adaptive && nodes->adaptive->pathcost && nodes->tiles.stamp == nodes->tiles.stamp_max)
-        adapt_all(nodes);
+        restate_all(nodes);
     tp_tiles_begin(&nodes->tiles);
 }
 
@@ -71,9 +97,14 @@ struct tp_node_tile *tp_nodes_touch_slow(struct tp_nodes *nodes, uint32_t x, uin
     bool fresh;
     uint32_t stamp;
     struct tp_node_tile *tile = (struct tp_node_tile *)tp_tiles_touch(&nodes->tiles, x, y, &fresh, &stamp);
+    if (nodes->adaptive)
+        nodes->adaptive->unpaid = false;
     if (tile && fresh) {
-        if (nodes->adaptive && stamp)
-            adapt(nodes, tile, stamp, x, y);
+        if (nodes->adaptive && stamp && !adapt(nodes, tile, stamp, x, y)) {
+            tile->tile.stamp = stamp; /* it stays of that search */
+            nodes->adaptive->unpaid = true;
+            return NULL;
+        }
         memset(tile->meta, 0, sizeof tile->meta);
         memset(&tile->g, 0xff, nodes->wide ? sizeof tile->g.wide : sizeof tile->g.narrow);
         if (!nodes->listed)

@@ -56,12 +56,20 @@ struct tp_nodes {
 
 /* The h-values that Adaptive A* takes from former searches (2012, Algorithm 3): when a search first touches a tile, each
  * state that an earlier search gave a g gets h = max(h, pathcost of that search - g). The paper does so state by state
- * on first touch; a tile's states are done together, to the same values. */
+ * on first touch; a tile's states are done together, to the same values.
+ *
+ * Each h raised is one update, the states of a tile that this search will never touch included, and is paid from the purse
+ * that the search's expansions are paid from. A purse may run dry in the middle of a tile: then the tile keeps its old
+ * stamp and g, the touch is refused, and the next one goes on where this one stopped, for a state raised already is
+ * not raised again. What is paid here in all is no more than one update for each expansion of a former search. */
 struct tp_nodes_adaptive {
     struct tp_tiles *learned;
     uint64_t *pathcost; /* by search stamp, 0 for a search that gave none */
     uint32_t room;      /* of pathcost */
     uint64_t updates;   /* h-values raised, in all */
+    uint64_t booked;    /* of these, told to a tick's reply */
+    uint64_t purse;     /* expansions and updates that may still be made; the search's user fills it */
+    bool unpaid;        /* the touch last refused was refused for want of purse, not of memory */
     uint64_t (*h)(const void *context, uint32_t x, uint32_t y); /* the domain's own h */
     const void *context;
 };
@@ -71,10 +79,29 @@ void tp_nodes_init(struct tp_nodes *nodes, const struct tp_belief *belief, uint3
                    bool listed, struct tp_pool *pool, uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max);
 
 /* Begins a new search: all nodes are forgotten. Cost: O(1), but O(tiles held) when the stamp wraps; what the adaptive rule
- * would still take from them is taken then. */
+ * would still take from them is kept. */
 void tp_nodes_begin(struct tp_nodes *nodes);
 
-/* The tile over a cell, set up for this search; NULL at the cap. */
+/* Whether the purse of a store with the adaptive rule is good for an expansion; pays for one made. */
+static inline bool tp_nodes_can_pay(const struct tp_nodes *nodes)
+{
+    return !nodes->adaptive || nodes->adaptive->purse > 0;
+}
+
+static inline void tp_nodes_pay(struct tp_nodes *nodes)
+{
+    if (nodes->adaptive)
+        nodes->adaptive->purse--;
+}
+
+/* Whether the touch last refused would have been granted with a fuller purse. */
+static inline bool tp_nodes_unpaid(const struct tp_nodes *nodes)
+{
+    return nodes->adaptive && nodes->adaptive->unpaid;
+}
+
+/* The tile over a cell, set up for this search; NULL at the cap, or when what it teaches can't be paid and leave one
+ * unit of the purse for the expansion that wants it (tp_nodes_unpaid). */
 struct tp_node_tile *tp_nodes_touch_slow(struct tp_nodes *nodes, uint32_t x, uint32_t y);
 
 static inline struct tp_node_tile *tp_nodes_find(const struct tp_nodes *nodes, uint32_t x, uint32_t y)

@@ -24,17 +24,33 @@ enum tp_learning {
     TP_LEARNING_PRIORITIZED, /* the same of depth 1, then other states by priority (P-LRTA*) */
 };
 
+/* What rows can do: name, bit, and the words of PROTOCOL.md (AlgorithmInfo, capabilities), which a test compares. In the order
+ * of the bits; a number that was once given is never used for something else. */
+#define TP_CAPABILITIES(X)                                                                                        \
+    X(TP_CAN_TAKE_W, 0, "takes w")                                                                                \
+    /* says UNREACHABLE only if it is so; and always, where moves can be taken back */                            \
+    X(TP_CAN_DETECT_UNREACHABLE, 1, "detects unreachable goals")                                                  \
+    /* longest_path_rule, shortcut and path_switch */                                                             \
+    X(TP_CAN_ENHANCE_2009, 2, "takes the 2009 options")                                                           \
+    /* Theorem 2 (2014): cost <= floor((N(w) - 1) / k) c+ + 2 w c* */                                             \
+    X(TP_CAN_BOUND_COST, 3, "has a bound on the cost")                                                            \
+    /* into N_E and N_T; both must be at least 1 */                                                               \
+    X(TP_CAN_SPLIT_R, 4, "splits R")                                                                              \
+    /* on a static map, to a goal that stays */                                                                   \
+    X(TP_CAN_BE_OPTIMAL, 5, "walks an optimal way when its budget is unlimited")                                  \
+    /* reacts to what the agent sees */                                                                           \
+    X(TP_CAN_DISCOVER, 6, "takes knowledge other than FULL")                                                      \
+    /* the others NEVER and EAGER alone */                                                                        \
+    X(TP_CAN_RESTART_BY_RULE, 7, "takes every restart rule")                                                      \
+    /* towards that open state (daRTAA*) */                                                                       \
+    X(TP_CAN_AVOID_RAISED, 8, "goes where h was raised least")                                                    \
+    /* and so moves more than its path has moves */                                                               \
+    X(TP_PACES, 10, "steps to and fro while it searches")
+
 enum tp_capability {
-    TP_CAN_TAKE_W = 1 << 0,             /* uses the parameter w */
-    TP_CAN_DETECT_UNREACHABLE = 1 << 1, /* says UNREACHABLE only if it is so; and always, where moves can be taken back */
-    TP_CAN_ENHANCE_2009 = 1 << 2,       /* takes longest_path_rule, shortcut and path_switch */
-    TP_CAN_BOUND_COST = 1 << 3,         /* Theorem 2 (2014): cost <= floor((N(w) - 1) / k) c+ + 2 w c* */
-    TP_CAN_AVOID_RAISED = 1 << 8,       /* goes towards the open state whose h was raised least (daRTAA*) */
-    TP_CAN_DISCOVER = 1 << 6,           /* takes knowledge other than FULL: reacts to what the agent sees */
-    TP_CAN_RESTART_BY_RULE = 1 << 7,    /* takes every restart rule, not only NEVER and EAGER */
-    TP_CAN_SPLIT_R = 1 << 4,            /* divides R into N_E and N_T; both must be at least 1 */
-    TP_PACES = 1 << 10,                 /* steps to and fro while it searches, and so moves more than its path has moves */
-    TP_CAN_BE_OPTIMAL = 1 << 5,         /* optimal on a static map, for a goal that stays, with an unlimited budget */
+#define X(name, bit, words) name = 1 << (bit),
+    TP_CAPABILITIES(X)
+#undef X
 };
 
 struct tp_engine;

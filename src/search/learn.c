@@ -6,7 +6,8 @@
  * h(t) + c if that is less than what it has got so far. Both loops may stop after any element and go on in a later tick:
  * copying an entry costs a traceback step, a raised h one expansion.
  * Until it is done, h of a state not final may be too high: a step that is given up, or that had no memory for a state or an
- * increase, leaves nothing learned at all.
+ * increase, leaves nothing learned at all. One given up before the first h was raised leaves all as it was; and nothing more
+ * is learned from a search once h was forgotten, for the heap holds h to another goal, or over other costs.
  */
 #include "search/internal.h"
 
@@ -104,6 +105,10 @@ bool tp__learn_run(struct tp_tick *tick)
     struct tp_session *session = tick->session;
     const struct tp_search *search = &session->search;
     struct tp_learn *learn = &session->learn;
+    if (session->unteachable)
+        learn->running = false;
+    if (!learn->running)
+        return true;
     if (!copy_open(tick))
         return false;
     while (learn->expanded_left && learn->heap.count) {
@@ -128,7 +133,9 @@ bool tp__learn_run(struct tp_tick *tick)
 
 void tp__learn_abandon(struct tp_session *session)
 {
-    if (session->learn.running && session->params.algorithm->learning == TP_LEARNING_DIJKSTRA)
+    const struct tp_learn *learn = &session->learn;
+    bool copied = learn->cursor == session->search.open.count; /* before, no h is raised */
+    if (learn->running && copied && session->params.algorithm->learning == TP_LEARNING_DIJKSTRA)
         tp__learning_forget(session);
     session->learn.running = false;
 }

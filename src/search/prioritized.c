@@ -8,7 +8,7 @@
  * over. Each update is one expansion, N is k, and a raised h is counted as learned.
  * N is at most 64 times the number of states: where no way leads to the goal, updates only end when every h is beyond what
  * a way can cost.
- * Under R, N is R's share r. The agent does not wait for the queue: it ends where the purse cannot pay for one more update
+ * Under DEADLINE the queue has its turn after the move, until the time is over (agent_centred.c). Under R, N is R's share r. The agent does not wait for the queue: it ends where the purse cannot pay for one more update
  * and the move; the agent's own update and the move may take several ticks. Offering a state costs a step; offers that
  * would leave nothing for the move are dropped, as are those that a full queue has no place for.
  * A state with a move to itself is not offered by its own update, nor does that move count in f: no way to the goal stays
@@ -156,6 +156,8 @@ static void sweep(struct tp_tick *tick)
     struct tp_session *session = tick->session;
     struct tp_priorities *queue = session->priorities;
     const struct tp_budget *budget = tick->budget;
+    if (budget->kind == TP_BUDGET_DEADLINE && tick->reply->status == TP_STATUS_SEARCHING)
+        return; /* nothing would be left for the move */
     uint64_t most = tp__lookahead_max(budget),
              enough = 64 * states_of(session);
     most = most < enough ? most : enough;

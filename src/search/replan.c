@@ -2,11 +2,12 @@
  *
  * The agent waits (SEARCHING) until the goal is the best open state and the path to it is traced whole; both may
  * take many ticks. While it follows, a step that is not legal in this tick's version begins a new search from where
- * it stands. Under R one purse pays for both: what expansions leave goes to tracing.
+ * it stands. Under R one purse pays for both: what expansions, and updates of h, leave goes to tracing.
  *
  * Late acting (2009, Table 1, row L) waits in motion: from the search's root to a neighbour and back (pace), and back once more
  * before it follows a path that does not lead over where it stands.
  */
+#include "search/adaptive.h"
 #include "search/internal.h"
 
 static bool paces(const struct tp_session *session)
@@ -90,23 +91,27 @@ static void replan_tick(struct tp_tick *tick)
     uint64_t expansions = budget->kind == TP_BUDGET_DEADLINE ? UINT64_MAX : budget->expansions;
     tick->steps_left = budget->kind == TP_BUDGET_R ? budget->expansions * budget->c : UINT64_MAX;
     if (restart_due(tick))
-        tp__session_begin_search(tick);
+        tp__adaptive_begin_search(tick);
     tick->looked = tick->reply->work.traced;
     if (!search->active)
         return;
     if (budget->kind == TP_BUDGET_R)
-        expansions -= (tick->looked + budget->c - 1) / budget->c;
+        expansions = tick->steps_left / budget->c;
 
+    uint64_t updates = 0; /* what they cost */
     if (!search->found) {
+        tp__adaptive_allow(tick, tick->steps_left);
         tp__session_expand(tick, expansions);
-        if (tp__session_exhausted(tick, expansions))
+        bool unreachable = tp__adaptive_exhausted(tick, expansions);
+        updates = tp__adaptive_book(tick);
+        if (unreachable)
             return;
     }
     if (search->found && !session->path_complete) {
         uint64_t rekeyed = tick->reply->work.rekeyed;
         tick->steps_left = UINT64_MAX;
         if (budget->kind == TP_BUDGET_R) {
-            tick->steps_left = (expansions - tick->reply->work.expansions) * budget->c;
+            tick->steps_left = (expansions - tick->reply->work.expansions) * budget->c - updates;
             tick->steps_left -= rekeyed < tick->steps_left ? rekeyed : tick->steps_left;
         }
         if (!session->trace.running || session->trace.fresh_end != session->goal)
@@ -129,9 +134,9 @@ static void replan_tick(struct tp_tick *tick)
     if (tp__session_move_legal(session, step)) {
         tp__session_move(tick, step, back);
         if (tick->reply->status != TP_STATUS_ARRIVED && tp__react_after_move(tick))
-            tp__session_begin_search(tick);
+            tp__adaptive_begin_search(tick);
     } else {
-        tp__session_begin_search(tick);
+        tp__adaptive_begin_search(tick);
         tick->reply->status = TP_STATUS_BLOCKED;
     }
 }

@@ -63,7 +63,7 @@ void tp_search_fini(struct tp_search *search);
 bool tp_search_open_space(struct tp_search *search);
 
 /* Begins anew from `root` towards `goal`; the former search is forgotten. False when no memory could
- * be had for the root. Cost: O(1). */
+ * be had for the root, or what former searches teach of its surroundings could not be paid (tp_nodes_unpaid). Cost: O(1). */
 bool tp_search_begin(struct tp_search *search, tp_state root, tp_state goal);
 
 /* Begins a search that grows from several roots: forget the former search, then add each root with its g. */

@@ -26,6 +26,7 @@
  * found out before the search phase it costs no move. Failure modes: no node memory (NODE_CAP: the best move so
  * far), a spent budget (the path followed, or SEARCHING).
  */
+#include "search/adaptive.h"
 #include "search/internal.h"
 
 static bool step_open(const struct tp_session *session)
@@ -113,7 +114,7 @@ static void trace_phase(struct tp_tick *tick)
     if (!tp__trace_run(tick))
         return;
     if (session->trace.rose) {
-        tp__session_begin_search(tick);
+        tp__adaptive_begin_search(tick);
         tick->began_anew = true;
         return;
     }
@@ -203,10 +204,10 @@ static void move_phase(struct tp_tick *tick)
         tp__session_move(tick, step, back);
         session->path_fresh = false;
         if (tick->reply->status != TP_STATUS_ARRIVED && tp__react_after_move(tick))
-            tp__session_begin_search(tick);
+            tp__adaptive_begin_search(tick);
     } else {
         /* the tree was grown in an older version; the agent waits this tick */
-        tp__session_begin_search(tick);
+        tp__adaptive_begin_search(tick);
         tick->reply->status = TP_STATUS_BLOCKED;
     }
 }
@@ -223,12 +224,9 @@ static bool one_purse(const struct tp_tick *tick)
 static uint64_t open_purse(struct tp_tick *tick, struct tp_share *share)
 {
     const struct tp_budget *budget = tick->budget;
-    uint64_t purse = budget->expansions * budget->c - tick->looked;
-    if (tick->session->trace.running) {
-        tick->steps_left = purse;
+    if (tick->session->trace.running)
         trace_phase(tick);
-        purse = tick->steps_left;
-    }
+    uint64_t purse = tick->steps_left;
     if (share->expansions == 0)
         share->expansions = 1;
     if (share->expansions > purse / budget->c)
@@ -271,19 +269,25 @@ static void time_bounded_tick(struct tp_tick *tick)
     }
     struct tp_share share = tp__budget_share(tick->budget);
     tick->steps_left = one_purse(tick) ? tick->budget->expansions * tick->budget->c : share.steps;
-    if (restart_due(tick))
-        tp__session_begin_search(tick);
+    bool due = restart_due(tick);
     tick->looked = tick->reply->work.traced;
+    if (due)
+        tp__adaptive_begin_search(tick);
     if (!search->active)
         return;
 
     bool found_before = search->found;
     uint64_t purse = one_purse(tick) ? open_purse(tick, &share) : 0;
+    if (!search->active)
+        return; /* the path traced rose, and the new search waits for a fuller purse */
     if (tick->budget->kind == TP_BUDGET_DEADLINE && session->trace.running)
         trace_phase(tick); /* 2012, section 8: an interval begins with the path; the search takes what time is left */
+    tp__adaptive_allow(tick, share.expansions * tick->budget->c);
     if (!found_before && share.expansions)
         search_phase(tick, &share);
-    if (tp__session_exhausted(tick, share.expansions))
+    bool unreachable = tp__adaptive_exhausted(tick, share.expansions);
+    purse -= tp__adaptive_book(tick);
+    if (unreachable)
         return;
     if (waits_at_root(session) && !search->found && !tick->node_cap)
         return;

@@ -197,12 +197,88 @@ START_TEST(a_way_that_opens_out_of_sight_is_found)
 }
 END_TEST
 
+/* ---- intervals of the game time model (2012, section 8) ---- */
+
+enum { FIELD = 48, LOOKS = 30 }; /* an interval is 30 looks at the clock: at most 480 expansions */
+
+static struct tp_map *field(struct tp_test_rng *rng)
+{
+    static uint8_t cells[FIELD * FIELD];
+    for (uint32_t i = 0; i < FIELD * FIELD; i++) {
+        uint32_t x = i % FIELD, y = i / FIELD;
+        bool wall = (x == 16 && y > 3) || (x == 32 && y < FIELD - 4);
+        cells[i] = wall || (x > 2 && tp_test_percent(rng, 15)) ? '@' : '.';
+    }
+    for (uint32_t y = 0; y < 3;
+         y++) /* ways from the start around the walls, and a row that the tests open and close */
+        memset(cells + y * FIELD, '.', 30);
+    memset(cells + (FIELD - 2) * FIELD, '.', FIELD);
+    for (uint32_t y = 0; y < FIELD; y++)
+        cells[y * FIELD + 24] = cells[y * FIELD + FIELD - 4] = '.';
+    struct tp_profile profile;
+    tp_profile_init_movingai(&profile);
+    struct tp_map *map;
+    ck_assert_int_eq(tp_map_build(&map, FIELD, FIELD, cells, &profile, 1), 0);
+    return map;
+}
+
+/* What happens between two intervals. */
+enum happening { NOTHING, DISCOVERY, A_CHANGE, A_MOVE_DENIED, A_GOAL_MOVED, HAPPENINGS };
+
+/* Every interval brings a move, but for those in which the agent sees its way blocked, and the first, which
+ * only looks ahead. LSS-LRTA* finds out how much it can learn from in one interval, and may be late while it does. */
+START_TEST(a_move_in_every_interval)
+{
+    static const char *const words[] = {"nothing", "discovery", "a change", "a move denied", "a goal moved"};
+    const struct tp_algorithm *row = tp_algorithm_at((size_t)_i);
+    if (!agent_centred(row))
+        return;
+    struct tp_test_rng rng = tp_test_rng(row->name);
+    for (int happening = 0; happening < HAPPENINGS; happening++) {
+        struct tp_map *map = field(&rng);
+        struct tp_session_params params;
+        tp_session_params_init(&params);
+        params.algorithm = row;
+        params.start = (FIELD - 1) * FIELD;
+        params.goal = 10 * FIELD + FIELD - 4;
+        if (happening == DISCOVERY)
+            params.knowledge = TP_KNOWLEDGE_FREESPACE;
+        struct play play;
+        play_open(&play, &params, map);
+        snprintf(play.label, sizeof play.label, "%s, %s (TICKPATH_SEED=%llu)", row->name, words[happening],
+                 (unsigned long long)tp_test_seed());
+        uint64_t intervals = 1, waits = 0;
+        struct tp_tick_reply reply;
+        for (; play.cell != play.goal && intervals < 600; intervals++) {
+            struct play_clock clock = {LOOKS};
+            struct tp_budget budget = play_deadline(&clock);
+            reply = play_tick(&play, &budget);
+            bool moved = reply.to != reply.from;
+            waits += intervals > 1 && !moved && reply.status != TP_STATUS_BLOCKED;
+            if (happening == A_CHANGE)
+                play_set(&play, 40, FIELD - 1, intervals % 2 ? '@' : '.');
+            else if (happening == A_MOVE_DENIED && moved && intervals % 3 == 0 &&
+                     reply.status != TP_STATUS_ARRIVED)
+                play_at(&play, reply.from);
+            else if (happening == A_GOAL_MOVED)
+                play_retarget(&play, (10 + (uint32_t)intervals % 20) * FIELD + FIELD - 4);
+        }
+        uint64_t late = row->learning == TP_LEARNING_DIJKSTRA ? 2 + intervals / 20 : 0;
+        PLAY_SAY(&play, waits <= late, "waited in %llu of %llu intervals", (unsigned long long)waits,
+                 (unsigned long long)intervals);
+        play_close(&play);
+        tp_map_unref(map);
+    }
+}
+END_TEST
+
 static Suite *agent_centred_suite(void)
 {
     Suite *suite = suite_create("agent-centred");
     TCase *tcase = tcase_create("every row");
     tcase_add_loop_test(tcase, all_steps_together_cost_no_more_than_what_can_be_learned, 0, row_count());
     tcase_add_loop_test(tcase, a_way_that_opens_out_of_sight_is_found, 0, row_count());
+    tcase_add_loop_test(tcase, a_move_in_every_interval, 0, row_count());
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -123,6 +123,20 @@ def check_knobs(readme):
     check(rows == options, "README.md's knobs are %s; the daemon's %s" % (rows, options))
 
 
+def check_algorithms(readme):
+    """The table of algorithms holds every row of the registry, in its engine's line, with its title; and no others."""
+    told = subprocess.run([os.path.join(BIN, "tickpath"), "algorithms"], stdout=subprocess.PIPE, text=True, check=True)
+    registry = {}
+    for line in told.stdout.splitlines()[::2]:
+        name, title, engine = re.split(r"  +", line)[:3]
+        registry.setdefault(engine, []).append((name, title))
+    table = {}
+    for engine, cell in re.findall(r"^\| `([^`]+)` \| (`[a-z]+` [^|]*) \|$", readme, re.MULTILINE):
+        table[engine] = [(name, title.replace("\\*", "*")) for name, title in re.findall(r"`([a-z]+)` ([^,]+)", cell)]
+    check(len(registry) > 3, "tickpath algorithms lists the engines %s" % list(registry))
+    check(table == registry, "README.md's algorithms are %s; the registry's %s" % (table, registry))
+
+
 def check_links(readme):
     for path in re.findall(r"`((?:src|proto|daemon|client|tests|deploy)/[A-Za-z0-9_./-]+)`", readme):
         check(os.path.exists(os.path.join(ROOT, path)), "README.md names %s, which is not there" % path)
@@ -139,6 +153,7 @@ def main():
     finally:
         shutil.rmtree(folder)
     check_knobs(readme)
+    check_algorithms(readme)
     check_links(readme)
     for words in failures:
         print("check_readme: " + words)

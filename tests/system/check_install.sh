@@ -13,10 +13,19 @@ san=0
 make --no-print-directory SAN=$san BUILD="$bin" PREFIX=/usr DESTDIR="$folder" install >"$folder/log" 2>&1 ||
     { cat "$folder/log"; exit 1; }
 for file in bin/tickpathd bin/tickpath lib/libtickpath-client.a lib/pkgconfig/tickpath-client.pc \
-    include/tickpath_client.h; do
+    include/tickpath_client.h share/tickpath/papers/{experiments,figures,claims,exceptions}.txt; do
     [ -s "$folder/usr/$file" ] || { echo "install: $file is missing"; exit 1; }
 done
-[ "$(find "$folder/usr" -type f | wc -l)" -eq 5 ] || { echo "install: more files than the five"; exit 1; }
+[ "$(find "$folder/usr" -type f | wc -l)" -eq 9 ] || { echo "install: more files than the nine"; exit 1; }
+
+# The tool finds its tables outside the project: it gets as far as running no experiment. Without them it says what to give.
+mkdir "$folder/elsewhere"
+report() { (cd "$folder/elsewhere" && "$folder/usr/bin/tickpath" report --quick --only no-such-experiment 2>&1); }
+words=$(report || true)
+case $words in *" claims: "*) ;; *) echo "install: report outside the project: $words"; exit 1 ;; esac
+mv "$folder/usr/share" "$folder/usr/elsewhere"
+words=$(report || true)
+case $words in *"--tables DIR"*) ;; *) echo "install: report without its tables: $words"; exit 1 ;; esac
 
 export PKG_CONFIG_PATH=$folder/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=
 config() { pkg-config --define-variable=prefix="$folder/usr" "$@" tickpath-client; }
@@ -49,4 +58,4 @@ if command -v g++ >/dev/null; then
     cp "$folder/user.c" "$folder/user.cc"
     g++ -x c++ -std=c++11 -Wall -Wextra -Wpedantic -Werror "${flags[@]}" -fsyntax-only "$folder/user.cc"
 fi
-echo "install: five files, and a program builds with them"
+echo "install: nine files, and a program builds with them"

@@ -1,6 +1,7 @@
 /* The tool's command line: what is wrong is refused with exit code 2 and words that name it; what can't be
  * done ends with 1 and says why; help and version are there. */
 #include "base/version.h"
+#include "search/algorithm.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/tool.h"
 
@@ -121,7 +122,7 @@ END_TEST
 START_TEST(needed_options)
 {
     static const char *const lines[][2] = {{"bench", "--map"},
-                                           {"bench --map x", "--scen"},
+                                           {"bench", "--track"},
                                            {"trace --scen x", "--map"},
                                            {"run --map x", "--via"},
                                            {"run --via 127.0.0.1:1", "--map"}};
@@ -130,6 +131,19 @@ START_TEST(needed_options)
         tool_run(&run, "%s", lines[i][0]);
         ck_assert_int_eq(run.exit_code, 2);
         ck_assert_msg(strstr(run.err, lines[i][1]) != NULL, "%s", run.err);
+        tool_run_fini(&run);
+    }
+    struct tool_run run;
+    tool_run(&run, "bench --map %s", good_map);
+    ck_assert_int_eq(run.exit_code, 2);
+    ck_assert_msg(strstr(run.err, "--scen: must be given") != NULL, "%s", run.err);
+    tool_run_fini(&run);
+    static const char *const missing[] = {"bench --map", "trace --map", "bench --graph"};
+    for (size_t i = 0; i < sizeof missing / sizeof missing[0]; i++) { /* rather than that --scen is */
+        tool_run(&run, "%s %s/none", missing[i], folder);
+        ck_assert_int_eq(run.exit_code, 1);
+        ck_assert_msg(strstr(run.err, "/none: No such file") != NULL, "%s", run.err);
+        ck_assert_ptr_null(strstr(run.err, "--scen"));
         tool_run_fini(&run);
     }
 }
@@ -236,9 +250,32 @@ END_TEST
 START_TEST(algorithms_are_listed)
 {
     char *out = tool_ok("algorithms");
-    static const char *const names[] = {"tba ", "tbwa ", "tbgbfs ", "astar "};
-    for (size_t i = 0; i < 4; i++)
-        ck_assert_msg(strstr(out, names[i]) != NULL, "%s", out);
+    /* every row: name, title, engine and citation, each column beginning at one place; below it the summary */
+    size_t columns[4] = {0};
+    char *line = out;
+    for (size_t i = 0; tp_algorithm_at(i) != NULL; i++) {
+        const struct tp_algorithm *row = tp_algorithm_at(i);
+        const char *words[4] = {row->name, row->title, tp_engine_name(row->engine), row->citation};
+        const char *at = line;
+        size_t length = strcspn(line, "\n");
+        ck_assert(line[length] == '\n');
+        line[length] = '\0';
+        for (int c = 0; c < 4; c++) {
+            at = c == 0 ? at : at + strlen(words[c - 1]);
+            ck_assert_msg(c == 0 || strncmp(at, "  ", 2) == 0, "%s", line);
+            at += strspn(at, " ");
+            ck_assert_msg(strncmp(at, words[c], strlen(words[c])) == 0, "%s: no %s", line, words[c]);
+            if (i == 0)
+                columns[c] = (size_t)(at - line);
+            ck_assert_msg(columns[c] == (size_t)(at - line), "column %d is elsewhere: %s", c, line);
+        }
+        line += length + 1;
+        length = strcspn(line, "\n");
+        ck_assert(strspn(line, " ") == columns[1]);
+        ck_assert(strncmp(line + columns[1], row->summary, length - columns[1]) == 0);
+        line += length + 1;
+    }
+    ck_assert_str_eq(line, "");
     free(out);
 }
 END_TEST

@@ -235,7 +235,10 @@ START_TEST(refusals)
         REFUSED(1, "bad.txt:1: ", "--puzzle %s", path);
         free(path);
     }
-    REFUSED(1, "--to 5 lies outside", "--graph %s --from 0 --to 5", csv_path);
+    REFUSED(1, "ledge.csv, which has 5 nodes, here numbered from 0\n", "--graph %s --from 0 --to 5", csv_path);
+    REFUSED(1, "ledge.gr, which has 5 nodes, here numbered from 0 (its file counts them from 1)\n",
+            "--graph %s --from 0 --to 5", gr_path);
+    REFUSED(1, "bend.track, which has 108 cells, here numbered from 0\n", "--track %s --from 108 --to 5", track_path);
     REFUSED(1, "no row", "--graph %s --random 3 --first 3", csv_path);
     char *bad = tool_write_file(daemon_.folder, "bad.gr", "p sp 2 1\na 1 3 7\n");
     REFUSED(1, "bad.gr:2:", "--graph %s --random 3", bad);
@@ -246,7 +249,11 @@ START_TEST(refusals)
     bad = tool_write_file(daemon_.folder, "plain.track", "2\n1\n__\n");
     REFUSED(1, "the track has no start cell", "--track %s", bad);
     free(bad);
-    REFUSED(1, "ledge.co:", "--graph %s --coordinates %s --random 2", csv_path, co_path);
+    REFUSED(1, "ledge.co:1:1: ", "--graph %s --coordinates %s --random 2", csv_path, co_path);
+    REFUSED(1, "CSV of id,x,y; of a .gr DIMACS .co)", "--graph %s --coordinates %s --random 2", csv_path, co_path);
+    REFUSED(1, "CSV of id,x,y; of a .gr DIMACS .co)", "--graph %s --coordinates %s --random 2", csv_path, csv_path);
+    REFUSED(1, "are DIMACS .co; of other graphs CSV of id,x,y)", "--graph %s --coordinates %s --random 2", gr_path,
+            nodes_path);
 #undef REFUSED
 }
 END_TEST

@@ -1,6 +1,7 @@
 /* LRTA* and P-LRTA* (search/lookahead.c, search/prioritized.c): cases worked out by hand from the definitions, and what
  * holds at every tick: h never overestimates, stays consistent where that is promised, and the agent arrives within the
- * bound that learning gives. h is read from inside the session. */
+ * bound that learning gives. h is read from inside the session. That it never overestimates is asked of every agent-centred
+ * row. */
 #include "map/graph.h"
 #include "search/internal.h"
 #include "tests/lib/play.h"
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {"lrta", "plrta"};
+static const char *const names[] = {"lrta", "plrta", "lss", "lsswa", "rtaa", "dartaa"};
 
 static tp_cost h_of(const struct tp_session *session, uint32_t cell)
 {
@@ -257,14 +258,47 @@ START_TEST(h_never_overestimates_on_a_map_that_changes)
             if (tp_test_percent(&rng, 25))
                 play_set(&play, tp_test_below(&rng, map->width), tp_test_below(&rng, map->height),
                          "@.GS"[tp_test_below(&rng, 4)]);
-            if (tp_test_percent(&rng, 5))
+            if (tp_test_percent(&rng, 30))
                 play_retarget(&play, random_free_cell(&rng, play.map));
             struct tp_tick_reply reply = play_tick(&play, NULL);
-            if (reply.work.expansions == 0)
-                continue; /* it did not search: what it learned may be of the past */
+            bool of_the_past = play.map->fell_version > play.session->learned_fell_version;
+            if (reply.work.expansions == 0 || of_the_past || play.session->learn.running)
+                continue; /* what it learned is forgotten when it looks ahead again; or it has not learned all */
             uint64_t *cost = true_costs(&play.plain, play.goal);
             check_admissible(&play, cost);
             free(cost);
+        }
+        play_close(&play);
+        tp_map_unref(map);
+    }
+}
+END_TEST
+
+/* A plan that is lost half-way, since the agent was put back where it came from, costs nothing that was learned. */
+START_TEST(what_was_learned_is_kept)
+{
+    const char *name = names[_i];
+    struct tp_test_rng rng = tp_test_rng("kept");
+    uint64_t cases = tp_test_steps(60, 1500);
+    for (uint64_t i = 0; i < cases; i++) {
+        struct tp_map *map = random_map(&rng);
+        struct tp_session_params params = random_params(&rng, name, map);
+        struct play play;
+        play_open(&play, &params, map);
+        label(&play, i);
+        bool by_clock = tp_test_percent(&rng, 50);
+        uint64_t before[81] = {0};
+        for (int tick = 0; tick < 80; tick++) {
+            struct play_clock clock = {tp_test_between(&rng, 1, 12)};
+            struct tp_budget budget = play_deadline(&clock);
+            struct tp_tick_reply reply = play_tick(&play, by_clock ? &budget : NULL);
+            for (uint32_t cell = 0; cell < map->width * map->height && !play.session->learn.running; cell++) {
+                uint64_t h = h_of(play.session, cell);
+                PLAY_SAY(&play, h >= before[cell], "h of %u fell to %llu", cell, (unsigned long long)h);
+                before[cell] = h;
+            }
+            if (reply.status != TP_STATUS_ARRIVED && tp_test_percent(&rng, 40))
+                play_at(&play, tp_test_percent(&rng, 50) ? reply.from : random_free_cell(&rng, map));
         }
         play_close(&play);
         tp_map_unref(map);
@@ -394,7 +428,8 @@ static Suite *lrta_suite(void)
     TCase *tcase = tcase_create("lrta");
     tcase_add_loop_test(tcase, as_worked_out_by_hand, 0, sizeof by_hand / sizeof *by_hand);
     tcase_add_loop_test(tcase, the_agent_arrives_within_the_bound, 0, 2);
-    tcase_add_loop_test(tcase, h_never_overestimates_on_a_map_that_changes, 0, 2);
+    tcase_add_loop_test(tcase, h_never_overestimates_on_a_map_that_changes, 0, sizeof names / sizeof *names);
+    tcase_add_loop_test(tcase, what_was_learned_is_kept, 0, sizeof names / sizeof *names);
     tcase_add_loop_test(tcase, a_dead_end_seen_whole_is_left, 0, 2);
     tcase_add_loop_test(tcase, one_way_edges, 0, 2);
     suite_add_tcase(suite, tcase);

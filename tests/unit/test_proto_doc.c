@@ -363,15 +363,28 @@ START_TEST(test_limits)
 }
 END_TEST
 
+/* AlgorithmInfo's row holds every capability as "number words", in the order of the bits, and nothing else. */
 START_TEST(test_capability_bits)
 {
-    /* the numbers written in AlgorithmInfo's row */
-    ck_assert_int_eq(TP_CAN_TAKE_W, 1);
-    ck_assert_int_eq(TP_CAN_DETECT_UNREACHABLE, 2);
-    ck_assert_int_eq(TP_CAN_ENHANCE_2009, 4);
-    ck_assert_int_eq(TP_CAN_BOUND_COST, 8);
-    ck_assert_int_eq(TP_CAN_SPLIT_R, 16);
-    ck_assert_int_eq(TP_CAN_BE_OPTIMAL, 32);
+    char want[LINE_BYTES] = "a sum of";
+    unsigned long last = 0;
+#define ADD(capability, bit, words)                                                                          \
+    ck_assert_msg((unsigned long)capability > last, #capability " is out of order, or its bit taken");                      \
+    snprintf(want + strlen(want), sizeof want - strlen(want), "%s %lu %s", last ? "," : "", 1ul << (bit), words); \
+    last = capability;
+    TP_CAPABILITIES(ADD)
+#undef ADD
+    FILE *file = open_text("proto/PROTOCOL.md");
+    char line[LINE_BYTES], *cell[CELLS_MAX];
+    size_t rows = 0;
+    while (fgets(line, sizeof line, file)) {
+        if (cut_row(line, cell) < 2 || strcmp(cell[0], "capabilities") != 0)
+            continue;
+        ck_assert_str_eq(cell[1], want);
+        rows++;
+    }
+    fclose(file);
+    ck_assert_uint_eq(rows, 1);
 }
 END_TEST
 
