@@ -102,6 +102,8 @@ int tp_upload_begin_graph(struct tp_upload *upload, struct tp_upload_quota *quot
         return tp_refuse_value(refusal, "nodes", "more than graph_nodes_max");
     if (edges > TP_GRAPH_EDGES_MAX)
         return tp_refuse_value(refusal, "edges", "more than graph_edges_max");
+    if (nodes > 2 * (uint64_t)edges + TP_UPLOAD_LONE_NODES_MAX)
+        return tp_refuse_value(refusal, "nodes", "many more than these edges can join");
     open_upload(upload, quota, name, true);
     /* the nodes count as well: the graph that is made of this has an entry for each of them */
     if (!take_quota(upload, (uint64_t)edges * sizeof(struct tp_graph_edge) + (uint64_t)nodes * sizeof(uint32_t))) {

@@ -18,6 +18,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A graph may have this many nodes besides two for each of its edges: nodes cost memory, and hardly a byte to ask for. */
+enum { TP_UPLOAD_LONE_NODES_MAX = 65536 };
+
 struct tp_upload_quota {
     _Atomic uint64_t bytes; /* of all uploads under way */
     uint64_t bytes_max;
@@ -56,7 +59,7 @@ int tp_upload_begin(struct tp_upload *upload, struct tp_upload_quota *quota, con
 int tp_upload_add(struct tp_upload *upload, uint64_t offset, const void *cells, size_t count,
                   struct tp_refusal *refusal) TP_MUST_CHECK;
 
-/* Begins the upload of a graph; errors as above. */
+/* Begins the upload of a graph; errors as above, and TP_ERR_INVALID_ARGUMENT for many more nodes than the edges can join. */
 int tp_upload_begin_graph(struct tp_upload *upload, struct tp_upload_quota *quota, const char *name, uint32_t nodes,
                           uint32_t edges, struct tp_refusal *refusal) TP_MUST_CHECK;
 

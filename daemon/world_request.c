@@ -50,8 +50,9 @@ static void refuse_graph(struct tp_world *world, struct tp_world_request *reques
                          "edge %zu: node %u is none of the %u nodes", bad, is_from ? edge->from : edge->to,
                          graph->nodes);
     else if (error == TP_ERR_RESOURCE_EXHAUSTED)
-        tp__world_refuse(world, request, error, "edge_from", "edge %zu: more than %d edges out of node %u", bad,
-                         TP_GRAPH_DEGREE_MAX, edge->from);
+        tp__world_refuse(world, request, error, "edge_from",
+                         "edge %zu: more than %d edges out of node %u, or more than %d into node %u", bad,
+                         TP_GRAPH_DEGREE_MAX, edge->from, TP_GRAPH_IN_DEGREE_MAX, edge->to);
     else
         tp__world_refuse(world, request, error, "edge_cost", "edge %zu: a cost is at least 1", bad);
 }

@@ -228,7 +228,7 @@ static int parse(struct tp_graph_draft *draft, const char *gr, size_t gr_size, c
         tp__text_start_over(&t, arcs_start, arcs_line);
         rc = read_arcs(&t, draft, bad + 1, promised);
         if (!rc)
-            tp__text_refuse(&t, t.start, "too many arcs out of this node");
+            tp__text_refuse(&t, t.start, "too many arcs out of or into a node");
         rc = TP_ERR_RESOURCE_EXHAUSTED;
     }
     return rc;

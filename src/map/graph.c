@@ -122,12 +122,12 @@ int tp_graph_build(const struct tp_graph **out, uint32_t nodes, const struct tp_
     }
     /* counting sort by source; out_first[i + 1] runs from the start to the end of node i's edges as they are placed */
     for (size_t e = 0; e < edge_count; e++) {
-        if (++a.out_first[edges[e].from + 1] > TP_GRAPH_DEGREE_MAX) {
+        if (++a.out_first[edges[e].from + 1] > TP_GRAPH_DEGREE_MAX ||
+            ++a.in_first[edges[e].to + 1] > TP_GRAPH_IN_DEGREE_MAX) {
             *bad = e;
             free(graph);
             return TP_ERR_RESOURCE_EXHAUSTED;
         }
-        a.in_first[edges[e].to + 1]++;
         if (edges[e].cost > graph->cost_max)
             graph->cost_max = edges[e].cost;
     }

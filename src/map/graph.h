@@ -3,7 +3,7 @@
  * What it is: an immutable, reference-counted value; nodes are numbered 0 .. nodes - 1, edges in the order they were given.
  * Its costs are in whatever unit the maker chose, and so are h, g and the cost of a walk. With coordinates, h is the
  * straight distance times the largest factor that no edge contradicts, so that it is consistent; without, h is 0.
- * What it refuses: an edge to a node that is not there, a cost of 0, more than TP_GRAPH_DEGREE_MAX edges out of a node.
+ * What it refuses: an edge to a node that is not there, a cost of 0, more edges out of or into a node than one expansion may look at.
  */
 #ifndef TP_MAP_GRAPH_H
 #define TP_MAP_GRAPH_H
@@ -20,6 +20,7 @@ enum {
     TP_GRAPH_NODES_MAX = 1 << 26,
     TP_GRAPH_EDGES_MAX = 1 << 27,
     TP_GRAPH_DEGREE_MAX = 240, /* edges out of one node */
+    TP_GRAPH_IN_DEGREE_MAX = 1024, /* edges into one: what learning and D* Lite look at in an expansion */
 };
 
 struct tp_graph_edge {
@@ -51,7 +52,7 @@ struct tp_graph {
 
 /* Makes a graph from `edge_count` edges and, unless x and y are NULL, the coordinates of all nodes; copies all. Gives a
  * reference in *out. TP_ERR_INVALID_ARGUMENT: no node, or too many nodes or edges, a cost of 0, a coordinate that is not
- * finite or beyond 1e15; TP_ERR_OUT_OF_RANGE: an edge's end is no node; TP_ERR_RESOURCE_EXHAUSTED: too many edges out of one
+ * finite or beyond 1e15; TP_ERR_OUT_OF_RANGE: an edge's end is no node; TP_ERR_RESOURCE_EXHAUSTED: too many edges out of or into one
  * node; TP_ERR_NO_MEMORY. *bad is the edge (or node, for a coordinate) at fault. On error *out is NULL. Cost: O(nodes +
  * edges). */
 int tp_graph_build(const struct tp_graph **out, uint32_t nodes, const struct tp_graph_edge *edges, size_t edge_count,

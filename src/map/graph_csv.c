@@ -241,7 +241,7 @@ static int parse(struct tp_graph_draft *draft, const char *edges, size_t edges_s
         tp__text_start_over(&t, 0, 0);
         rc = read_edges(&t, draft, bad + 1, &largest);
         if (!rc)
-            tp__text_refuse(&t, t.start, "too many edges out of this node");
+            tp__text_refuse(&t, t.start, "too many edges out of or into a node");
         rc = TP_ERR_RESOURCE_EXHAUSTED;
     }
     return rc;

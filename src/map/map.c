@@ -378,7 +378,12 @@ bool tp_map_compare(const struct tp_map *before, const struct tp_map *now, uint6
                 }
             }
         }
+        if (new_tile != old_tile) {
+            *cursor = (tile + 1) * TILE_CELLS;
+            return true;
+        }
     }
+    *cursor = TP_MAP_COMPARED;
     return true;
 }
 

@@ -146,8 +146,10 @@ void tp_map_copy_cells(const struct tp_map *map, uint8_t *cells);
 /* A cell whose weight differs between two versions; false to stop. */
 typedef bool (*tp_map_cell_changed_cb)(void *context, uint32_t x, uint32_t y, uint16_t before, uint16_t after);
 
-/* Calls for each cell whose weight differs between two versions of a grid, from *cursor (0: the first cell) on, tile by tile.
- * False when stopped: *cursor is then the cell it stopped at. Cost: a pointer a tile, a word a row of changed tiles. */
+/* Calls for each cell whose weight differs between two versions of a grid, from *cursor (0: the first cell) on, tile by tile,
+ * up to the end of the next tile that differs at all, or until `changed` stops it (at that cell). *cursor is where to go on,
+ * TP_MAP_COMPARED when there is nothing left. Cost: a pointer a tile, and at most one tile's cells. False when stopped. */
+#define TP_MAP_COMPARED UINT64_MAX
 bool tp_map_compare(const struct tp_map *before, const struct tp_map *now, uint64_t *cursor,
                     tp_map_cell_changed_cb changed, void *context);
 

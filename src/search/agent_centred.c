@@ -8,7 +8,8 @@
  *
  * Under k a tick goes round once. Under R one purse pays for all of it, in as many ticks as that takes, and
  * the agent waits meanwhile. A search is never continued from move to move, and its restarts are not counted as such.
- * These algorithms cannot prove that a goal is out of reach: an agent shut in stays SEARCHING.
+ * These algorithms cannot prove that a goal is out of reach: an agent shut in stays SEARCHING, with
+ * DEAD_END where no move leads out of its own state.
  *
  * A plan that spans ticks is kept on a map that changes meanwhile, or else an agent would stand still where every tick brings a
  * change: its move is checked against the new version, what is learned stays valid while costs rise, and is forgotten before

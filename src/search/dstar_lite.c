@@ -67,6 +67,7 @@ struct tp_dstar {
     uint64_t begun_version;
     const struct tp_map *synced; /* full knowledge: the version taken up; referenced */
     uint64_t cursor;             /* how far the next version is compared with it, see tp_map_compare */
+    bool tile_paid;              /* the step for the tile that the cursor is in */
     uint64_t compared_version;   /* which that is */
     uint32_t sights_count, sights_next;      /* cells seen to have changed, and those taken up */
     uint32_t sights[TP_BELIEF_CHANGES_MAX]; /* as y * width + x */
@@ -481,9 +482,16 @@ static bool take_up_changes(struct tp_tick *tick)
     if (!session->belief.full)
         return true;
     dstar->compared_version = session->map->version;
-    if (dstar->synced != session->map && !session->search.domain->listed &&
-        !tp_map_compare(dstar->synced, session->map, &dstar->cursor, look_at_changed, tick))
-        return false;
+    bool differs = dstar->synced != session->map && !session->search.domain->listed &&
+                   tp_map_changed_version(session->map) > dstar->synced->version;
+    while (differs && dstar->cursor != TP_MAP_COMPARED) {
+        if (!dstar->tile_paid && !tp__tick_step(tick)) /* whatever the tile's changes mean to this agent */
+            return false;
+        dstar->tile_paid = true;
+        if (!tp_map_compare(dstar->synced, session->map, &dstar->cursor, look_at_changed, tick))
+            return false;
+        dstar->tile_paid = false;
+    }
     adopt_version(session);
     return true;
 }
@@ -626,9 +634,8 @@ static bool goal_due(const struct tp_session *session)
         return false;
     if (session->at == dstar->goal || !session->search.domain->reversible)
         return true; /* the plan is at its end, or what it leads to may not be left again */
-    uint64_t left = get(dstar, find(session, session->at), RHS);
-    return dstar->quick || left == TP_COST_INFINITE ||
-           left / 2 < tp_search_h(&session->search, dstar->goal, session->goal);
+    uint64_t left = get(dstar, find(session, session->at), RHS), moved = tp_search_h(&session->search, dstar->goal, session->goal);
+    return dstar->quick || left == TP_COST_INFINITE || left / 2 < moved || moved == 0; /* an h of 0 says nothing of how far */
 }
 
 static uint8_t next_move(const struct tp_session *session, tp_state state)

@@ -90,6 +90,7 @@ struct tp_session {
     struct tp_priorities *priorities; /* P-LRTA*'s queue; NULL for other rows */
     enum tp_cycle cycle;
     bool unteachable;       /* nothing is learned from the present search */
+    bool displaced;         /* the agent or the goal was put elsewhere since the present search began */
     uint64_t looked_ahead; /* expansions of the present lookahead */
     uint64_t strandings;   /* searches given up by tbrwa's rule on the way to this goal */
     uint64_t closed;       /* states the present search expanded (time-bounded rows) */

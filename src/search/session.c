@@ -122,6 +122,7 @@ void tp__session_begin_search(struct tp_tick *tick)
     tp__learning_remember(session);
     tp__learning_check(session);
     session->unteachable = false;
+    session->displaced = false;
     if (!tp_search_begin(&session->search, session->at, session->goal)) {
         tick->node_cap = true;
         return;
@@ -410,7 +411,8 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
         session->params.algorithm->engine->tick(&tick);
     }
 
-    if (reply->status == TP_STATUS_UNREACHABLE) {
+    bool proves = session->params.algorithm->capabilities & TP_CAN_DETECT_UNREACHABLE;
+    if (reply->status == TP_STATUS_UNREACHABLE || (reply->status == TP_STATUS_SEARCHING && !proves)) {
         bool leaves = false;
         struct tp_successor out;
         for (uint32_t move = 0; move < session->search.domain->moves_max && !leaves; move++)
@@ -444,13 +446,17 @@ int tp_session_at(struct tp_session *session, uint32_t cell)
 }
 
 /* Whether the search under way serves an agent that was put on this state: it knows the state, and for one that had arrived
- * it would begin there. A tree grown from elsewhere would take every later trip round by its root (2012, Algorithm 4). */
+ * it would begin there. A tree grown from elsewhere would take every later trip round by its root (2012, Algorithm 4). A
+ * blocked cell was perhaps expanded without a move: what the tree says of it proves nothing. */
 static bool search_serves(const struct tp_session *session, tp_state state, bool had_arrived)
 {
     const struct tp_search *search = &session->search;
     uint8_t move;
-    return tp_search_knows(search, state) &&
-           (!had_arrived || tp_search_parent(search, state, &move) == TP_STATE_NONE);
+    if (!tp_search_knows(search, state))
+        return false;
+    if (tp_search_parent(search, state, &move) == TP_STATE_NONE)
+        return true;
+    return !had_arrived && !impassable(session, state);
 }
 
 int tp_session_at_velocity(struct tp_session *session, uint32_t cell, int vx, int vy)
@@ -466,6 +472,7 @@ int tp_session_at_velocity(struct tp_session *session, uint32_t cell, int vx, in
     bool had_arrived = tp_session_arrived(session);
     session->at = state;
     session->at_before = TP_STATE_NONE;
+    session->displaced = true;
     if (!session->params.algorithm->engine->own_search && !search_serves(session, state, had_arrived))
         session->restart_wanted = true;
     if (tp__trace_next(session) == TP_MOVE_NONE)
@@ -487,6 +494,7 @@ int tp_session_retarget(struct tp_session *session, uint32_t goal)
     bool little = few_steps || moved <= left / 2;
     session->goal = state;
     session->strandings = 0;
+    session->displaced = true;
     session->path_complete = false;
     tp__shortcut_forget(session);
     if (search->learned)

@@ -16,7 +16,7 @@
  *   -               21, 31    an empty open list: UNREACHABLE, unless a cost fell since the search began
  *
  * TBR(WA*) (2016, Algorithm 5) adds to it what a stranded agent does: algorithms/tbrwa.c. An agent of another row that no move
- * takes back to the path stays where it is, and keeps searching.
+ * takes back to the path stays where it is, and keeps searching; but one that was put there, or whose goal was, searches anew.
  *
  * Under k, tracing is free and each tick's trace is whole, so that the two papers' loops are one.
  * A path followed keeps all its marks, the part walked included: an agent that waits at its end for a long trace
@@ -145,9 +145,13 @@ static bool stranded(const struct tp_session *session)
 {
     const struct tp_search *search = &session->search;
     uint8_t move;
-    return session->params.algorithm->learning == TP_LEARNING_DIJKSTRA &&
-           (session->path_fresh || session->path_complete || session->trace.capped) &&
+    return (session->path_fresh || session->path_complete || session->trace.capped) &&
            tp_search_knows(search, session->at) && tp_search_parent(search, session->at, &move) != TP_STATE_NONE;
+}
+
+static bool learns_when_stranded(const struct tp_session *session)
+{
+    return session->params.algorithm->learning == TP_LEARNING_DIJKSTRA;
 }
 
 /* 2016, Algorithm 5, lines 11 and 12, begun or gone on with: the agent waits. A map that changes meanwhile is taken up by the
@@ -194,9 +198,12 @@ static void move_phase(struct tp_tick *tick)
     if (step == TP_MOVE_NONE)
         step = step_to_before(session);
     if (step == TP_MOVE_NONE && stranded(session)) {
-        if (!session->unteachable)
+        if (learns_when_stranded(session) && !session->unteachable)
             tp__learn_begin(session, session->closed);
-        learn_and_restart(tick);
+        if (learns_when_stranded(session))
+            learn_and_restart(tick);
+        else if (session->displaced)
+            tp__adaptive_begin_search(tick); /* it did not wander here by itself */
     }
     if (step == TP_MOVE_NONE)
         return;

@@ -12,6 +12,7 @@
  * between, which is all that is promised. With 4 neighbours over equal weights a raise is two steps at least, and then
  * the sum above holds for it too.
  */
+#include "map/graph.h"
 #include "tests/lib/play.h"
 
 #include <stdio.h>
@@ -272,6 +273,62 @@ START_TEST(a_move_in_every_interval)
 }
 END_TEST
 
+/* ---- no way out ---- */
+
+/* What the row says of an agent shut in; play_tick itself knows whether it could leave its state. */
+static void expect_shut_in(struct play *play, bool dead_end)
+{
+    for (int tick = 0; tick < 5; tick++) {
+        struct tp_tick_reply reply = play_tick(play, NULL);
+        PLAY_SAY(play, reply.status == TP_STATUS_SEARCHING || reply.status == TP_STATUS_MOVING, "status %d",
+                 (int)reply.status);
+        PLAY_SAY(play, !(reply.flags & TP_FLAG_DEAD_END) == !dead_end, "flags %u", reply.flags);
+    }
+    play_close(play);
+}
+
+/* A row that can't prove that no way is there says at least that nothing leads out of the agent's own state. */
+START_TEST(an_agent_shut_in_is_told)
+{
+    static const struct {
+        const char *cells;
+        uint32_t goal;
+        bool dead_end;
+    } grids[] = {{".@.\n@@.\n", 5, true}, {".@@\n@@.\n", 2, true}, {".@.\n.@.\n", 5, false}};
+    const struct tp_algorithm *row = tp_algorithm_at((size_t)_i);
+    if (row->capabilities & TP_CAN_DETECT_UNREACHABLE)
+        return;
+    struct tp_session_params params;
+    tp_session_params_init(&params);
+    params.algorithm = row;
+    params.budget = tp_budget_k(5);
+    struct play play;
+    for (size_t i = 0; i < sizeof grids / sizeof grids[0]; i++) {
+        struct tp_map *map = tp_test_map(grids[i].cells);
+        params.goal = grids[i].goal;
+        play_open(&play, &params, map);
+        expect_shut_in(&play, grids[i].dead_end);
+        tp_map_unref(map);
+    }
+    /* 0 leads to 1, nothing leads on; the loop is no way out */
+    static const struct tp_graph_edge edges[] = {{0, 1, 5}, {1, 1, 5}, {2, 0, 5}};
+    struct plain_graph plain;
+    plain_graph_init(&plain, 3, edges, 3);
+    const struct tp_graph *graph;
+    size_t bad;
+    ck_assert_int_eq(tp_graph_build(&graph, 3, edges, 3, NULL, NULL, &bad), 0);
+    struct tp_map *map;
+    ck_assert_int_eq(tp_map_build_graph(&map, graph, 1, 1), 0);
+    params.start = 1;
+    params.goal = 2;
+    play_open_graph(&play, &params, map, &plain, NULL);
+    expect_shut_in(&play, true);
+    tp_map_unref(map);
+    tp_graph_unref(graph);
+    plain_graph_fini(&plain);
+}
+END_TEST
+
 static Suite *agent_centred_suite(void)
 {
     Suite *suite = suite_create("agent-centred");
@@ -279,6 +336,7 @@ static Suite *agent_centred_suite(void)
     tcase_add_loop_test(tcase, all_steps_together_cost_no_more_than_what_can_be_learned, 0, row_count());
     tcase_add_loop_test(tcase, a_way_that_opens_out_of_sight_is_found, 0, row_count());
     tcase_add_loop_test(tcase, a_move_in_every_interval, 0, row_count());
+    tcase_add_loop_test(tcase, an_agent_shut_in_is_told, 0, row_count());
     suite_add_tcase(suite, tcase);
     return suite;
 }

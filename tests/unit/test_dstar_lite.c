@@ -259,7 +259,8 @@ START_TEST(a_large_batch_is_taken_up_over_many_ticks)
         reply = play_tick(&play, &small);
         looked += reply.work.traced;
     } while (reply.status == TP_STATUS_SEARCHING && play.ticks < 20000);
-    ck_assert_uint_eq(looked, 300 + 800);
+    ck_assert_uint_ge(looked, 300 + 800);
+    ck_assert_uint_le(looked, 300 + 800 + 6); /* and a step for each tile */
     ck_assert_uint_eq(play.stats.restarts, 0);
     uint64_t *costs = malloc(150 * 90 * sizeof *costs);
     ck_assert_ptr_nonnull(costs);

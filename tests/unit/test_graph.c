@@ -237,7 +237,7 @@ START_TEST(test_refusals)
 }
 END_TEST
 
-/* 240 edges out of a node are taken, the 241st is named; into a node any number may lead. */
+/* 240 edges out of a node are taken, and 1024 into one; the next is named. */
 START_TEST(test_degree)
 {
     enum { COUNT = 3 * TP_GRAPH_DEGREE_MAX + 1 };
@@ -254,6 +254,12 @@ START_TEST(test_degree)
     for (uint32_t i = 0; i < COUNT; i++)
         edges[i].from = 3;
     refused(4, edges, COUNT, NULL, NULL, TP_ERR_RESOURCE_EXHAUSTED, TP_GRAPH_DEGREE_MAX);
+    struct tp_graph_edge into[TP_GRAPH_IN_DEGREE_MAX + 1];
+    for (uint32_t i = 0; i <= TP_GRAPH_IN_DEGREE_MAX; i++)
+        into[i] = (struct tp_graph_edge){1 + i / TP_GRAPH_DEGREE_MAX, 0, 1};
+    struct plain hub = {.nodes = 6, .count = TP_GRAPH_IN_DEGREE_MAX, .edges = into};
+    tp_graph_unref(build(&hub));
+    refused(6, into, TP_GRAPH_IN_DEGREE_MAX + 1, NULL, NULL, TP_ERR_RESOURCE_EXHAUSTED, TP_GRAPH_IN_DEGREE_MAX);
 }
 END_TEST
 

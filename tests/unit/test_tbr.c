@@ -136,7 +136,9 @@ static struct tp_tick_reply run_tick(struct run *run)
     run->cost = reply.cost;
     if (reply.status == TP_STATUS_UNREACHABLE && net_reaches(net, run->at, run->goal))
         ck_abort_msg("%s: a way leads from %u", run->label, run->at);
-    bool dead_end = reply.status == TP_STATUS_UNREACHABLE && !net_leaves(net, run->at);
+    bool proves = tp_session_algorithm(run->session)->capabilities & TP_CAN_DETECT_UNREACHABLE;
+    bool stays = reply.status == TP_STATUS_UNREACHABLE || (!proves && reply.status == TP_STATUS_SEARCHING);
+    bool dead_end = stays && !net_leaves(net, run->at);
     if (dead_end != !!(reply.flags & TP_FLAG_DEAD_END))
         ck_abort_msg("%s: DEAD_END on %u", run->label, run->at);
     uint64_t learning = run->stats.learning_ticks;
@@ -478,6 +480,40 @@ START_TEST(vehicles_arrive)
 }
 END_TEST
 
+/* An agent that was put off its path, or whose goal was, onto a state that no move takes back from: whatever the row, it goes
+ * on from there. */
+START_TEST(what_was_put_elsewhere_goes_on)
+{
+    const struct tp_algorithm *row = tp_algorithm_at((size_t)_i / 4);
+    bool moves_goal = _i % 2, by_k = _i / 2 % 2;
+    if (moves_goal && row->learning == TP_LEARNING_PRIORITIZED)
+        return; /* it looks one move ahead, and walks into the dead end by itself */
+    struct net net = {.nodes = 7};
+    static const uint32_t edges[][3] = {{0, 1, 1}, {1, 2, 1}, {2, 3, 1},  {0, 4, 1},
+                                        {4, 5, 1}, {1, 6, 10}, {6, 5, 10}, {5, 3, 10}};
+    for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
+        net_edge(&net, edges[i][0], edges[i][1], edges[i][2]);
+    net_build(&net, false);
+    struct run run;
+    run_open(&run, &net, row->name, 1000, by_k ? tp_budget_k(100) : tp_budget_r(100, 900, 10), 0, 3);
+    for (int i = 0; i < 20 && run.at != 1; i++)
+        run_tick(&run);
+    ck_assert_uint_eq(run.at, 1);
+    if (moves_goal) {
+        ck_assert_int_eq(tp_session_retarget(run.session, 5), 0);
+        run.goal = 5;
+    } else {
+        ck_assert_int_eq(tp_session_at(run.session, 4), 0);
+        run.at = 4;
+    }
+    struct tp_tick_reply reply = run_until(&run, 200);
+    ck_assert_msg(reply.status == TP_STATUS_ARRIVED, "%s: on %u, status %d, flags %x", run.label, run.at, (int)reply.status,
+                  reply.flags);
+    run_close(&run);
+    tp_map_unref(net.map);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("tbr");
@@ -492,6 +528,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tcase, no_row_says_a_false_unreachable, 0, rows);
     tcase_add_test(tcase, learning_goes_on_from_tick_to_tick);
     tcase_add_test(tcase, moves_as_tbwa_on_grids);
+    tcase_add_loop_test(tcase, what_was_put_elsewhere_goes_on, 0, 4 * rows);
     tcase_add_test(tcase, vehicles_arrive);
     suite_add_tcase(suite, tcase);
     return suite;
