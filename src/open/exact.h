@@ -1,4 +1,5 @@
-/* The `exact` open list: least f first, then larger g, then lower state (papers.md: Order and arithmetic).
+/* The `exact` open list: least f first, then larger g, then lower state: a whole order, so that every
+ * machine expands the same states in the same order.
  *
  * A 4-ary heap of entries that carry their whole key, so that ordering never touches a node. A state whose g
  * improves is entered again; its older entries are recognised as stale when they come up (their g is not the
@@ -6,7 +7,8 @@
  * of an entry share a cache line (in the narrow form).
  *
  * Narrow entries hold g in 32 bits, wide ones in 64. `wide` is a constant where these functions are inlined.
- * Not thread-safe; used by the kernels only.
+ * What it refuses: to grow past the byte cap of its owner. Not thread-safe. Who calls it: the searches and their kernels;
+ * learn.c (states by h) and lookahead.c (the frontier) as a heap or a list of their own.
  */
 #ifndef TP_OPEN_EXACT_H
 #define TP_OPEN_EXACT_H
