@@ -143,6 +143,14 @@ void tp_map_passable_block(const struct tp_map *map, int64_t x, int64_t y, uint3
 /* Copies all classes, row-major, into width * height bytes. */
 void tp_map_copy_cells(const struct tp_map *map, uint8_t *cells);
 
+/* A cell whose weight differs between two versions; false to stop. */
+typedef bool (*tp_map_cell_changed_cb)(void *context, uint32_t x, uint32_t y, uint16_t before, uint16_t after);
+
+/* Calls for each cell whose weight differs between two versions of a grid, from *cursor (0: the first cell) on, tile by tile.
+ * False when stopped: *cursor is then the cell it stopped at. Cost: a pointer a tile, a word a row of changed tiles. */
+bool tp_map_compare(const struct tp_map *before, const struct tp_map *now, uint64_t *cursor,
+                    tp_map_cell_changed_cb changed, void *context);
+
 /* Bytes that this version alone would free plus its share of tiles (tile bytes divided by holders). */
 size_t tp_map_bytes(const struct tp_map *map);
 

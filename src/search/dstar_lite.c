@@ -66,7 +66,7 @@ struct tp_dstar {
     uint64_t km;
     uint64_t begun_version;
     const struct tp_map *synced; /* full knowledge: the version taken up; referenced */
-    uint64_t cursor;             /* how far the next version is compared with it, see tp__versions_compare */
+    uint64_t cursor;             /* how far the next version is compared with it, see tp_map_compare */
     uint64_t compared_version;   /* which that is */
     uint32_t sights_count, sights_next;      /* cells seen to have changed, and those taken up */
     uint32_t sights[TP_BELIEF_CHANGES_MAX]; /* as y * width + x */
@@ -482,7 +482,7 @@ static bool take_up_changes(struct tp_tick *tick)
         return true;
     dstar->compared_version = session->map->version;
     if (dstar->synced != session->map && !session->search.domain->listed &&
-        !tp__versions_compare(dstar->synced, session->map, &dstar->cursor, look_at_changed, tick))
+        !tp_map_compare(dstar->synced, session->map, &dstar->cursor, look_at_changed, tick))
         return false;
     adopt_version(session);
     return true;

@@ -10,6 +10,7 @@
  *   lookahead.c     the breadth-first lookahead of LRTA*, and its learning
  *   prioritized.c   the learning of P-LRTA*
  *   react.c         what a changed map or a new sight asks: restart rules, forgetting what was learned
+ *   watch.c         what changed under the path followed, looked for over as many ticks as the budget asks
  *   shortcut.c      TBA*'s search for a shortcut while the agent moves back
  *   dstar_lite.c    the engine of D* Lite, with a search of its own
  */
@@ -30,7 +31,18 @@ struct tp_trace {
     tp_state front;         /* where the trace stands */
     bool running;           /* a trace is under way (2009: not doneTrace) */
     bool capped;            /* no memory for marks */
+    uint64_t version;       /* of the map, when the trace began */
     bool rose;              /* a step of the fresh path costs more, or is illegal, since the search began */
+};
+
+/* What is still to be looked at of a map that changed under a path (watch.c). */
+struct tp_watch {
+    bool rises;                      /* steps of the path followed are still to be checked against the present version */
+    tp_state step;                   /* the next of them; TP_STATE_NONE: the agent's own */
+    const struct tp_map *base, *aim; /* what fell between these versions is still to be looked at; referenced, NULL: nothing */
+    uint64_t tile;                   /* how far: the next tile, in it the next row and column */
+    uint32_t row, column;
+    bool paid;                       /* the look for that tile was paid */
 };
 
 struct tp_shortcut;
@@ -84,6 +96,7 @@ struct tp_session {
     uint64_t learned_falls, learned_fell_version; /* the state of falls when learning last began */
     struct tp_search search;
     struct tp_trace trace;
+    struct tp_watch watch;
     struct tp_shortcut *shortcut; /* NULL until first needed */
     struct tp_dstar *dstar;       /* the search of dstar_lite.c; NULL until first needed */
     tp_state at, at_before;     /* where the agent stands; where it stood before its last move (NONE: nowhere) */
@@ -103,7 +116,7 @@ struct tp_tick {
     const struct tp_budget *budget;
     struct tp_tick_reply *reply;
     uint64_t steps_left; /* traceback steps that may still be taken in this tick */
-    uint64_t looked;     /* changed cells looked at, paid like traceback steps */
+    uint64_t looked;     /* at what changed of the map, before the search phase; paid like traceback steps */
     bool began_anew;     /* a new search was begun after this tick's search phase */
     bool changed;        /* the map is another version than at the last tick */
     bool node_cap;
@@ -151,21 +164,13 @@ void tp__session_begin_search(struct tp_tick *tick);
 
 /* ---- react.c ---- */
 
-/* At the start of a tick and after a move: the agent looks around, and a changed map is compared with the one before.
- * True when the session's restart rule asks for a new search. Under R, looking at changed cells is paid from the purse
- * that `tick` still has; a change too large for it restarts at once. */
+/* At the start of a tick: the agent looks around, or goes on watching what changed of the map. True when the session's
+ * restart rule asks for a new search. Looking is paid under R from the purse that `tick` still has, at most half of it, and
+ * bounded alike under other budgets (watch.c); what it is not enough for is looked at in the ticks to come. */
 bool tp__react(struct tp_tick *tick);
 
 /* 2012, Algorithm 2, lines 29 and 30: the agent looks around after a move; true when what it saw asks for a new search. */
 bool tp__react_after_move(struct tp_tick *tick);
-
-/* A cell whose weight differs between two versions; false to stop. */
-typedef bool (*tp_cell_changed_cb)(void *context, uint32_t x, uint32_t y, uint16_t before, uint16_t after);
-
-/* Calls for each cell whose weight differs between two versions of a grid, from *cursor (0: the first cell) on, tile by tile.
- * False when stopped: *cursor is then the cell it stopped at. Cost: a pointer a tile, a word a row of changed tiles. */
-bool tp__versions_compare(const struct tp_map *before, const struct tp_map *now, uint64_t *cursor,
-                          tp_cell_changed_cb changed, void *context);
 
 /* Forgets what was learned when it no longer bounds the true costs: a cost fell, or the goal is another. */
 void tp__learning_check(struct tp_session *session);
@@ -173,6 +178,18 @@ void tp__learning_forget(struct tp_session *session);
 
 /* 2012, Algorithm 3, line 13: before a new search, the old one's least f is remembered. */
 void tp__learning_remember(struct tp_session *session);
+
+/* ---- watch.c ---- */
+
+/* A new path is followed: only what changed while it was traced is still to be looked at. */
+void tp__watch_path(struct tp_session *session);
+
+/* Looks no more at what changed: there is no path, or a new search knows. */
+void tp__watch_forget(struct tp_session *session);
+
+/* Goes on looking at what changed under the path followed. True when it asks for a new search: a step rose, or (lazy) a
+ * shorter way may have opened. */
+bool tp__watch_run(struct tp_tick *tick);
 
 /* ---- session.c ---- */
 

@@ -84,6 +84,7 @@ void tp_session_close(struct tp_session *session)
     if (!session)
         return;
     tp__shortcut_close(session);
+    tp__watch_forget(session);
     if (session->params.algorithm->engine->close)
         session->params.algorithm->engine->close(session);
     tp_search_fini(&session->search);
@@ -160,11 +161,12 @@ bool tp__tick_update(struct tp_tick *tick)
 }
 
 /* How many open entries a run may renew after the goal moved: bounded like the work it stands beside, and under R
- * at most half of what tracing may spend, so that the agent is never starved of its path. */
+ * at most half of what tracing may spend, so that the agent is never starved of its path. Under a deadline, between two
+ * looks at the clock. */
 static uint64_t rekeyed_max(const struct tp_budget *budget)
 {
     if (budget->kind == TP_BUDGET_DEADLINE)
-        return 8 * TP_DEADLINE_STRIDE;
+        return TP_DEADLINE_STRIDE;
     if (budget->kind == TP_BUDGET_K)
         return 8 * budget->expansions;
     uint64_t steps = tp__budget_share(budget).steps;
@@ -179,11 +181,15 @@ void tp__tick_run(struct tp_tick *tick, struct tp_search *search, uint64_t expan
     uint64_t rekeys = rekeyed_max(budget);
     struct tp_run run = {
         .expansions_max = expansions < cap ? expansions : cap,
-        .rekeyed_max = rekeys > work->rekeyed ? rekeys - work->rekeyed : 0,
+        .rekeyed_max = budget->kind == TP_BUDGET_DEADLINE ? rekeys : rekeys > work->rekeyed ? rekeys - work->rekeyed : 0,
         .expired = budget->expired,
         .context = budget->context,
     };
     tp_search_run(search, &run);
+    while (budget->kind == TP_BUDGET_DEADLINE && run.rekeyed >= run.rekeyed_max && !budget->expired(budget->context)) {
+        run.rekeyed_max = run.rekeyed + rekeyed_max(budget);
+        tp_search_run(search, &run);
+    }
     work->expansions += run.expansions;
     work->generated += run.generated;
     work->rekeyed += run.rekeyed;
@@ -335,24 +341,29 @@ static bool adopt_map(struct tp_session *session, const struct tp_map *map)
     return changed;
 }
 
+static bool goal_taken_for_blocked(const struct tp_session *session)
+{
+    const struct tp_search *search = &session->search;
+    if (session->belief.full)
+        return impassable(session, session->goal);
+    return !tp_belief_passable(&session->belief, tp_state_x(search, session->goal), tp_state_y(search, session->goal));
+}
+
 /* Whether the agent takes the goal for impassable. One that remembers looks again first, and forgets what may have
  * become free out of its sight. */
 static bool goal_is_blocked(struct tp_session *session)
 {
     const struct tp_search *search = &session->search;
     struct tp_belief *belief = &session->belief;
-    if (belief->full)
-        return impassable(session, session->goal);
-    uint32_t x = tp_state_x(search, session->goal), y = tp_state_y(search, session->goal);
-    if (tp_belief_passable(belief, x, y))
-        return false;
+    if (belief->full || !goal_taken_for_blocked(session))
+        return goal_taken_for_blocked(session);
     struct tp_belief_change changes[TP_BELIEF_CHANGES_MAX];
     if (tp__session_forget_sights(session))
         session->restart_wanted = true;
     if (tp_belief_observe(belief, tp_state_x(search, session->at), tp_state_y(search, session->at),
                           session->params.sensor_radius, changes))
         session->restart_wanted = true;
-    return !tp_belief_passable(belief, x, y);
+    return goal_taken_for_blocked(session);
 }
 
 static void book(struct tp_session *session, const struct tp_tick_work *work)
@@ -408,7 +419,7 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
         if (!leaves)
             reply->flags |= TP_FLAG_DEAD_END;
     }
-    if (session->path_complete)
+    if (session->path_complete && !goal_taken_for_blocked(session))
         reply->flags |= TP_FLAG_PATH_COMPLETE;
     if (tick.node_cap)
         reply->flags |= TP_FLAG_NODE_CAP;
@@ -500,11 +511,12 @@ uint32_t tp_session_path(const struct tp_session *session, uint32_t *cells, uint
     struct tp_session walker = *session; /* the look-ups below read the agent's state from a session */
     uint8_t (*next)(const struct tp_session *, tp_state) = session->params.algorithm->engine->next;
     uint32_t count = 0;
+    bool stays = session->restart_wanted || goal_taken_for_blocked(session);
     while (count < max) {
         cells[count++] = cell_of(session, walker.at);
-        uint8_t step = session->restart_wanted ? TP_MOVE_NONE : next ? next(session, walker.at) : tp__trace_next(&walker);
-        if (step == TP_MOVE_NONE && walker.at != session->trace.follow_end &&
-            session->trace.follow_end != TP_STATE_NONE && !session->restart_wanted)
+        uint8_t step = stays ? TP_MOVE_NONE : next ? next(session, walker.at) : tp__trace_next(&walker);
+        if (step == TP_MOVE_NONE && !stays && walker.at != session->trace.follow_end &&
+            session->trace.follow_end != TP_STATE_NONE)
             step = tp__session_move_to_parent(&walker);
         if (step == TP_MOVE_NONE)
             break;

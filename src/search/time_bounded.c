@@ -151,7 +151,8 @@ static bool stranded(const struct tp_session *session)
 }
 
 /* 2016, Algorithm 5, lines 11 and 12, begun or gone on with: the agent waits. A map that changes meanwhile is taken up by the
- * new search: learning stays valid while costs rise, and is forgotten when one fell. */
+ * new search: learning stays valid while costs rise, and is forgotten when one fell. A search whose goal moved teaches
+ * nothing; it is only begun anew. */
 static void learn_and_restart(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
@@ -193,7 +194,8 @@ static void move_phase(struct tp_tick *tick)
     if (step == TP_MOVE_NONE)
         step = step_to_before(session);
     if (step == TP_MOVE_NONE && stranded(session)) {
-        tp__learn_begin(session, session->closed);
+        if (!session->unteachable)
+            tp__learn_begin(session, session->closed);
         learn_and_restart(tick);
     }
     if (step == TP_MOVE_NONE)
@@ -266,11 +268,9 @@ static void time_bounded_tick(struct tp_tick *tick)
         return;
     }
     struct tp_share share = tp__budget_share(tick->budget);
-    tick->steps_left = share.steps;
+    tick->steps_left = one_purse(tick) ? tick->budget->expansions * tick->budget->c : share.steps;
     bool due = restart_due(tick);
     tick->looked = tick->reply->work.traced;
-    if (one_purse(tick))
-        tick->steps_left = tick->budget->expansions * tick->budget->c - tick->looked;
     if (due)
         tp__adaptive_begin_search(tick);
     if (!search->active)

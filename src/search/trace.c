@@ -14,6 +14,7 @@ void tp__trace_begin(struct tp_session *session, tp_state end)
     tp_tiles_begin(&trace->fresh);
     trace->fresh_end = trace->front = end;
     trace->running = true;
+    trace->version = session->map->version;
     trace->rose = false;
     trace->capped = !tp_marks_set(&trace->fresh, tp_state_x(&session->search, end),
                                   tp_state_y(&session->search, end), TP_MARK_END);
@@ -43,10 +44,10 @@ bool tp__trace_run(struct tp_tick *tick)
         }
         if (!tp__tick_step(tick))
             return false;
-        trace->front = parent;
         if (checks_rise(session))
             trace->rose |= !tp_belief_legal(&session->belief, tp_state_x(search, parent), tp_state_y(search, parent), move,
                                             session->params.neighbours, session->params.corners);
+        trace->front = parent;
         trace->capped = !tp_marks_set(&trace->fresh, tp_state_x(search, parent), tp_state_y(search, parent),
                                       TP_MARK_NEXT + move);
     }
@@ -65,6 +66,7 @@ void tp__trace_follow(struct tp_session *session)
     trace->follow_end = trace->fresh_end;
     trace->fresh_end = TP_STATE_NONE;
     tp__shortcut_forget(session);
+    tp__watch_path(session);
 }
 
 void tp__trace_forget(struct tp_session *session)
@@ -73,6 +75,7 @@ void tp__trace_forget(struct tp_session *session)
     tp_tiles_begin(&trace->follow);
     trace->follow_end = trace->fresh_end = TP_STATE_NONE;
     trace->running = false;
+    tp__watch_forget(session);
 }
 
 uint8_t tp__trace_next(const struct tp_session *session)

@@ -1,0 +1,262 @@
+/* What changed of the map under a path that is followed, looked for over as many ticks as the budget asks.
+ *
+ * What rose is looked for along the path, from the agent on: each step is checked against the present version, whatever else
+ * changed. What fell is looked for tile by tile between the version last looked through and a newer one: equal tiles are
+ * shared, and those that no way short enough leads through are passed by. A step of the path, a changed tile, a fallen cell
+ * and TILES_A_LOOK tiles are a look each, 1/c under R. Where the purse is not enough the watch goes on in the next tick; the
+ * agent moves on meanwhile, since its next step is checked at the move. A version that comes in between begins the walk along
+ * the path anew; what fell in it is looked for after what fell before. The version compared with is held until then.
+ */
+#include "search/internal.h"
+
+enum { TILES_A_LOOK = 64 };
+
+/* Whether a step of the path followed is illegal now, or dearer: than in the version of the tick before, or, once that is
+ * gone, than when the search found it. */
+static bool step_rose(const struct tp_session *session, tp_state from, tp_state to, uint8_t move)
+{
+    const struct tp_search *search = &session->search;
+    const struct tp_map *map = session->map, *before = session->map_before;
+    uint32_t x = tp_state_x(search, from), y = tp_state_y(search, from);
+    uint32_t to_x = tp_state_x(search, to), to_y = tp_state_y(search, to);
+    if (!tp_belief_legal(&session->belief, x, y, move, session->params.neighbours, session->params.corners))
+        return true;
+    if (!search->weighted)
+        return false;
+    tp_cost then = before ? tp_walk_cost(before, x, y, to_x, to_y, move) : tp_search_g(search, to) - tp_search_g(search, from);
+    return tp_walk_cost(map, x, y, to_x, to_y, move) > then;
+}
+
+void tp__watch_path(struct tp_session *session)
+{
+    struct tp_watch *watch = &session->watch;
+    watch->rises = session->map->rose_version > session->trace.version;
+    watch->step = TP_STATE_NONE;
+}
+
+static void forget_falls(struct tp_watch *watch)
+{
+    tp_map_unref(watch->base);
+    tp_map_unref(watch->aim);
+    watch->base = watch->aim = NULL;
+}
+
+void tp__watch_forget(struct tp_session *session)
+{
+    forget_falls(&session->watch);
+    session->watch.rises = false;
+}
+
+/* ---- Looks ---- */
+
+/* How many a tick may take, bounded like the work they stand beside. Under k the steps along the path are free as those of
+ * tracing are. */
+static uint64_t looks_max(const struct tp_tick *tick, bool along_path)
+{
+    enum { AN_EXPANSION = 8, AT_LEAST = 64 };
+    const struct tp_budget *budget = tick->budget;
+    if (budget->kind == TP_BUDGET_DEADLINE)
+        return AN_EXPANSION * TP_DEADLINE_STRIDE;
+    if (budget->kind == TP_BUDGET_K)
+        return along_path ? UINT64_MAX : AT_LEAST + AN_EXPANSION * budget->expansions;
+    return tick->steps_left > 1 ? tick->steps_left / 2 : tick->steps_left;
+}
+
+static bool look(struct tp_tick *tick, uint64_t *looks)
+{
+    if (!*looks || !tp__tick_step(tick))
+        return false;
+    --*looks;
+    return true;
+}
+
+/* ---- What rose ---- */
+
+/* Walks along the path from the agent on, or from where the walk was; true when one of its steps rose. From off the path it first
+ * goes back by parents, as the agent will; for an agent on a shortcut, outside the tree, it waits until it is back. */
+static bool path_rose(struct tp_tick *tick, uint64_t *looks)
+{
+    const struct tp_session *session = tick->session;
+    const struct tp_search *search = &session->search;
+    struct tp_watch *watch = &tick->session->watch;
+    if (watch->step == TP_STATE_NONE && tp_search_knows(search, session->at))
+        watch->step = session->at;
+    if (watch->step == TP_STATE_NONE)
+        return false;
+    while (watch->step != TP_STATE_NONE && watch->step != session->trace.follow_end) {
+        tp_state from = watch->step;
+        if (!look(tick, looks))
+            return false;
+        uint8_t move, mark = tp_marks_at(&session->trace.follow, tp_state_x(search, from), tp_state_y(search, from));
+        if (mark < TP_MARK_NEXT) {
+            watch->step = tp_search_parent(search, from, &move);
+            continue;
+        }
+        move = mark - TP_MARK_NEXT;
+        watch->step = tp_search_move(search, from, move);
+        if (watch->step == TP_STATE_NONE || step_rose(session, from, watch->step, move))
+            return true;
+    }
+    watch->rises = false;
+    return false;
+}
+
+/* ---- What fell ---- */
+
+/* 2014, Algorithm 3, line 7: the cost of what is left of the path, as it was when the search grew it; before the goal is found, up to the best state and h
+ * from there. Off the path the agent first has to go back. */
+static tp_cost cost_left(const struct tp_session *session)
+{
+    const struct tp_search *search = &session->search;
+    tp_state end = session->trace.follow_end;
+    tp_cost to_end = tp_search_g(search, end), at = tp_search_knows(search, session->at) ? tp_search_g(search, session->at) : 0;
+    bool on_path = session->at == end || tp__trace_next(session) != TP_MOVE_NONE;
+    return (on_path ? to_end - at : to_end + at) + tp_search_h(search, end, session->goal);
+}
+
+/* Whether a way through a move beside some cell of a rectangle (first and last column and row) may be w times shorter than
+ * what is left of the path. */
+static bool may_shorten(const struct tp_session *session, uint32_t x0, uint32_t y0, uint32_t x1, uint32_t y1, tp_cost left)
+{
+    const struct tp_search *search = &session->search;
+    tp_state ends[2] = {session->at, session->goal};
+    tp_cost through = 0, beside = 4 * TP_COST_UNIT * (tp_cost)search->h_unit; /* from the cell to the ends of such a move */
+    for (int i = 0; i < 2; i++) {
+        uint32_t x = tp_state_x(search, ends[i]), y = tp_state_y(search, ends[i]);
+        tp_state nearest = tp_state_at(search, x < x0 ? x0 : x > x1 ? x1 : x, y < y0 ? y0 : y > y1 ? y1 : y);
+        through += tp_search_h(search, nearest, ends[i]); /* the same in both directions on a grid */
+    }
+    return (through > beside ? through - beside : 0) * session->params.w_milli < left * 1000;
+}
+
+/* 2014, Algorithm 3, lines 6 to 8, for the moves that a fallen cell made legal or cheaper: whether w times the least cost
+ * through one of them is below what is left of the path. */
+static bool shortens(const struct tp_session *session, uint32_t x, uint32_t y, tp_cost left)
+{
+    const struct tp_search *search = &session->search;
+    const struct tp_map *map = session->map, *base = session->watch.base;
+    uint32_t reach = session->params.neighbours == TP_NEIGHBOURS_16 ? 2 : 1;
+    for (uint32_t cy = y > reach ? y - reach : 0; cy <= y + reach && cy < map->height; cy++)
+        for (uint32_t cx = x > reach ? x - reach : 0; cx <= x + reach && cx < map->width; cx++) {
+            struct tp_window now = tp_walk_window(map, cx, cy), before = tp_walk_window(base, cx, cy);
+            uint32_t moves = tp_walk_moves(&now, session->params.neighbours, session->params.corners);
+            bool stood = tp_map_passable(base, cx, cy); /* nobody stood on a blocked cell, to leave it */
+            uint32_t moves_before = stood ? tp_walk_moves(&before, session->params.neighbours, session->params.corners) : 0;
+            tp_state from = tp_state_at(search, cx, cy);
+            for (moves &= search->weighted ? moves : ~moves_before; moves; moves &= moves - 1) {
+                uint8_t direction = (uint8_t)__builtin_ctz(moves);
+                tp_state to = tp_state_step(search, from, direction);
+                uint32_t to_x = tp_state_x(search, to), to_y = tp_state_y(search, to);
+                tp_cost cost = tp_walk_cost(map, cx, cy, to_x, to_y, direction);
+                if (moves_before >> direction & 1 && tp_walk_cost(base, cx, cy, to_x, to_y, direction) <= cost)
+                    continue;
+                tp_cost through = tp_search_h(search, session->at, from) + cost + tp_search_h(search, to, session->goal);
+                if (through * session->params.w_milli < left * 1000)
+                    return true;
+            }
+        }
+    return false;
+}
+
+/* The columns of a tile's row, a bit each, in which the weight fell between two versions. */
+static uint64_t fallen(const struct tp_map *base, const struct tp_map *aim, uint64_t tile, uint32_t row)
+{
+    const struct tp_map_tile *before = base->tiles[tile], *now = aim->tiles[tile];
+    uint64_t fell = now->passable[row] & ~before->passable[row], both = now->passable[row] & before->passable[row];
+    if (!aim->weighted)
+        return fell;
+    const uint8_t *was = tp_map_tile_classes(before) + (size_t)row * before->columns;
+    const uint8_t *is = tp_map_tile_classes(now) + (size_t)row * now->columns;
+    for (; both; both &= both - 1) {
+        uint32_t column = (uint32_t)__builtin_ctzll(both);
+        if (aim->profile.weight[is[column]] < base->profile.weight[was[column]])
+            fell |= 1ull << column;
+    }
+    return fell;
+}
+
+/* Whether a tile differs, and is not out of the way. */
+static bool concerns(const struct tp_session *session, uint64_t tile, tp_cost left)
+{
+    const struct tp_watch *watch = &session->watch;
+    uint32_t x = (uint32_t)(tile % watch->aim->tiles_x) * TP_MAP_TILE, y = (uint32_t)(tile / watch->aim->tiles_x) * TP_MAP_TILE;
+    return watch->base->tiles[tile] != watch->aim->tiles[tile] &&
+           may_shorten(session, x, y, x + TP_MAP_TILE - 1, y + TP_MAP_TILE - 1, left);
+}
+
+/* Goes on looking for what fell, from the watch's cursor on. True when a shorter way may have opened; the watch has a base
+ * as long as not all was seen. */
+static bool shortcut_opened(struct tp_tick *tick, uint64_t *looks)
+{
+    const struct tp_session *session = tick->session;
+    struct tp_watch *watch = &tick->session->watch;
+    uint64_t tiles = (uint64_t)watch->aim->tiles_x * watch->aim->tiles_y;
+    tp_cost left = cost_left(session);
+    if (tp_search_h(&session->search, session->at, session->goal) * session->params.w_milli >= left * 1000)
+        watch->tile = tiles; /* the path is within w of any way there can be */
+    for (; watch->tile < tiles; watch->tile++, watch->row = watch->column = 0, watch->paid = false) {
+        bool looked = concerns(session, watch->tile, left);
+        if (!watch->paid && (looked || watch->tile % TILES_A_LOOK == 0) && !look(tick, looks))
+            return false;
+        watch->paid = true;
+        uint32_t x = (uint32_t)(watch->tile % watch->aim->tiles_x) * TP_MAP_TILE;
+        uint32_t y = (uint32_t)(watch->tile / watch->aim->tiles_x) * TP_MAP_TILE;
+        for (; looked && watch->row < watch->aim->tiles[watch->tile]->rows; watch->row++, watch->column = 0) {
+            uint64_t cells = fallen(watch->base, watch->aim, watch->tile, watch->row) >> watch->column << watch->column;
+            for (; cells; cells &= cells - 1) {
+                watch->column = (uint32_t)__builtin_ctzll(cells);
+                if (!look(tick, looks))
+                    return false;
+                uint32_t cx = x + watch->column, cy = y + watch->row;
+                if (may_shorten(session, cx, cy, cx, cy, left) && shortens(session, cx, cy, left))
+                    return true;
+            }
+        }
+    }
+    const struct tp_map *base = watch->base;
+    watch->base = watch->aim;
+    watch->aim = NULL;
+    tp_map_unref(base);
+    return false;
+}
+
+/* Begins to compare `base` with the present version, if something fell since. */
+static void watch_falls(struct tp_session *session, const struct tp_map *base)
+{
+    struct tp_watch *watch = &session->watch;
+    if (session->map->fell_version <= base->version)
+        return;
+    watch->base = tp_map_ref(base);
+    watch->aim = tp_map_ref(session->map);
+    watch->tile = watch->row = watch->column = 0;
+    watch->paid = false;
+}
+
+bool tp__watch_run(struct tp_tick *tick)
+{
+    struct tp_session *session = tick->session;
+    struct tp_watch *watch = &session->watch;
+    const struct tp_map *before = session->map_before;
+    if (before && session->map->rose_version > before->version) {
+        watch->rises = true;
+        watch->step = TP_STATE_NONE;
+    }
+    bool lazy = session->params.restart == TP_RESTART_LAZY;
+    if (lazy && before && !watch->base)
+        watch_falls(session, before);
+    uint64_t looks = looks_max(tick, true);
+    if (watch->rises && path_rose(tick, &looks))
+        return true;
+    looks = looks_max(tick, false);
+    while (watch->base) {
+        if (shortcut_opened(tick, &looks))
+            return true;
+        if (watch->aim)
+            return false; /* not all was seen */
+        const struct tp_map *seen = watch->base;
+        watch->base = NULL;
+        watch_falls(session, seen);
+        tp_map_unref(seen);
+    }
+    return false;
+}
