@@ -38,6 +38,14 @@ struct tp_open_wide {
     uint64_t padding;
 };
 
+enum {
+    TP_OPEN_NARROW_SHIFT = 7, /* 128 and 64 entries a chunk */
+    TP_OPEN_WIDE_SHIFT = 6,
+};
+_Static_assert(TP_OPEN_CHUNK_BYTES == sizeof(struct tp_open_narrow) << TP_OPEN_NARROW_SHIFT &&
+                   TP_OPEN_CHUNK_BYTES == sizeof(struct tp_open_wide) << TP_OPEN_WIDE_SHIFT,
+               "a chunk is full of entries");
+
 /* An entry in registers. */
 struct tp_open_entry {
     uint64_t f, g;
@@ -78,12 +86,12 @@ static inline bool tp_open_reserve(struct tp_open *open, uint32_t more)
 
 TP_ALWAYS_INLINE struct tp_open_narrow *tp__open_narrow(const struct tp_open *open, uint32_t i)
 {
-    return (struct tp_open_narrow *)open->chunks[i >> 7] + (i & 127);
+    return (struct tp_open_narrow *)open->chunks[i >> TP_OPEN_NARROW_SHIFT] + (i & ((1 << TP_OPEN_NARROW_SHIFT) - 1));
 }
 
 TP_ALWAYS_INLINE struct tp_open_wide *tp__open_wide(const struct tp_open *open, uint32_t i)
 {
-    return (struct tp_open_wide *)open->chunks[i >> 6] + (i & 63);
+    return (struct tp_open_wide *)open->chunks[i >> TP_OPEN_WIDE_SHIFT] + (i & ((1 << TP_OPEN_WIDE_SHIFT) - 1));
 }
 
 __extension__ typedef unsigned __int128 tp__u128;

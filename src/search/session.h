@@ -60,8 +60,6 @@ enum tp_motion {
     TP_MOTION_INERTIA, /* a vehicle: each tick its velocity changes by at most 1 on each axis (domain/racetrack.c) */
 };
 
-enum { TP_VELOCITY_MAX = 3 }; /* cells a tick, on each axis */
-
 /* When a search under way is given up after the map changed. */
 enum tp_restart {
     TP_RESTART_DEFAULT, /* the algorithm's row decides */
