@@ -3,6 +3,8 @@
  * Both formats are gone over twice with the same code: first with nowhere to store, which finds every error and the sizes,
  * then, once the memory is there, to store. No number in a text can ask for more memory than the text itself justifies: nodes
  * that no edge and no coordinate names are allowed up to TP_GRAPH_ISOLATED_MAX.
+ * What it refuses: nothing by itself but to go on without memory; the parsers refuse, in its words of where. Who calls it:
+ * dimacs.c and graph_csv.c alone; struct tp_graph_refusal is their callers' too.
  */
 #ifndef TP_MAP_GRAPH_TEXT_H
 #define TP_MAP_GRAPH_TEXT_H
