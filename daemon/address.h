@@ -1,4 +1,6 @@
-/* Where to listen: HOST:PORT as text, as a struct, and as the socket calls want it. No name is looked up. */
+/* Where to listen: HOST:PORT as text, as a struct, and as the socket calls want it.
+ * What it refuses: a name that would have to be looked up (but "localhost"), a port that is none. Who calls it: config.c for the
+ * options, the listener and the stats server to bind. */
 #ifndef TP_DAEMON_ADDRESS_H
 #define TP_DAEMON_ADDRESS_H
 

@@ -1,4 +1,5 @@
-/* open_session, set_goal, close_session and tick: done on the connection's own loop. */
+/* open_session, set_goal and close_session: done on the connection's own loop. Reading a budget is here too, for
+ * commands_tick.c. */
 #include "daemon/commands.h"
 
 #include "base/limits.h"

@@ -1,5 +1,6 @@
-/* The listening socket: opened by us, or inherited from a supervisor (LISTEN_FDS). Plain descriptors, no
- * libuv. */
+/* The listening socket: opened by us, or inherited from a supervisor (LISTEN_FDS). Plain descriptors, no libuv.
+ * What it refuses: an address that can't be bound, an inherited descriptor that is no listening socket. Who calls it: the
+ * server, once, before any loop runs. */
 #ifndef TP_DAEMON_LISTENER_H
 #define TP_DAEMON_LISTENER_H
 

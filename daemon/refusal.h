@@ -1,4 +1,5 @@
-/* Refusing a request: fills the refusal and gives the error, so that a check is one line. */
+/* Refusing a request: fills the refusal and gives the error, so that a check is one line. It decides nothing.
+ * Who calls it: the commands, the upload and the scheduler, where they check a request. */
 #ifndef TP_DAEMON_REFUSAL_H
 #define TP_DAEMON_REFUSAL_H
 

@@ -320,7 +320,7 @@ int tp_cli_bench(int argc, char **argv)
     struct bench_options options = {.json = false};
     tp_cli_search_init(&search);
     tp_cli_rows_init(&rows);
-    const struct tp_cli_group groups[] = {{tp_cli_rows_options, &rows},
+    const struct tp_cli_group groups[] = {{tp_cli_map_options, &rows}, {tp_cli_rows_options, &rows},
                                           {tp_cli_search_options, &search},
                                           {bench_options, &options},
                                           {NULL, NULL}};

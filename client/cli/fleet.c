@@ -3,6 +3,7 @@
 #include "client/cli/play.h"
 #include "client/cli/remote.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,11 +30,12 @@ void tp_cli_fleet_fini(struct tp_cli_fleet *fleet)
     memset(fleet, 0, sizeof *fleet);
 }
 
-/* Notes that the agent stands at `cell` now. */
-static bool stand(struct tp_cli_fleet *fleet, size_t i, uint32_t cell)
+/* Notes where the agent stands now. */
+static bool stand(struct tp_cli_fleet *fleet, size_t i, struct tp_cli_stand at)
 {
     struct tp_cli_agent *agent = &fleet->agents[i];
-    agent->cell = fleet->cells[i] = cell;
+    agent->at = at;
+    fleet->cells[i] = at.cell;
     if (!fleet->keep_trails)
         return true;
     if (agent->trail_count == agent->trail_room) {
@@ -44,7 +46,7 @@ static bool stand(struct tp_cli_fleet *fleet, size_t i, uint32_t cell)
         agent->trail = trail;
         agent->trail_room = room;
     }
-    agent->trail[agent->trail_count++] = cell;
+    agent->trail[agent->trail_count++] = at.cell;
     return true;
 }
 
@@ -60,7 +62,10 @@ static int collect_opened(struct tp_cli_fleet *fleet, const struct tp_cli_search
         return tp_cli_search_refused(fleet->usage, search, error, why->field, why->message);
     }
     fleet->agents[i].session = reply.session.id;
-    if (!stand(fleet, i, fleet->agents[i].start))
+    struct tp_session_params params;
+    tp_cli_search_params(search, &params);
+    const struct tp_cli_stand at = {fleet->agents[i].start, params.start_vx, params.start_vy};
+    if (!stand(fleet, i, at))
         return tp_cli_fail(fleet->usage, "out of memory");
     return TP_CLI_OK;
 }
@@ -105,43 +110,29 @@ static int accuse(const struct tp_cli_fleet *fleet, size_t i, uint32_t cell, uin
                   const char *words)
 {
     const struct tp_cli_agent *agent = &fleet->agents[i];
-    uint32_t width = fleet->mirror->versions[0]->width;
-    return tp_cli_fail(
-        fleet->usage, "tick %llu, agent %zu (session %llu) from (%u, %u) to (%u, %u), version %llu: %s",
-        (unsigned long long)fleet->ticks, i, (unsigned long long)agent->session, agent->cell % width,
-        agent->cell / width, cell % width, cell / width, (unsigned long long)version, words);
+    const struct tp_map *map = fleet->mirror->versions[0];
+    uint32_t from = agent->at.cell;
+    char places[96];
+    if (map->graph != NULL)
+        snprintf(places, sizeof places, "node %u to node %u", from, cell);
+    else
+        snprintf(places, sizeof places, "(%u, %u) to (%u, %u)", from % map->width, from / map->width,
+                 cell % map->width, cell / map->width);
+    return tp_cli_fail(fleet->usage, "tick %llu, agent %zu (session %llu) from %s, version %llu: %s",
+                       (unsigned long long)fleet->ticks, i, (unsigned long long)agent->session, places,
+                       (unsigned long long)version, words);
 }
 
-/* What is wrong with the move, NULL if nothing. */
-static const char *wrong_move(const struct tp_cli_fleet *fleet, const struct tp_map *map, uint32_t from,
-                              uint32_t to, uint64_t cost)
-{
-    uint32_t width = map->width;
-    if (to == from)
-        return cost == 0 ? NULL : "the agent stayed and its cost rose";
-    if (to >= width * map->height)
-        return "the move leads outside the map";
-    uint32_t x = from % width, y = from / width, to_x = to % width, to_y = to / width;
-    uint8_t direction = tp_walk_direction((int64_t)to_x - x, (int64_t)to_y - y, fleet->mirror->neighbours);
-    if (direction == TP_DIRECTION_NONE)
-        return "the move is no single step";
-    if (!tp_walk_legal(map, x, y, to_x, to_y, fleet->mirror->neighbours, fleet->mirror->corners))
-        return "the move is not legal in the version named";
-    if (tp_walk_cost(map, x, y, to_x, to_y, direction) != cost)
-        return "the move's cost is not what its step costs";
-    return NULL;
-}
-
-/* What is wrong with the status, NULL if nothing. The agent's cell is still the one before the move. */
-static const char *wrong_status(struct tp_cli_fleet *fleet, struct tp_cli_agent *agent, uint32_t to,
+/* What is wrong with the status, NULL if nothing. The agent stands where it stood before the move. */
+static const char *wrong_status(struct tp_cli_fleet *fleet, struct tp_cli_agent *agent, struct tp_cli_stand to,
                                 uint32_t status)
 {
-    bool moved = to != agent->cell;
+    bool moved = tp_cli_stand_moved(agent->at, to, agent->goal);
     switch (status) {
     case TP_STATUS_MOVING:
         return moved ? NULL : "MOVING, and the agent stayed";
     case TP_STATUS_ARRIVED:
-        return to == agent->goal || !fleet->exact ? NULL : "ARRIVED, and the agent is not at its goal";
+        return to.cell == agent->goal || !fleet->exact ? NULL : "ARRIVED, and the agent is not at its goal";
     case TP_STATUS_SEARCHING:
     case TP_STATUS_BLOCKED:
         return moved ? "the agent moved, and the status says that it stays" : NULL;
@@ -151,7 +142,7 @@ static const char *wrong_status(struct tp_cli_fleet *fleet, struct tp_cli_agent 
         if (agent->unreachable_version == fleet->mirror->newest)
             return NULL;
         agent->unreachable_version = fleet->mirror->newest;
-        return tp_cli_mirror_connected(fleet->mirror, to, agent->goal) ? "UNREACHABLE, and there is a way"
+        return tp_cli_mirror_connected(fleet->mirror, to.cell, agent->goal) ? "UNREACHABLE, and there is a way"
                                                                        : NULL;
     default:
         return "the status is none of the protocol's";
@@ -161,7 +152,9 @@ static const char *wrong_status(struct tp_cli_fleet *fleet, struct tp_cli_agent 
 static int take_answer(struct tp_cli_fleet *fleet, const struct tp_client_ticked *ticked, size_t i)
 {
     struct tp_cli_agent *agent = &fleet->agents[i];
-    uint32_t to = ticked->cells[i], status = ticked->statuses[i];
+    uint32_t status = ticked->statuses[i];
+    const struct tp_cli_stand to = {ticked->cells[i], ticked->vx != NULL ? ticked->vx[i] : 0,
+                                    ticked->vy != NULL ? ticked->vy[i] : 0};
     uint64_t version = ticked->versions[i];
     const char *wrong = NULL;
     if (ticked->sessions[i] != agent->session)
@@ -171,18 +164,19 @@ static int take_answer(struct tp_cli_fleet *fleet, const struct tp_client_ticked
     else if (ticked->costs[i] < agent->cost)
         wrong = "the cost fell";
     if (wrong == NULL)
-        wrong = wrong_move(fleet, tp_cli_mirror_at(fleet->mirror, version), agent->cell, to,
-                           ticked->costs[i] - agent->cost);
+        wrong = tp_cli_wrong_move(fleet->mirror, tp_cli_mirror_at(fleet->mirror, version), agent->at, to,
+                                  agent->goal, ticked->costs[i] - agent->cost);
     if (wrong == NULL)
         wrong = wrong_status(fleet, agent, to, status);
     if (wrong != NULL)
-        return accuse(fleet, i, to, version, wrong);
-    if (to != agent->cell) {
+        return accuse(fleet, i, to.cell, version, wrong);
+    if (tp_cli_stand_moved(agent->at, to, agent->goal)) {
         agent->moves++;
         agent->back_moves += (ticked->flags[i] & TP_FLAG_BACK_MOVE) != 0;
         if (!stand(fleet, i, to))
             return tp_cli_fail(fleet->usage, "out of memory");
     }
+    agent->at = to; /* a vehicle that began on its goal stands now */
     agent->cost = ticked->costs[i];
     agent->status = status;
     fleet->arrived += status == TP_STATUS_ARRIVED;

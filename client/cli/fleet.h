@@ -1,7 +1,7 @@
 /* Many agents, each a session of a daemon, walked tick by tick; every answer is checked.
  *
  * What it is: opens a session per agent, ticks them all in one request, and holds the daemon to its word: a
- * move must be one step, legal in the version named and cost what it says; ARRIVED must be at the goal;
+ * move must be one (a step, an edge, a tick of a vehicle), legal in the version named and cost what it says; ARRIVED must be at the goal;
  * UNREACHABLE must be true in the mirror's newest version. What it refuses: the first false answer ends the
  * run with words. Who calls it: `tickpath run`.
  */
@@ -9,10 +9,12 @@
 #define TP_CLI_FLEET_H
 
 #include "client/cli/mirror.h"
+#include "client/cli/run_moves.h"
 #include "client/cli/search_options.h"
 
 struct tp_cli_agent {
-    uint32_t start, goal, cell; /* cell: where it stands */
+    uint32_t start, goal;
+    struct tp_cli_stand at; /* where it stands */
     uint64_t session;
     uint32_t status; /* enum tp_status of the last answer; 0 before the first */
     uint64_t cost, moves, back_moves;

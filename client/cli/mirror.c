@@ -1,13 +1,21 @@
 #include "client/cli/mirror.h"
 
+#include "map/graph.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 int tp_cli_mirror_init(struct tp_cli_mirror *mirror, const struct tp_map *map, uint64_t version,
-                       enum tp_neighbours neighbours, enum tp_corners corners)
+                       const struct tp_cli_search *search)
 {
     size_t cells = (size_t)map->width * map->height;
-    *mirror = (struct tp_cli_mirror){.newest = version, .neighbours = neighbours, .corners = corners};
+    bool drives = search->motion == TP_MOTION_INERTIA;
+    *mirror = (struct tp_cli_mirror){
+        .newest = version,
+        .drives = drives,
+        .neighbours = drives ? TP_NEIGHBOURS_8 : (enum tp_neighbours)search->neighbours,
+        .corners = drives ? TP_CORNERS_ALWAYS : (enum tp_corners)search->corners,
+    };
     mirror->labels = calloc(cells, sizeof *mirror->labels);
     mirror->stack = calloc(cells, sizeof *mirror->stack);
     if (mirror->labels == NULL || mirror->stack == NULL) {
@@ -107,9 +115,35 @@ static uint32_t label_all(struct tp_cli_mirror *mirror, uint32_t *cells)
 bool tp_cli_mirror_connected(struct tp_cli_mirror *mirror, uint32_t a, uint32_t b)
 {
     uint32_t cells;
+    const uint32_t *nodes;
+    if (mirror->versions[0]->graph != NULL) {
+        tp_cli_mirror_reach(mirror, a, &nodes);
+        return mirror->labels[b] != 0;
+    }
     if (mirror->labelled != mirror->newest)
         label_all(mirror, &cells);
     return mirror->labels[a] != 0 && mirror->labels[a] == mirror->labels[b];
+}
+
+uint32_t tp_cli_mirror_reach(struct tp_cli_mirror *mirror, uint32_t from, const uint32_t **nodes)
+{
+    const struct tp_graph *graph = mirror->versions[0]->graph;
+    uint32_t count = 0;
+    memset(mirror->labels, 0, graph->nodes * sizeof *mirror->labels);
+    mirror->labels[from] = 1;
+    mirror->stack[count++] = from;
+    for (uint32_t head = 0; head < count; head++) {
+        uint32_t node = mirror->stack[head];
+        for (uint32_t i = graph->out_first[node]; i < graph->out_first[node + 1]; i++) {
+            uint32_t to = graph->out[i].to;
+            if (mirror->labels[to] == 0) {
+                mirror->labels[to] = 1;
+                mirror->stack[count++] = to;
+            }
+        }
+    }
+    *nodes = mirror->stack;
+    return count;
 }
 
 uint32_t tp_cli_mirror_largest(struct tp_cli_mirror *mirror, uint32_t *cells)

@@ -1,12 +1,14 @@
 /* The map as a client knows it: the versions that its own changes made, side by side with the server's.
  *
  * What it is: holds the last TP_CLI_MIRROR_VERSIONS versions under the server's numbers, so that a move can
- * be checked against the version the server names; answers whether a goal is in reach in the newest one. What
- * it refuses: versions made by others; they are unknown here. Who calls it: `tickpath run`.
+ * be checked against the version the server names; answers whether a goal is in reach in the newest one. A vehicle gets
+ * where cells touch, however it drives: it can brake, or be stopped by a wall, and then go on to any free cell beside its
+ * own. What it refuses: versions made by others; they are unknown here. Who calls it: `tickpath run`.
  */
 #ifndef TP_CLI_MIRROR_H
 #define TP_CLI_MIRROR_H
 
+#include "client/cli/search_options.h"
 #include "map/map.h"
 #include "map/walk.h"
 
@@ -17,14 +19,16 @@ struct tp_cli_mirror {
     uint64_t newest;                                       /* the server's number of versions[0] */
     enum tp_neighbours neighbours;
     enum tp_corners corners;
+    bool drives;      /* the agents are vehicles */
     uint32_t *labels; /* by cell: its component in version `labelled`; 0 for impassable cells */
     uint64_t labelled;
     uint32_t *stack; /* for labelling */
 };
 
-/* Begins with a map that the server calls `version`; takes a reference of its own. TP_ERR_NO_MEMORY. */
+/* Begins with a map that the server calls `version`, for agents that move as these options say; takes a reference of its
+ * own. TP_ERR_NO_MEMORY. */
 int tp_cli_mirror_init(struct tp_cli_mirror *mirror, const struct tp_map *map, uint64_t version,
-                       enum tp_neighbours neighbours, enum tp_corners corners) TP_MUST_CHECK;
+                       const struct tp_cli_search *search) TP_MUST_CHECK;
 void tp_cli_mirror_fini(struct tp_cli_mirror *mirror);
 
 /* Applies a batch that the server took and called `version`. TP_ERR_VERSION_MISMATCH if that is not the next
@@ -35,10 +39,15 @@ int tp_cli_mirror_apply(struct tp_cli_mirror *mirror, const struct tp_change *ch
 /* The version of that number; NULL if it was never made here or is too old. Borrowed. */
 const struct tp_map *tp_cli_mirror_at(const struct tp_cli_mirror *mirror, uint64_t version);
 
-/* Whether two passable cells can reach each other in the newest version. Cost: O(cells) once a version. */
+/* Whether a way leads from one passable cell, or node, to another in the newest version. Cost: O(cells) once a version;
+ * of a graph O(edges) each time. */
 bool tp_cli_mirror_connected(struct tp_cli_mirror *mirror, uint32_t a, uint32_t b);
 
-/* The label of the largest component of the newest version, and how many cells it has. */
+/* The nodes of a graph that can be reached from one of them, itself first; returns how many. Borrowed until the next call.
+ * Cost: O(edges). */
+uint32_t tp_cli_mirror_reach(struct tp_cli_mirror *mirror, uint32_t from, const uint32_t **nodes);
+
+/* The label of the largest component of a grid's newest version, and how many cells it has. */
 uint32_t tp_cli_mirror_largest(struct tp_cli_mirror *mirror, uint32_t *cells);
 
 #endif

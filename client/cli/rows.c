@@ -10,9 +10,8 @@
 
 #define AT(field) offsetof(struct tp_cli_rows, field)
 
-const struct tp_cli_option tp_cli_rows_options[] = {
+const struct tp_cli_option tp_cli_map_options[] = {
     {"map", TP_CLI_STRING, AT(map_path), "FILE", "map, MovingAI .map", 0, 0, NULL, false},
-    {"scen", TP_CLI_STRING, AT(scen_path), "FILE", "with --map: scenario, MovingAI .scen", 0, 0, NULL, false},
     {"track", TP_CLI_STRING, AT(track_path), "FILE", "instead of --map: racetrack, .track", 0, 0, NULL,
      false},
     {"graph", TP_CLI_STRING, AT(graph_path), "FILE",
@@ -20,6 +19,11 @@ const struct tp_cli_option tp_cli_rows_options[] = {
      0, 0, NULL, false},
     {"coordinates", TP_CLI_STRING, AT(coordinates_path), "FILE",
      "with --graph: where its nodes are, DIMACS .co or CSV of id,x,y", 0, 0, NULL, false},
+    {NULL, TP_CLI_FLAG, 0, NULL, NULL, 0, 0, NULL, false},
+};
+
+const struct tp_cli_option tp_cli_rows_options[] = {
+    {"scen", TP_CLI_STRING, AT(scen_path), "FILE", "with --map: scenario, MovingAI .scen", 0, 0, NULL, false},
     {"puzzle", TP_CLI_STRING, AT(puzzle_path), "FILE",
      "instead of --map: 15-puzzles, in-process; a line each: number, 16 tiles by place, optimal length", 0, 0,
      NULL, false},
@@ -51,21 +55,40 @@ void tp_cli_rows_init(struct tp_cli_rows *rows)
                                  .ticks_max = TP_CLI_TICKS_MAX};
 }
 
-int tp_cli_rows_check(const struct tp_cli_usage *usage, const struct tp_cli_rows *rows,
-                      const struct tp_cli_host_port *via)
+static int check_maps(const struct tp_cli_usage *usage, const struct tp_cli_rows *rows, bool puzzles)
 {
-    bool has_map = rows->map_path != NULL, has_track = rows->track_path != NULL,
-         has_graph = rows->graph_path != NULL;
-    bool has_from = rows->from != UINT64_MAX, has_to = rows->to != UINT64_MAX;
-    bool has_puzzle = rows->puzzle_path != NULL;
-    if (has_map + has_track + has_graph + has_puzzle == 0)
-        return tp_cli_refuse(usage, "map", "must be given, or --track, --graph or --puzzle");
-    if (has_map + has_track + has_graph + has_puzzle > 1)
+    bool has_track = rows->track_path != NULL, has_graph = rows->graph_path != NULL,
+         has_puzzle = rows->puzzle_path != NULL;
+    int named = (rows->map_path != NULL) + has_track + has_graph + has_puzzle;
+    if (named == 0)
+        return tp_cli_refuse(usage, "map", "must be given, or %s",
+                             puzzles ? "--track, --graph or --puzzle" : "--track or --graph");
+    if (named > 1)
         return tp_cli_refuse(usage,
                              has_puzzle  ? "puzzle"
                              : has_graph ? "graph"
                                          : "track",
-                             "the map is one of --map, --track, --graph and --puzzle");
+                             "the map is one of %s",
+                             puzzles ? "--map, --track, --graph and --puzzle" : "--map, --track and --graph");
+    if (rows->coordinates_path != NULL && !has_graph)
+        return tp_cli_refuse(usage, "coordinates", "goes with --graph only");
+    return TP_CLI_GO_ON;
+}
+
+int tp_cli_map_check(const struct tp_cli_usage *usage, const struct tp_cli_rows *rows)
+{
+    return check_maps(usage, rows, false);
+}
+
+int tp_cli_rows_check(const struct tp_cli_usage *usage, const struct tp_cli_rows *rows,
+                      const struct tp_cli_host_port *via)
+{
+    bool has_map = rows->map_path != NULL, has_track = rows->track_path != NULL;
+    bool has_from = rows->from != UINT64_MAX, has_to = rows->to != UINT64_MAX;
+    bool has_puzzle = rows->puzzle_path != NULL;
+    int result = check_maps(usage, rows, true);
+    if (result != TP_CLI_GO_ON)
+        return result;
     if (has_puzzle && via->host[0] != '\0')
         return tp_cli_refuse(usage, "puzzle", "a daemon has no 15-puzzles: leave out --via");
     if (has_puzzle && (has_from || has_to || rows->random != 0))
@@ -74,8 +97,6 @@ int tp_cli_rows_check(const struct tp_cli_usage *usage, const struct tp_cli_rows
                              : has_from        ? "from"
                                                : "to",
                              "does not go with --puzzle");
-    if (rows->coordinates_path != NULL && !has_graph)
-        return tp_cli_refuse(usage, "coordinates", "goes with --graph only");
     if (rows->scen_path != NULL && !has_map)
         return tp_cli_refuse(usage, "scen",
                              "goes with --map only; problems are --from and --to, or --random");
@@ -297,22 +318,29 @@ static int load_problems(const struct tp_cli_usage *usage, const struct tp_cli_r
     return result;
 }
 
+int tp_cli_space_load_map(const struct tp_cli_usage *usage, const struct tp_cli_rows *rows,
+                          const struct tp_cli_search *search, struct tp_cli_space *space,
+                          struct tp_track *track)
+{
+    const struct tp_profile *profile = tp_cli_search_profile(search);
+    *track = (struct tp_track){.width = 0};
+    *space = (struct tp_cli_space){.cost_unit = rows->graph_path != NULL ? 1 : TP_COST_UNIT};
+    if (rows->graph_path != NULL)
+        return tp_cli_graph_load(usage, space->path = rows->graph_path, rows->coordinates_path, &space->map);
+    if (rows->track_path != NULL)
+        return tp_cli_track_load(usage, space->path = rows->track_path, profile, &space->map, track);
+    return tp_cli_map_load(usage, space->path = rows->map_path, profile, &space->map);
+}
+
 int tp_cli_space_load(const struct tp_cli_usage *usage, const struct tp_cli_rows *rows,
                       const struct tp_cli_search *search, struct tp_cli_space *space)
 {
     struct tp_track track = {.width = 0};
-    const struct tp_profile *profile = tp_cli_search_profile(search);
-    *space = (struct tp_cli_space){.cost_unit = rows->graph_path != NULL ? 1 : TP_COST_UNIT};
     int result = TP_CLI_OK;
     if (rows->puzzle_path != NULL)
-        space->path = rows->puzzle_path;
-    else if (rows->graph_path != NULL)
-        result =
-            tp_cli_graph_load(usage, space->path = rows->graph_path, rows->coordinates_path, &space->map);
-    else if (rows->track_path != NULL)
-        result = tp_cli_track_load(usage, space->path = rows->track_path, profile, &space->map, &track);
+        *space = (struct tp_cli_space){.path = rows->puzzle_path, .cost_unit = TP_COST_UNIT};
     else
-        result = tp_cli_map_load(usage, space->path = rows->map_path, profile, &space->map);
+        result = tp_cli_space_load_map(usage, rows, search, space, &track);
     if (result != TP_CLI_OK)
         return result;
     result = load_problems(usage, rows, search->seed, &track, space);

@@ -80,7 +80,7 @@ int tp_cli_trace(int argc, char **argv)
     tp_cli_search_init(&search);
     tp_cli_rows_init(&rows);
     const struct tp_cli_group groups[] = {
-        {tp_cli_rows_options, &rows}, {tp_cli_search_options, &search}, {trace_options, &via}, {NULL, NULL}};
+        {tp_cli_map_options, &rows}, {tp_cli_rows_options, &rows}, {tp_cli_search_options, &search}, {trace_options, &via}, {NULL, NULL}};
     int result = tp_cli_parse(&usage, groups, argc, argv);
     if (result == TP_CLI_GO_ON)
         result = tp_cli_search_check(&usage, &search);

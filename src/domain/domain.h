@@ -7,6 +7,9 @@
  *
  * A move is known by a small number: on grids its direction, on graphs its place among the edges out of the node, for
  * vehicles its acceleration. It leads from one state to one other.
+ *
+ * What a space refuses: a heuristic that is not its own (has), a move that is not legal (step). Who calls it: the session, once,
+ * to choose the table; the search and the engines through it.
  */
 #ifndef TP_DOMAIN_DOMAIN_H
 #define TP_DOMAIN_DOMAIN_H
@@ -24,6 +27,7 @@ typedef uint32_t tp_state;
 enum {
     TP_MOVE_NONE = TP_DIRECTION_NONE,
     TP_MOVES_MAX = 240, /* out of one state */
+    TP_VELOCITY_MAX = 3, /* vehicles: cells a tick, on each axis */
 };
 
 /* What h is. Each is consistent for the moves it is allowed with, but for EUCLID of vehicles (2016, section 4.3). */

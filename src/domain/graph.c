@@ -27,6 +27,8 @@ static inline uint32_t graph_successors(const struct tp_search *s, tp_state stat
     return count;
 }
 
+_Static_assert((int)TP_MOVES_MAX == (int)TP_GRAPH_DEGREE_MAX, "a node's edges are the moves out of it");
+
 TP_LISTED_KERNEL(graph, TP_GRAPH_DEGREE_MAX, graph_successors, graph_h)
 
 static void graph_predecessors(const struct tp_search *s, tp_state state, tp_predecessor_cb visit, void *context)

@@ -1,4 +1,4 @@
-/* The loop of every kernel (2014, Algorithm 1; 2016, Algorithm 4: Best-First-Search()), as inline functions that a
+/* The loop of every kernel (2014, Algorithm 1; 2016, Algorithm 4: Bounded-Best-First-Search()), as inline functions that a
  * space completes with two of its own: the priority of a state, and the expansion of the best one.
  *
  *   line 11   tp__kernel_run's exits: an empty list, the goal best (line 23's goalFound), k expansions; a deadline,
@@ -32,7 +32,7 @@ typedef uint64_t (*tp_kernel_priority)(const struct tp_search *s, struct tp_goal
 typedef bool (*tp_kernel_expand)(struct tp_search *s, struct tp_run *run, struct tp_goal goal, const struct tp_best *best,
                                  bool wide, bool learns);
 
-/* Lines 12 and 22: brings the best open state to the top, dropping stale entries and renewing the f of entries made
+/* 2014, Algorithm 1, lines 12 and 22: brings the best open state to the top, dropping stale entries and renewing the f of entries made
  * for an earlier goal. False when the list is empty. */
 TP_ALWAYS_INLINE bool tp__kernel_find_best(struct tp_search *s, struct tp_run *run, struct tp_goal goal,
                                            struct tp_best *best, tp_kernel_priority priority, bool wide, bool learns)

@@ -22,7 +22,7 @@ TP_ALWAYS_INLINE uint64_t tp__listed_priority(const struct tp_search *s, struct 
     return s->g_factor * g + s->h_factor * h;
 }
 
-/* Lines 13 to 19. False when a successor's tile could not be had: the state stays open and nothing is lost. */
+/* 2014, Algorithm 1, lines 13 to 19. False when a successor's tile could not be had: the state stays open and nothing is lost. */
 TP_ALWAYS_INLINE bool tp__listed_expand(struct tp_search *s, struct tp_run *run, struct tp_goal goal,
                                         const struct tp_best *best, tp_listed_successors successors_of, tp_listed_h h_of,
                                         bool learns)

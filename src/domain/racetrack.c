@@ -16,7 +16,7 @@
 #include "domain/listed.h"
 
 enum {
-    SPEED = 3,              /* greatest, on each axis */
+    SPEED = TP_VELOCITY_MAX,
     SPEEDS = 2 * SPEED + 1, /* on one axis */
     VELOCITIES = SPEEDS * SPEEDS,
     AT_REST = VELOCITIES / 2, /* the velocity (0, 0) as numbered */
@@ -29,6 +29,7 @@ struct line {
     uint8_t count;
     uint8_t cells[LINE_MAX][2];
 };
+_Static_assert(SPEED == 3, "the table holds the lines of velocities up to 3");
 static const struct line lines[SPEED + 1][SPEED + 1] = {
     {{0, {{0, 0}}}},
     {{1, {{1, 0}}}, {1, {{1, 1}}}},
@@ -238,10 +239,12 @@ static void racetrack_predecessors(const struct tp_search *s, tp_state state, tp
     if (vx || vy || !stops_vehicles(s, cell_of(state)))
         return;
     for (uint32_t velocity = 0; velocity < VELOCITIES; velocity++) {
+        if (velocity == AT_REST)
+            continue;
         vx = vx_of(velocity);
         vy = vy_of(velocity);
         struct drive drive = drive_of(vx, vy);
-        for (uint32_t i = 0; velocity != AT_REST && i <= drive.line->count; i++) {
+        for (uint32_t i = 0; i <= drive.line->count; i++) {
             int dx = 0, dy = 0;
             if (i)
                 drive_cell(&drive, i - 1, &dx, &dy);

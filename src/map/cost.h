@@ -1,4 +1,4 @@
-/* Integer costs (DESIGN: Costs). A straight step is 3194, a diagonal 4517, a knight's move 7142: these stand for
+/* Integer costs. A straight step is 3194, a diagonal 4517, a knight's move 7142: these stand for
  * 1, sqrt(2) and sqrt(5) to 5 parts in 10^7, so that equal real costs compare equal and runs repeat everywhere.
  * Reports to people divide by TP_COST_UNIT. */
 #ifndef TP_MAP_COST_H

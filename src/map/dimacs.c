@@ -99,9 +99,10 @@ static int read_arc(struct tp_text *t, uint32_t nodes, struct tp_graph_edge *arc
     return rc ? rc : line_end(t);
 }
 
-/* Reads arcs until the text ends or `arcs_max` are read; stores them where the draft has room. */
-static int read_arcs(struct tp_text *t, struct tp_graph_draft *draft, size_t arcs_max, size_t arcs_promised)
+/* Reads arcs until the text ends or `arcs_max` are read, no more than were promised; stores them where the draft has room. */
+static int read_arcs(struct tp_text *t, struct tp_graph_draft *draft, size_t arcs_max, void *promised)
 {
+    uint32_t arcs_promised = *(const uint32_t *)promised;
     draft->edge_count = 0;
     while (draft->edge_count < arcs_max && next_statement(t)) {
         struct tp_graph_edge arc = {0};
@@ -206,32 +207,25 @@ static int parse(struct tp_graph_draft *draft, const char *gr, size_t gr_size, c
         return rc;
     size_t arcs_start = t.next;
     unsigned arcs_line = t.line;
-    rc = read_arcs(&t, draft, SIZE_MAX, promised);
+    rc = read_arcs(&t, draft, SIZE_MAX, &promised);
     if (rc)
         return rc;
     if (draft->edge_count < promised)
         return tp__text_refuse(&t, t.start, "fewer arcs than the problem line says");
     if (co && (rc = read_co(co, co_size, draft, refusal)))
         return rc;
-    if (!tp__graph_draft_allocate(draft, co != NULL))
-        return TP_ERR_NO_MEMORY;
-    if (co && (rc = read_co(co, co_size, draft, refusal)))
-        return rc;
-    *refusal = (struct tp_graph_refusal){0};
-    tp__text_start_over(&t, arcs_start, arcs_line);
-    rc = read_arcs(&t, draft, SIZE_MAX, promised);
-    if (rc)
-        return rc;
-    size_t bad;
-    rc = tp_graph_build(out, draft->nodes, draft->edges, draft->edge_count, draft->x, draft->y, &bad);
-    if (rc == TP_ERR_RESOURCE_EXHAUSTED) { /* read up to that arc again, to name it */
-        tp__text_start_over(&t, arcs_start, arcs_line);
-        rc = read_arcs(&t, draft, bad + 1, promised);
-        if (!rc)
-            tp__text_refuse(&t, t.start, "too many arcs out of or into a node");
-        rc = TP_ERR_RESOURCE_EXHAUSTED;
-    }
-    return rc;
+    const struct tp_graph_reading reading = {
+        .edges = &t,
+        .edges_at = arcs_start,
+        .edges_line = arcs_line,
+        .read_edges = read_arcs,
+        .context = &promised,
+        .nodes = co,
+        .nodes_size = co_size,
+        .read_nodes = read_co,
+        .too_many = "too many arcs out of or into a node",
+    };
+    return tp__graph_read_again(&reading, draft, refusal, out);
 }
 
 int tp_dimacs_parse(const struct tp_graph **out, const char *gr, size_t gr_size, const char *co,

@@ -166,10 +166,11 @@ static int read_edge(struct tp_text *t, uint32_t nodes, struct tp_graph_edge *ed
     return rc ? rc : row_end(t, "more fields than from,to,cost,both");
 }
 
-/* Counts edges until the text ends or `edges_max` are read; stores them where the draft has room. */
-static int read_edges(struct tp_text *t, struct tp_graph_draft *draft, size_t edges_max,
-                      struct largest *largest)
+/* Counts edges until the text ends or `edges_max` are read; stores them where the draft has room. context: the largest node that
+ * they name. */
+static int read_edges(struct tp_text *t, struct tp_graph_draft *draft, size_t edges_max, void *context)
 {
+    struct largest *largest = context;
     static const char *const names[] = {"from", "to", "cost", NULL};
     static const char *const all_names[] = {"from", "to", "cost", "both", NULL};
     uint32_t nodes = draft->nodes;
@@ -226,25 +227,16 @@ static int parse(struct tp_graph_draft *draft, const char *edges, size_t edges_s
         rc = count_nodes(&t, draft, &largest);
     if (rc)
         return rc;
-    if (!tp__graph_draft_allocate(draft, nodes != NULL))
-        return TP_ERR_NO_MEMORY;
-    if (nodes && (rc = read_nodes_text(nodes, nodes_size, draft, refusal)))
-        return rc;
-    *refusal = (struct tp_graph_refusal){0};
-    tp__text_start_over(&t, 0, 0);
-    rc = read_edges(&t, draft, SIZE_MAX, &largest);
-    if (rc)
-        return rc;
-    size_t bad;
-    rc = tp_graph_build(out, draft->nodes, draft->edges, draft->edge_count, draft->x, draft->y, &bad);
-    if (rc == TP_ERR_RESOURCE_EXHAUSTED) { /* read up to that edge again, to name it */
-        tp__text_start_over(&t, 0, 0);
-        rc = read_edges(&t, draft, bad + 1, &largest);
-        if (!rc)
-            tp__text_refuse(&t, t.start, "too many edges out of or into a node");
-        rc = TP_ERR_RESOURCE_EXHAUSTED;
-    }
-    return rc;
+    const struct tp_graph_reading reading = {
+        .edges = &t,
+        .read_edges = read_edges,
+        .context = &largest,
+        .nodes = nodes,
+        .nodes_size = nodes_size,
+        .read_nodes = read_nodes_text,
+        .too_many = "too many edges out of or into a node",
+    };
+    return tp__graph_read_again(&reading, draft, refusal, out);
 }
 
 int tp_graph_csv_parse(const struct tp_graph **out, const char *edges, size_t edges_size, const char *nodes,

@@ -3,6 +3,9 @@
  *
  * Directions are numbered so that search order never depends on the compass: 0..3 straight (E, S, W, N), 4..7
  * diagonal (SE, SW, NW, NE), 8..15 knight's moves. 4, 8 or 16 neighbours use the first 4, 8 or 16.
+ *
+ * What it refuses: a move off the map or into an impassable cell, and a diagonal or knight's move past corners that the rule
+ * wants free. Who calls it: the grid's kernels, the beliefs, and whoever checks a move (sessions, the tool, the tests).
  */
 #ifndef TP_MAP_WALK_H
 #define TP_MAP_WALK_H

@@ -2,6 +2,8 @@
  *
  * Kept as increases in tiles of 8x8, sparse: memory follows what was learned. Forgetting all is O(1): h belongs to one
  * goal, and to a map whose costs did not fall.
+ * What it refuses: an increase past the byte cap of its tiles; the state keeps the h it had. Who calls it: the engines that
+ * learn (learn.c, lookahead.c, node/nodes.c) write; every h that a search asks for reads.
  */
 #ifndef TP_NODE_LEARNED_H
 #define TP_NODE_LEARNED_H

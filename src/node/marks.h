@@ -1,7 +1,9 @@
-/* The cells of one path, marked on the map: for each cell of the path, the direction of the path's next step.
+/* The states of one path, marked in tiles: for each state of the path, the move that the path takes out of it.
  *
  * Membership and the next step are one look-up; forgetting a path is O(1); memory follows the path. A path is
- * marked from its end towards its beginning, as tracing back meets its cells.
+ * marked from its end towards its beginning, as tracing back meets its states.
+ * What it refuses: a mark past the byte cap of the tiles (the path's owner then goes on without that path). Who calls it:
+ * the traces and shortcuts of a session.
  */
 #ifndef TP_NODE_MARKS_H
 #define TP_NODE_MARKS_H
@@ -10,8 +12,8 @@
 
 enum {
     TP_MARK_NONE = 0, /* not on the path */
-    TP_MARK_END = 1,  /* the path's last cell */
-    TP_MARK_NEXT = 2, /* plus the direction of the next step */
+    TP_MARK_END = 1,  /* the path's last state */
+    TP_MARK_NEXT = 2, /* plus the next move: a direction, or a listed space's move */
 };
 
 struct tp_marks_tile {

@@ -3,7 +3,9 @@
  * A tile carries the believed passability of its own cells and two around them, read when the search first touches
  * it and again when the beliefs have changed, so that an expansion reads the map only once a tile.
  * g is 32 bits where no path of the map can exceed them (narrow), else 64 (wide): the store is told which.
- * No pointers in nodes: the parent is a direction.
+ * No pointers in nodes: on grids the parent is a direction, in listed spaces its number (struct tp_node_links).
+ * What it refuses: a tile past its byte cap, and under the adaptive rule a touch that its purse cannot pay. Who calls it: the
+ * search and its kernels; learn.c and lookahead.c for the flags of their own.
  */
 #ifndef TP_NODE_NODES_H
 #define TP_NODE_NODES_H
@@ -16,7 +18,7 @@ enum {
     TP_NODE_PARENT = 15,    /* direction to the parent; meaningless in the root */
     TP_NODE_ROOT = 1 << 4,  /* has no parent */
     TP_NODE_CLOSED = 1 << 5,/* expanded */
-    TP_NODE_REACHED = 1 << 6, /* the learning step has given it some h */
+    TP_NODE_REACHED = 1 << 6, /* the learning step has given it some h; a breadth-first lookahead: see lookahead.c */
     TP_NODE_LEARNED = 1 << 7, /* the learning step has given it its final h */
     TP_NODE_MARGIN = 2,     /* cells of surroundings a tile knows */
     TP_NODE_ROWS = TP_TILE_SIDE + 2 * TP_NODE_MARGIN,

@@ -1,4 +1,5 @@
-/* The `exact` open list: least f first, then larger g, then lower state (papers.md: Order and arithmetic).
+/* The `exact` open list: least f first, then larger g, then lower state: a whole order, so that every
+ * machine expands the same states in the same order.
  *
  * A 4-ary heap of entries that carry their whole key, so that ordering never touches a node. A state whose g
  * improves is entered again; its older entries are recognised as stale when they come up (their g is not the
@@ -6,7 +7,8 @@
  * of an entry share a cache line (in the narrow form).
  *
  * Narrow entries hold g in 32 bits, wide ones in 64. `wide` is a constant where these functions are inlined.
- * Not thread-safe; used by the kernels only.
+ * What it refuses: to grow past the byte cap of its owner. Not thread-safe. Who calls it: the searches and their kernels;
+ * learn.c (states by h) and lookahead.c (the frontier) as a heap or a list of their own.
  */
 #ifndef TP_OPEN_EXACT_H
 #define TP_OPEN_EXACT_H
@@ -35,6 +37,14 @@ struct tp_open_wide {
     uint64_t state;
     uint64_t padding;
 };
+
+enum {
+    TP_OPEN_NARROW_SHIFT = 7, /* 128 and 64 entries a chunk */
+    TP_OPEN_WIDE_SHIFT = 6,
+};
+_Static_assert(TP_OPEN_CHUNK_BYTES == sizeof(struct tp_open_narrow) << TP_OPEN_NARROW_SHIFT &&
+                   TP_OPEN_CHUNK_BYTES == sizeof(struct tp_open_wide) << TP_OPEN_WIDE_SHIFT,
+               "a chunk is full of entries");
 
 /* An entry in registers. */
 struct tp_open_entry {
@@ -76,12 +86,12 @@ static inline bool tp_open_reserve(struct tp_open *open, uint32_t more)
 
 TP_ALWAYS_INLINE struct tp_open_narrow *tp__open_narrow(const struct tp_open *open, uint32_t i)
 {
-    return (struct tp_open_narrow *)open->chunks[i >> 7] + (i & 127);
+    return (struct tp_open_narrow *)open->chunks[i >> TP_OPEN_NARROW_SHIFT] + (i & ((1 << TP_OPEN_NARROW_SHIFT) - 1));
 }
 
 TP_ALWAYS_INLINE struct tp_open_wide *tp__open_wide(const struct tp_open *open, uint32_t i)
 {
-    return (struct tp_open_wide *)open->chunks[i >> 6] + (i & 63);
+    return (struct tp_open_wide *)open->chunks[i >> TP_OPEN_WIDE_SHIFT] + (i & ((1 << TP_OPEN_WIDE_SHIFT) - 1));
 }
 
 __extension__ typedef unsigned __int128 tp__u128;

@@ -130,17 +130,6 @@ static void set(struct tp_session *session, struct node node, enum value which, 
     session->search.touched += known(dstar, node);
 }
 
-/* Whether the agent believes that nobody can enter the cell of a state. Of vehicles nobody asks: one caught in a blocked cell may
- * brake there before it leaves, and all those moves are among the predecessors. */
-static bool blocked(const struct tp_session *session, tp_state state)
-{
-    const struct tp_search *search = &session->search;
-    if (!search->domain->cells_can_block || search->domain->listed)
-        return false;
-    uint32_t cell = search->domain->cell(search, state), width = session->map->width;
-    return !tp_belief_passable(&session->belief, cell % width, cell / width);
-}
-
 /* The least cost + g over the successors, infinite if none leads on; *move leads there, of equals to the lower state. */
 static uint64_t least_successor(const struct tp_session *session, tp_state state, uint8_t *move)
 {
@@ -149,7 +138,7 @@ static uint64_t least_successor(const struct tp_session *session, tp_state state
     uint64_t least = TP_COST_INFINITE;
     tp_state to = TP_STATE_NONE;
     *move = TP_MOVE_NONE;
-    if (state != session->at && blocked(session, state))
+    if (state != session->at && tp__believed_blocked(&session->search, state))
         return least;
     uint32_t count = search->domain->successors(search, state, successors);
     for (uint32_t i = 0; i < count; i++) {
@@ -257,10 +246,10 @@ static bool raise(void *context, tp_state state, uint8_t move, tp_cost cost)
 static void each_arrival(struct tp_session *session, tp_state state, tp_predecessor_cb visit, void *context)
 {
     const struct tp_search *search = &session->search;
-    if (blocked(session, state))
+    if (tp__believed_blocked(&session->search, state))
         return;
     search->domain->predecessors(search, state, visit, context);
-    if (state == session->at || !blocked(session, session->at))
+    if (state == session->at || !tp__believed_blocked(&session->search, session->at))
         return;
     struct tp_successor successors[TP_MOVES_MAX];
     uint32_t count = search->domain->successors(search, session->at, successors);
@@ -304,7 +293,7 @@ static uint64_t excess_of_h(const struct tp_session *session)
     const struct tp_search *search = &session->search;
     struct tp_successor successors[TP_MOVES_MAX];
     uint64_t most = 0;
-    uint32_t count = blocked(session, session->at) ? search->domain->successors(search, session->at, successors) : 0;
+    uint32_t count = tp__believed_blocked(&session->search, session->at) ? search->domain->successors(search, session->at, successors) : 0;
     for (uint32_t i = 0; i < count; i++) {
         tp_cost h = tp_search_h(search, session->at, successors[i].state);
         if (h > successors[i].cost && h - successors[i].cost > most)
@@ -506,7 +495,7 @@ static bool take_up_place(struct tp_tick *tick)
     dstar->complete = false;
     dstar->run_ticks = 0;
     move_keys(session);
-    if (blocked(session, session->at) &&
+    if (tp__believed_blocked(&session->search, session->at) &&
         !(tp_open_reserve(&dstar->queue, 1) && refresh(tick, session->at))) {
         tick->node_cap = true;
         return false;

@@ -1,7 +1,9 @@
 /* What the session's front and its engines share. Nobody outside src/search includes this.
  *
+ *   registry.c      the rows, one for each named algorithm (algorithms/)
  *   params.c        checks parameters
  *   session.c       opens and closes, frames a tick, keeps the measures, turns cells into states
+ *   search.c        the search itself: a tree, an open list, a run of expansions (search.h)
  *   time_bounded.c  the engine of the TB family: expand, trace, follow or back-move
  *   replan.c        the engine that searches to the end, then follows
  *   trace.c         tracing a path back over as many ticks as the budget asks
@@ -149,6 +151,8 @@ struct tp_share tp__budget_share(const struct tp_budget *budget);
 int tp__session_check_params(const struct tp_session_params *params, const struct tp_map *map, struct tp_refusal *refusal);
 int tp__session_check_budget(const struct tp_algorithm *algorithm, const struct tp_budget *budget,
                              struct tp_refusal *refusal);
+
+/* Whether both are within TP_VELOCITY_MAX of 0. */
 bool tp__velocity_allowed(int vx, int vy);
 
 /* The state space that a session's parameters name on this map. */
@@ -159,9 +163,6 @@ struct tp_factors {
     uint64_t g, h;
 };
 struct tp_factors tp__priority_factors(const struct tp_session_params *params);
-
-/* Begins the first search or a new one from where the agent stands; marks the reply RESTARTED for a new one. */
-void tp__session_begin_search(struct tp_tick *tick);
 
 /* ---- react.c ---- */
 
@@ -175,6 +176,7 @@ bool tp__react_after_move(struct tp_tick *tick);
 
 /* Forgets what was learned when it no longer bounds the true costs: a cost fell, or the goal is another. */
 void tp__learning_check(struct tp_session *session);
+/* Forgets it whatever happened; nothing is learned then. Cost: O(1). */
 void tp__learning_forget(struct tp_session *session);
 
 /* 2012, Algorithm 3, line 13: before a new search, the old one's least f is remembered. */
@@ -193,6 +195,9 @@ void tp__watch_forget(struct tp_session *session);
 bool tp__watch_run(struct tp_tick *tick);
 
 /* ---- session.c ---- */
+
+/* Begins the first search or a new one from where the agent stands; marks the reply RESTARTED for a new one. */
+void tp__session_begin_search(struct tp_tick *tick);
 
 /* Runs a search (the session's own, or its shortcut's) for at most `expansions`, within the tick's cap and deadline,
  * and books the work. */
@@ -228,6 +233,28 @@ bool tp__tick_step(struct tp_tick *tick);
 
 /* Pays for one update of h, as much as an expansion: false when the tick can't. */
 bool tp__tick_update(struct tp_tick *tick);
+
+/* The move from the agent's state to its parent in the search tree; TP_MOVE_NONE at a root, where no move leads back, or
+ * when the agent stands outside the tree. */
+uint8_t tp__session_move_to_parent(const struct tp_session *session);
+
+/* Whether the cell under the agent was blocked after the search had met it: its expansion would lead nowhere, so the
+ * search has to begin anew from here. */
+bool tp__session_caught(const struct tp_session *session);
+
+/* Whether the agent believes that nobody can enter the cell of a grid's state: nothing leads through it. Of vehicles nobody
+ * asks: one caught in a blocked cell may brake there before it leaves, and all those moves are among the predecessors. */
+static inline bool tp__believed_blocked(const struct tp_search *search, tp_state state)
+{
+    return search->domain->cells_can_block && !search->domain->listed &&
+           !tp_belief_passable(search->nodes.belief, tp_state_x(search, state), tp_state_y(search, state));
+}
+
+/* Whether a move out of the agent's state is legal in this tick's version. */
+bool tp__session_move_legal(const struct tp_session *session, uint8_t move);
+
+/* Takes the move: books it and sets status and flags. It must be legal. */
+void tp__session_move(struct tp_tick *tick, uint8_t move, bool back);
 
 /* ---- learn.c ---- */
 
@@ -295,27 +322,16 @@ bool tp__trace_run(struct tp_tick *tick);
 /* 2009, line 15: the fresh path becomes the one followed. */
 void tp__trace_follow(struct tp_session *session);
 
+/* Forgets the path followed and the trace under way, and looks no more at what changed under them. Cost: O(1). */
 void tp__trace_forget(struct tp_session *session);
 
 /* The next move along the path followed, or along the shortcut to it; TP_MOVE_NONE when the agent is on neither, or at
  * the path's end. */
 uint8_t tp__trace_next(const struct tp_session *session);
 
-/* The move from the agent's state to its parent in the search tree; TP_MOVE_NONE at a root, where no move leads back, or
- * when the agent stands outside the tree. */
-uint8_t tp__session_move_to_parent(const struct tp_session *session);
+/* ---- shortcut.c ---- */
 
-/* Whether the cell under the agent was blocked after the search had met it: its expansion would lead nowhere, so the
- * search has to begin anew from here. */
-bool tp__session_caught(const struct tp_session *session);
-
-/* Whether a move out of the agent's state is legal in this tick's version. */
-bool tp__session_move_legal(const struct tp_session *session, uint8_t move);
-
-/* Takes the move: books it and sets status and flags. It must be legal. */
-void tp__session_move(struct tp_tick *tick, uint8_t move, bool back);
-
-/* 2009, section 3.4, first enhancement; see shortcut.c. Spends what the tick has left. True when a shortcut was
+/* 2009, section 3.4, first enhancement. Spends what the tick has left. True when a shortcut was
  * found and is followed from here on. */
 bool tp__shortcut_try(struct tp_tick *tick);
 

@@ -121,19 +121,12 @@ static bool raise(struct tp_tick *tick, tp_state state, tp_cost f)
     return true;
 }
 
-/* Whether the state's cell is believed blocked by now: nothing leads through it. */
-static bool blocked(const struct tp_search *search, tp_state state)
-{
-    return search->domain->cells_can_block && !search->domain->listed &&
-           !tp_belief_passable(search->nodes.belief, tp_state_x(search, state), tp_state_y(search, state));
-}
-
 static tp_cost least_through(const struct tp_search *search, tp_state state)
 {
     struct tp_successor out[TP_MOVES_MAX];
     uint32_t count = search->domain->successors(search, state, out);
     tp_cost least = TP_COST_INFINITE;
-    if (blocked(search, state))
+    if (tp__believed_blocked(search, state))
         return least;
     for (uint32_t i = 0; i < count; i++) {
         tp_cost f = out[i].cost + tp_search_h_now(search, out[i].state);

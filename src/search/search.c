@@ -2,7 +2,8 @@
 
 #include "base/check.h"
 
-/* Whether a path's cost on this map might not fit 32 bits: every passable cell once, by the longest step. */
+/* Whether g needs 64 bits: in listed spaces and over weights always, else where every cell once, by the longest step, does not
+ * fit 32. */
 static bool needs_wide(const struct tp_domain *domain, const struct tp_map *map)
 {
     return domain->listed || map->weighted || (uint64_t)map->width * map->height * domain->step_max >= UINT32_MAX;

@@ -1,11 +1,13 @@
 /* One best-first search: a tree of states grown from a root towards a goal by priority, a few expansions at a time.
  *
  * What it is: the kernel that every engine shares. It owns the nodes and the open list; it knows nothing of agents,
- * moves or ticks. The grid's kernels (domain/grid.c) are compiled once per neighbourhood and node width and are
- * reached through one call per run of expansions, never one per successor.
- * Priority: f = g_factor * g + h_factor * h in 64 bits (papers.md: f = 1000 g + 1000 w h, both factors divided by
- * their common divisor; GBFS: 0 and 1, the first parent kept). A closed state is never re-opened: with w = 1 and a
+ * moves or ticks. The kernels (the loop in domain/kernel.h, completed by each space of domain/) are compiled once per space
+ * and node width and are reached through one call per run of expansions, never one per successor.
+ * Priority: f = g_factor * g + h_factor * h in 64 bits: 1000 g + 1000 w h with both factors divided by their common
+ * divisor; GBFS: 0 and 1, the first parent kept. A closed state is never re-opened: with w = 1 and a
  * consistent h it never gets cheaper, with w > 1 the bound does not need it.
+ * What it refuses: to grow without memory or past its byte cap; a run then says `capped`, and the tree is as it was.
+ * Who calls it: the engines, through the session that owns it; the domain's kernels use its store and list.
  */
 #ifndef TP_SEARCH_SEARCH_H
 #define TP_SEARCH_SEARCH_H

@@ -304,7 +304,8 @@ void tp__session_move(struct tp_tick *tick, uint8_t move, bool back)
     struct tp_session *session = tick->session;
     const struct tp_search *search = &session->search;
     struct tp_successor successor;
-    TP_CHECK(search->domain->step(search, session->map, session->at, move, &successor));
+    bool legal = search->domain->step(search, session->map, session->at, move, &successor);
+    TP_CHECK(legal);
     tp_state to = successor.state;
     session->stats.cost += successor.cost;
     session->stats.moves++;

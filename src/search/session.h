@@ -10,7 +10,7 @@
  * (referenced) by the session between calls where it needs them.
  *
  * Promises: the move of a tick is legal in the version handed to that tick; the work of a tick is bounded by its
- * budget (plus the slack the algorithm's row declares); the same inputs give the same moves on every machine;
+ * budget, with one exception (TBA*'s longest-path rule, time_bounded.c: expand_longest_path); the same inputs give the same moves on every machine;
  * UNREACHABLE is never said because a budget ended.
  */
 #ifndef TP_SEARCH_SESSION_H
@@ -59,8 +59,6 @@ enum tp_motion {
     TP_MOTION_STEPS,   /* from cell to cell, by `neighbours` and `corners` */
     TP_MOTION_INERTIA, /* a vehicle: each tick its velocity changes by at most 1 on each axis (domain/racetrack.c) */
 };
-
-enum { TP_VELOCITY_MAX = 3 }; /* cells a tick, on each axis */
 
 /* When a search under way is given up after the map changed. */
 enum tp_restart {
@@ -111,6 +109,8 @@ void tp_session_close(struct tp_session *session);
 int tp_session_check_budget(const struct tp_session *session, const struct tp_budget *budget,
                             struct tp_refusal *refusal) TP_MUST_CHECK;
 
+/* What one tick did. `traced` counts every step that is paid at 1/c under R: beside those named at it, open states weighed, or
+ * taken up by a learning step, and states offered to P-LRTA*'s queue. */
 struct tp_tick_work {
     uint64_t expansions; /* states expanded */
     uint64_t generated;  /* states given a (better) g */
@@ -153,7 +153,7 @@ int tp_session_retarget(struct tp_session *session, uint32_t goal) TP_MUST_CHECK
  * returns how many. Cost: O(result). */
 uint32_t tp_session_path(const struct tp_session *session, uint32_t *cells, uint32_t max);
 
-/* Measures of the session's life (papers.md: Measures). */
+/* Measures of the session's life; each counts from its opening. */
 struct tp_session_stats {
     uint64_t ticks, moves, back_moves;
     tp_cost cost;

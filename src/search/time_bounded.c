@@ -161,7 +161,7 @@ static void learn_and_restart(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
     session->stats.learning_ticks++;
-    if (!session->unteachable && !tp__learn_run(tick))
+    if (!tp__learn_run(tick))
         return;
     session->strandings++;
     tp__session_begin_search(tick);

@@ -8,6 +8,8 @@
  */
 #include "search/internal.h"
 
+_Static_assert((int)TP_MARK_NEXT + (int)TP_MOVES_MAX - 1 <= UINT8_MAX, "a mark holds any move");
+
 void tp__trace_begin(struct tp_session *session, tp_state end)
 {
     struct tp_trace *trace = &session->trace;

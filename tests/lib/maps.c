@@ -144,3 +144,31 @@ struct tp_movingai_scen tp_test_scen_load(const char *folder, const char *name)
     free(text);
     return scen;
 }
+
+size_t tp_test_random_batch(struct tp_test_rng *rng, struct tp_change *changes, uint8_t *bits, uint32_t width,
+                           uint32_t height, bool bad)
+{
+    size_t count = tp_test_below(rng, TP_TEST_BATCH_MAX);
+    for (size_t i = 0; i < count; i++) {
+        struct tp_change *change = &changes[i];
+        uint32_t x = tp_test_below(rng, width), y = tp_test_below(rng, height);
+        *change =
+            (struct tp_change){.kind = (enum tp_change_kind)tp_test_below(rng, 3),
+                               .class_to = tp_test_percent(rng, 50) ? '.' : (uint8_t)tp_test_below(rng, 256),
+                               .x = x,
+                               .y = y};
+        if (change->kind != TP_CHANGE_CELL) {
+            change->width = 1 + tp_test_below(rng, width - x < 8 ? width - x : 8);
+            change->height = 1 + tp_test_below(rng, height - y < 8 ? height - y : 8);
+        }
+        if (change->kind == TP_CHANGE_BITMAP) {
+            change->bits_size = (change->width * change->height + 7) / 8;
+            change->bits = bits + i * TP_TEST_BITS_MAX;
+            for (size_t b = 0; b < change->bits_size; b++)
+                bits[i * TP_TEST_BITS_MAX + b] = (uint8_t)tp_test_next(rng);
+        }
+        if (bad && tp_test_percent(rng, 20))
+            change->x += width;
+    }
+    return count;
+}

@@ -32,6 +32,12 @@ void tp_test_set(struct tp_map **map, uint32_t x, uint32_t y, char class_to);
 void tp_test_set_rect(struct tp_map **map, uint32_t x, uint32_t y, uint32_t width, uint32_t height,
                       char class_to);
 
+/* A random batch of at most TP_TEST_BATCH_MAX changes for a map of this size, with TP_TEST_BITS_MAX bytes of bits for each; some
+ * of them lie outside when `bad`. Returns how many. */
+enum { TP_TEST_BATCH_MAX = 12, TP_TEST_BITS_MAX = 64 };
+size_t tp_test_random_batch(struct tp_test_rng *rng, struct tp_change *changes, uint8_t *bits, uint32_t width,
+                            uint32_t height, bool bad);
+
 /* Loads `<folder>/<name>.map` (name such as "bg512/AR0011SR") under the benchmark profile. Gives a reference.
  */
 struct tp_map *tp_test_map_load(const char *folder, const char *name);

@@ -56,6 +56,9 @@ refuse() {
 # Places of one machine. The brackets keep the pattern from matching itself.
 refuse "a place of one machine" -E '/[w]ork/|/[h]ome/[a-z]|/[r]oot/|/[U]sers/[A-Za-z]|/[t]mp/(helpers|build-)' "${files[@]}"
 
+# Pages that are not part of the project: what they say is said here, or in the README.
+refuse "a page that is not here" -E '\b([p]apers|[u]sers)\.md\b|\b[D]ESIGN\b' "${files[@]}"
+
 for file in "${files[@]}"; do
     case $file in
     *.c | *.h | *.proto | *.py | *.sh) refuse "a tab" -P '\t' "$file" ;;

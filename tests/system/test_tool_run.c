@@ -247,9 +247,17 @@ START_TEST(gives_up)
 }
 END_TEST
 
-/* ---- a daemon that lies: one agent on the map below, from (0, 0) to (3, 0) ---- */
+/* ---- a daemon that lies: one agent on each of the maps below ---- */
 
-static const char liar_map[] = "type octile\nheight 2\nwidth 4\nmap\n.@..\n....\n";
+/* From (0, 0) to (3, 0); from node 0 to node 1, the only one it can get to; a vehicle from one end to the other. */
+enum { GRID, GRAPH, TRACK };
+static const struct {
+    const char *name, *text, *options;
+} liar_maps[] = {
+    {"liar.map", "type octile\nheight 2\nwidth 4\nmap\n.@..\n....\n", "--doors 0 --map"},
+    {"liar.csv", "0,1,10\n2,2,5\n", "--agents 1 --graph"},
+    {"liar.track", "7\n1\n@_____*\n", "--agents 1 --doors 0 --motion inertia --track"},
+};
 static const char liar_scen[] = "version 1\n0\tliar.map\t4\t2\t0\t0\t3\t0\t3.8\n";
 
 enum { STEP = 3194, DIAGONAL = 4517, SESSION = 77, VERSION = 1 };
@@ -259,31 +267,46 @@ static const struct lie {
     uint32_t cell, status; /* of the first tick's answer */
     uint64_t cost, version, session;
     const char *words;
+    int map, vx;
 } lies[] = {
-    {5, TICKPATH__STATUS__MOVING, DIAGONAL, VERSION, SESSION, "not legal"}, /* cuts the corner of (1, 0) */
-    {1, TICKPATH__STATUS__MOVING, STEP, VERSION, SESSION, "not legal"},     /* into the wall */
-    {6, TICKPATH__STATUS__MOVING, STEP, VERSION, SESSION, "no single step"},
-    {800, TICKPATH__STATUS__MOVING, STEP, VERSION, SESSION, "outside the map"},
-    {4, TICKPATH__STATUS__MOVING, DIAGONAL, VERSION, SESSION, "cost"},
-    {0, TICKPATH__STATUS__SEARCHING, 1, VERSION, SESSION, "cost"},
-    {0, TICKPATH__STATUS__MOVING, 0, VERSION, SESSION, "MOVING"},
-    {4, TICKPATH__STATUS__SEARCHING, STEP, VERSION, SESSION, "moved"},
-    {4, TICKPATH__STATUS__BLOCKED, STEP, VERSION, SESSION, "moved"},
-    {4, TICKPATH__STATUS__UNREACHABLE, STEP, VERSION, SESSION, "moved"},
-    {0, TICKPATH__STATUS__UNREACHABLE, 0, VERSION, SESSION, "there is a way"},
-    {4, TICKPATH__STATUS__ARRIVED, STEP, VERSION, SESSION, "not at its goal"},
-    {0, 6, 0, VERSION, SESSION, "none of the protocol"},
-    {4, TICKPATH__STATUS__MOVING, STEP, VERSION + 1, SESSION, "version"},
-    {4, TICKPATH__STATUS__MOVING, STEP, VERSION, SESSION + 1, "order"},
+    {5, TICKPATH__STATUS__MOVING, DIAGONAL, VERSION, SESSION, "not legal", GRID,
+     0}, /* cuts the corner of (1, 0) */
+    {1, TICKPATH__STATUS__MOVING, STEP, VERSION, SESSION, "not legal", GRID, 0}, /* into the wall */
+    {6, TICKPATH__STATUS__MOVING, STEP, VERSION, SESSION, "no single step", GRID, 0},
+    {800, TICKPATH__STATUS__MOVING, STEP, VERSION, SESSION, "outside the map", GRID, 0},
+    {4, TICKPATH__STATUS__MOVING, DIAGONAL, VERSION, SESSION, "cost", GRID, 0},
+    {0, TICKPATH__STATUS__SEARCHING, 1, VERSION, SESSION, "cost", GRID, 0},
+    {0, TICKPATH__STATUS__MOVING, 0, VERSION, SESSION, "MOVING", GRID, 0},
+    {4, TICKPATH__STATUS__SEARCHING, STEP, VERSION, SESSION, "moved", GRID, 0},
+    {4, TICKPATH__STATUS__BLOCKED, STEP, VERSION, SESSION, "moved", GRID, 0},
+    {4, TICKPATH__STATUS__UNREACHABLE, STEP, VERSION, SESSION, "moved", GRID, 0},
+    {0, TICKPATH__STATUS__UNREACHABLE, 0, VERSION, SESSION, "there is a way", GRID, 0},
+    {4, TICKPATH__STATUS__ARRIVED, STEP, VERSION, SESSION, "not at its goal", GRID, 0},
+    {0, 6, 0, VERSION, SESSION, "none of the protocol", GRID, 0},
+    {4, TICKPATH__STATUS__MOVING, STEP, VERSION + 1, SESSION, "version", GRID, 0},
+    {4, TICKPATH__STATUS__MOVING, STEP, VERSION, SESSION + 1, "order", GRID, 0},
+    {2, TICKPATH__STATUS__MOVING, 10, VERSION, SESSION, "node 0 to node 2, version 1: no edge", GRAPH, 0},
+    {1, TICKPATH__STATUS__ARRIVED, 11, VERSION, SESSION, "cost", GRAPH, 0},
+    {3, TICKPATH__STATUS__MOVING, 10, VERSION, SESSION, "outside the map", GRAPH, 0},
+    {0, TICKPATH__STATUS__UNREACHABLE, 0, VERSION, SESSION, "there is a way", GRAPH, 0},
+    {2, TICKPATH__STATUS__MOVING, STEP, VERSION, SESSION, "no acceleration", TRACK, 2}, /* too fast */
+    {1, TICKPATH__STATUS__MOVING, STEP, VERSION, SESSION, "no acceleration", TRACK,
+     0}, /* stands where no wall is */
+    {1, TICKPATH__STATUS__MOVING, 2 * STEP, VERSION, SESSION, "costs one step", TRACK, 1},
+    {0, TICKPATH__STATUS__SEARCHING, STEP, VERSION, SESSION, "no acceleration", TRACK,
+     1}, /* another speed, unmoved */
+    {0, TICKPATH__STATUS__UNREACHABLE, 0, VERSION, SESSION, "there is a way", TRACK, 0},
 };
 
 static void answer_tick(int fd, uint64_t id, const struct lie *lie)
 {
     uint64_t session = lie->session, version = lie->version, cost = lie->cost, work = 1;
     uint32_t cell = lie->cell, status = lie->status, flags = 0;
+    int32_t vx = lie->vx, vy = 0;
     Tickpath__Ticked ticked = TICKPATH__TICKED__INIT;
     ticked.n_session = ticked.n_version = ticked.n_cost = ticked.n_cell = ticked.n_status = ticked.n_flags =
         ticked.n_expansions = 1;
+    ticked.n_vx = ticked.n_vy = lie->map == TRACK;
     ticked.session = &session;
     ticked.version = &version;
     ticked.cost = &cost;
@@ -291,6 +314,8 @@ static void answer_tick(int fd, uint64_t id, const struct lie *lie)
     ticked.status = &status;
     ticked.flags = &flags;
     ticked.expansions = &work;
+    ticked.vx = &vx;
+    ticked.vy = &vy;
     peer_reply(fd, id, TICKPATH__REPLY__BODY_TICKED, &ticked);
 }
 
@@ -319,10 +344,13 @@ START_TEST(a_lie_is_caught)
 {
     struct peer peer;
     struct tool_run run;
-    char *map = tool_write_file(folder, "liar.map", liar_map),
-         *scen = tool_write_file(folder, "liar.scen", liar_scen);
+    int on = lies[_i].map;
+    char *map = tool_write_file(folder, liar_maps[on].name, liar_maps[on].text),
+         *scen = tool_write_file(folder, "liar.scen", liar_scen), options[1024];
+    snprintf(options, sizeof options, "%s %s %s %s", liar_maps[on].options, map, on == GRID ? "--scen" : "",
+             on == GRID ? scen : "");
     peer_start(&peer, script_liar, (uint64_t)_i);
-    tool_run(&run, "run --via 127.0.0.1:%u --map %s --scen %s --doors 0", peer.port, map, scen);
+    tool_run(&run, "run --via 127.0.0.1:%u %s", peer.port, options);
     peer_join(&peer);
     ck_assert_msg(run.exit_code == 1, "lie %d: exit code %d\n%s%s", _i, run.exit_code, run.out, run.err);
     check_has(run.err, lies[_i].words);

@@ -1,5 +1,5 @@
-/* `tickpath bench` and `tickpath trace` on graphs and on tracks: figures that can be known beforehand, the same through a daemon
- * as in-process, and what the options refuse. */
+/* `tickpath bench`, `tickpath trace` and `tickpath run` on graphs and on tracks: figures that can be known beforehand, the same
+ * through a daemon as in-process, and what the options refuse. */
 #include "tests/lib/harness.h"
 #include "tests/lib/tool.h"
 #include "tests/lib/wire.h"
@@ -185,6 +185,96 @@ START_TEST(puzzles)
 }
 END_TEST
 
+/* Walks the fleet and looks for words of the table. */
+static void run_has(const char *options, const char *words, const char *more_words)
+{
+    char *table = tool_ok("run --via 127.0.0.1:%u %s", daemon_.port, options);
+    ck_assert_msg(strstr(table, words) != NULL && strstr(table, more_words) != NULL,
+                  "%s: '%s' and '%s' in:\n%s", options, words, more_words, table);
+    free(table);
+}
+
+/* Fleets on a graph, on a track by steps and as vehicles; every move of theirs is checked by the tool. */
+START_TEST(fleets)
+{
+    char options[1024];
+    static const char *const walkers[] = {"tbrwa", "lss", "dstarlite", "astar"};
+    for (size_t i = 0; i < sizeof walkers / sizeof walkers[0]; i++) {
+        snprintf(options, sizeof options, "--graph %s --alg %s --agents 25 --k 2 --seed 3", csv_path,
+                 walkers[i]);
+        run_has(options, "25: 25 arrived, 0 unreachable", "5 nodes, 6 edges");
+        snprintf(options, sizeof options, "--graph %s --coordinates %s --alg %s --agents 5 --k 9", gr_path,
+                 co_path, walkers[i]);
+        run_has(options, "5: 5 arrived, 0 unreachable", "every move checked: one edge, legal");
+        snprintf(options, sizeof options,
+                 "--track %s --motion inertia --alg %s --agents 10 --k 40 --doors 6 --door-ticks 2 "
+                 "--door-rounds 9",
+                 track_path, walkers[i]);
+        run_has(options, "10: 10 arrived, 0 unreachable", "every move checked: one tick of a vehicle, legal");
+        snprintf(options, sizeof options, "--track %s --alg %s --agents 10 --k 9 --doors 3 --door-ticks 2",
+                 track_path, walkers[i]);
+        run_has(options, "10: 10 arrived, 0 unreachable", "every move checked: one step, legal");
+    }
+    /* the best drive from (0, 0) is known to bench as well */
+    char *json = tool_ok("bench --track %s --motion inertia --alg astar --k unlimited --json", track_path);
+    char *table = tool_ok(
+        "run --via 127.0.0.1:%u --track %s --motion inertia --alg astar --k unlimited --doors 0 --agents 1",
+        daemon_.port, track_path);
+    double cost, shortest;
+    const char *line = strstr(table, "\ncost ");
+    ck_assert(line != NULL && sscanf(line, " cost %lf a walk, in ticks of driving", &cost) == 1);
+    line = strstr(table, "\nshortest ways ");
+    ck_assert(line != NULL && sscanf(line, " shortest ways %lf a walk", &shortest) == 1);
+    ck_assert_double_eq(cost, tool_json_number(json, "cost"));
+    ck_assert_double_eq(shortest, cost);
+    free(table);
+    free(json);
+    snprintf(
+        options, sizeof options,
+        "--track %s --motion inertia --start-velocity 1,1 --alg tbrwa --k 40 --agents 6 --png %s/bend.png",
+        track_path, daemon_.folder);
+    run_has(options, "6: 6 arrived", "bend.png");
+    char *plain = tool_write_file(daemon_.folder, "plain.track", "6\n2\n______\n______\n");
+    snprintf(options, sizeof options, "--track %s --motion inertia --alg lss --k 40 --agents 8 --doors 0",
+             plain);
+    run_has(options, "8: 8 arrived", "6x2, 12 passable cells"); /* no start cells: drawn */
+    free(plain);
+}
+END_TEST
+
+START_TEST(fleets_refusals)
+{
+    const struct {
+        int code;
+        const char *words, *map, *path, *options;
+    } cases[] = {
+        {2, "--map: must be given, or --track or --graph", "", "", ""},
+        {2, "--graph: the map is one of --map, --track and --graph", "--track x --graph", csv_path, ""},
+        {2, "--coordinates: goes with --graph only", "--track", track_path, "--coordinates x"},
+        {2, "--scen: goes with --map only", "--track", track_path, "--scen x"},
+        {2, "--doors: a graph has none", "--graph", csv_path, "--doors 2"},
+        {2, "--png: draws grids and tracks", "--graph", csv_path, "--png x"},
+        {2, "--motion: vehicles with inertia drive on grids", "--graph", csv_path, "--motion inertia"},
+        {2, "--puzzle", "--puzzle", csv_path, ""},
+        {2, "--random", "--graph", csv_path, "--random 3"},
+    };
+    struct tool_run run;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        tool_run(&run, "run --via 127.0.0.1:%u %s %s %s", daemon_.port, cases[i].map, cases[i].path,
+                 cases[i].options);
+        ck_assert_msg(run.exit_code == cases[i].code && strstr(run.err, cases[i].words) != NULL,
+                      "case %zu: exit code %d: %s", i, run.exit_code, run.err);
+        tool_run_fini(&run);
+    }
+    char *alone = tool_write_file(daemon_.folder, "alone.csv", "0,0,1\n1,1,1\n");
+    tool_run(&run, "run --via 127.0.0.1:%u --graph %s", daemon_.port, alone);
+    ck_assert_int_eq(run.exit_code, 1);
+    ck_assert_msg(strstr(run.err, "another can be reached") != NULL, "%s", run.err);
+    tool_run_fini(&run);
+    free(alone);
+}
+END_TEST
+
 static void refused(int code, const char *words, const char *options)
 {
     static const char *const commands[] = {"bench", "trace"};
@@ -235,10 +325,12 @@ START_TEST(refusals)
         REFUSED(1, "bad.txt:1: ", "--puzzle %s", path);
         free(path);
     }
-    REFUSED(1, "ledge.csv, which has 5 nodes, here numbered from 0\n", "--graph %s --from 0 --to 5", csv_path);
+    REFUSED(1, "ledge.csv, which has 5 nodes, here numbered from 0\n", "--graph %s --from 0 --to 5",
+            csv_path);
     REFUSED(1, "ledge.gr, which has 5 nodes, here numbered from 0 (its file counts them from 1)\n",
             "--graph %s --from 0 --to 5", gr_path);
-    REFUSED(1, "bend.track, which has 108 cells, here numbered from 0\n", "--track %s --from 108 --to 5", track_path);
+    REFUSED(1, "bend.track, which has 108 cells, here numbered from 0\n", "--track %s --from 108 --to 5",
+            track_path);
     REFUSED(1, "no row", "--graph %s --random 3 --first 3", csv_path);
     char *bad = tool_write_file(daemon_.folder, "bad.gr", "p sp 2 1\na 1 3 7\n");
     REFUSED(1, "bad.gr:2:", "--graph %s --random 3", bad);
@@ -250,10 +342,12 @@ START_TEST(refusals)
     REFUSED(1, "the track has no start cell", "--track %s", bad);
     free(bad);
     REFUSED(1, "ledge.co:1:1: ", "--graph %s --coordinates %s --random 2", csv_path, co_path);
-    REFUSED(1, "CSV of id,x,y; of a .gr DIMACS .co)", "--graph %s --coordinates %s --random 2", csv_path, co_path);
-    REFUSED(1, "CSV of id,x,y; of a .gr DIMACS .co)", "--graph %s --coordinates %s --random 2", csv_path, csv_path);
-    REFUSED(1, "are DIMACS .co; of other graphs CSV of id,x,y)", "--graph %s --coordinates %s --random 2", gr_path,
-            nodes_path);
+    REFUSED(1, "CSV of id,x,y; of a .gr DIMACS .co)", "--graph %s --coordinates %s --random 2", csv_path,
+            co_path);
+    REFUSED(1, "CSV of id,x,y; of a .gr DIMACS .co)", "--graph %s --coordinates %s --random 2", csv_path,
+            csv_path);
+    REFUSED(1, "are DIMACS .co; of other graphs CSV of id,x,y)", "--graph %s --coordinates %s --random 2",
+            gr_path, nodes_path);
 #undef REFUSED
 }
 END_TEST
@@ -267,6 +361,8 @@ static Suite *spaces_suite(void)
     tcase_add_test(cases, same_through_a_daemon);
     tcase_add_test(cases, vehicle_trace);
     tcase_add_test(cases, puzzles);
+    tcase_add_test(cases, fleets);
+    tcase_add_test(cases, fleets_refusals);
     tcase_add_test(cases, refusals);
     suite_add_tcase(suite, cases);
     return suite;

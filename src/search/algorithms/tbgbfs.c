@@ -1,6 +1,6 @@
 /* TB(GBFS): Hernández, Asín, Baier, "Time-Bounded Best-First Search", SoCS 2014, Algorithm 1 with f = h.
  *
- * The lines are mapped in ../time_bounded.c and ../../domain/grid.c. Line 16 replaces a parent only when f falls; as
+ * The lines are mapped in ../time_bounded.c and ../../domain/kernel.h. Line 16 replaces a parent only when f falls; as
  * h does not depend on the path, a state keeps its first parent.
  */
 #include "search/internal.h"

@@ -1,8 +1,8 @@
 /* TB(WA*): Hernández, Asín, Baier, "Time-Bounded Best-First Search", SoCS 2014, Algorithm 1 with f = g + w h;
  * Hernández, Baier, Asín, JAIR 2016, Algorithm 4.
  *
- * The lines are mapped in ../time_bounded.c and ../../domain/grid.c. A closed state is not opened again: Theorem 2's
- * bound, floor((N(w) - 1) / k) c+ + 2 w c*, holds without it for a consistent h and the exact list.
+ * The lines are mapped in ../time_bounded.c and ../../domain/kernel.h. A closed state is not opened again: Theorem 2's
+ * bound (2014), floor((N(w) - 1) / k) c+ + 2 w c*, holds without it for a consistent h and the exact list.
  */
 #include "search/internal.h"
 

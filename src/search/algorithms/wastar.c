@@ -1,5 +1,5 @@
 /* WA*: Pohl, "Heuristic search viewed as path finding in a graph", Artificial Intelligence 1(3), 1970; Hernández, Baier,
- * Asín, JAIR 2016, Algorithm 2. The kernel is ../../domain/grid.c, the engine ../replan.c. */
+ * Asín, JAIR 2016, Algorithm 2. The kernel is ../../domain/kernel.h, the engine ../replan.c. */
 #include "search/internal.h"
 
 const struct tp_algorithm tp__algorithm_wastar = {

@@ -1,0 +1,488 @@
+/* The daemon's world without sockets and threads, with a store that answers late and fails at will; and the names that a map
+ * may have. */
+#include "daemon/log.h"
+#include "daemon/snapshot.h"
+#include "daemon/world.h"
+#include "tests/lib/maps.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct tp_profile profile_;
+
+enum { SHARDS = 3, MAPS = 4, SIDE = 12 };
+
+/* A store that keeps what it is given for later, then says yes or no, as stores do: in order, and without
+ * gaps. */
+struct late_store {
+    struct tp_store store;
+    struct late_call {
+        bool is_put;
+        char name[TP_WORLD_NAME_MAX + 1];
+        const struct tp_map *map;
+        tp_store_done_cb done;
+        void *context;
+    } calls[64];
+    size_t count;
+    int takes;      /* what put and append give: 0, or TP_ERR_NO_MEMORY and nothing is taken */
+    int load_error; /* what loads complete with; 0: what is kept */
+    struct {
+        char name[TP_WORLD_NAME_MAX + 1];
+        const struct tp_map *map;
+    } kept[MAPS];
+};
+
+static struct late_store store_;
+static struct tp_world *world_;
+static struct tp_mailbox world_box_, shard_box_[SHARDS];
+static struct tp_metrics *metrics_;
+static uint64_t epoch_us_;
+
+static int late_put(struct tp_store *store, const char *name, const struct tp_map *map, tp_store_done_cb done,
+                    void *context)
+{
+    (void)store;
+    if (store_.takes != 0)
+        return store_.takes;
+    struct late_call *call = &store_.calls[store_.count++];
+    *call = (struct late_call){.is_put = true, .map = tp_map_ref(map), .done = done, .context = context};
+    strcpy(call->name, name);
+    return 0;
+}
+
+static int late_append(struct tp_store *store, const char *name, const struct tp_map *after,
+                       const void *batch, size_t batch_bytes, tp_store_done_cb done, void *context)
+{
+    struct tp_change *changes;
+    size_t count;
+    ck_assert_int_eq(tp_batch_decode(batch, batch_bytes, &changes, &count), 0);
+    free(changes);
+    int error = late_put(store, name, after, done, context);
+    if (error == 0)
+        store_.calls[store_.count - 1].is_put = false;
+    return error;
+}
+
+static size_t kept_at(const char *name)
+{
+    size_t i = 0;
+    while (store_.kept[i].name[0] != '\0' && strcmp(store_.kept[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+static void late_load(struct tp_store *store, const char *name, tp_store_loaded_cb loaded, void *context)
+{
+    (void)store;
+    const struct tp_map *map = store_.kept[kept_at(name)].map;
+    if (store_.load_error != 0)
+        loaded(store_.load_error, NULL, NULL, context);
+    else if (map == NULL)
+        loaded(TP_ERR_NOT_FOUND, NULL, NULL, context);
+    else
+        loaded(0, (struct tp_map *)tp_map_ref(map), NULL, context);
+}
+
+static void late_list(struct tp_store *store, tp_store_listed_cb listed, void *context)
+{
+    (void)store;
+    listed(0, NULL, 0, context);
+}
+
+static const struct tp_store_ops late_ops = {
+    .name = "late", .put = late_put, .append = late_append, .load = late_load, .list = late_list};
+
+/* Completes the oldest call. */
+static void late_answer(bool succeeds)
+{
+    struct late_call call = store_.calls[0];
+    memmove(store_.calls, store_.calls + 1, --store_.count * sizeof call);
+    size_t at = kept_at(call.name);
+    const struct tp_map *held = store_.kept[at].map;
+    if (!call.is_put)
+        succeeds = succeeds && held != NULL && held->epoch == call.map->epoch &&
+                   held->version + 1 == call.map->version;
+    if (succeeds) {
+        strcpy(store_.kept[at].name, call.name);
+        store_.kept[at].map = call.map;
+        tp_map_unref(held);
+    } else {
+        tp_map_unref(call.map);
+    }
+    call.done(succeeds ? 0 : TP_ERR_UNAVAILABLE, call.context);
+}
+
+static void post_self(void *context, struct tp_mail *mail)
+{
+    (void)context;
+    tp_mailbox_push(&world_box_, mail);
+}
+
+static void post_shard(void *context, unsigned shard, struct tp_mail *mail)
+{
+    (void)context;
+    tp_mailbox_push(&shard_box_[shard], mail);
+}
+
+static uint64_t epoch_now(void *context)
+{
+    (void)context;
+    return ++epoch_us_;
+}
+
+static void run_world(void)
+{
+    for (struct tp_mail *mail; (mail = tp_mailbox_take(&world_box_)) != NULL;)
+        while (mail != NULL) {
+            struct tp_mail *next = mail->next;
+            tp_world_handle(world_, mail);
+            mail = next;
+        }
+}
+
+/* What each shard has, and what an outsider knows from answers alone. */
+static const struct tp_map *shard_map_[SHARDS][MAPS];
+static struct {
+    uint64_t epoch, version; /* newest that was acknowledged */
+    struct {
+        uint64_t epoch, version;
+    } all[1000]; /* every version that was acknowledged, in no order: shards are looked at in no order */
+    size_t count;
+} acknowledged_[MAPS];
+static uint64_t asked_, granted_, refused_;
+
+static int map_index(const char *name)
+{
+    return name[1] - '0';
+}
+
+static void take_answer(unsigned shard, struct tp_world_request *request)
+{
+    int m = map_index(request->name);
+    if (request->refusal.error != 0) {
+        refused_++;
+        ck_assert(request->refusal.words[0] != '\0');
+    } else {
+        granted_++;
+        const struct tp_map *here = shard_map_[shard][m];
+        ck_assert_ptr_nonnull(here); /* its own shard has the version, or a newer one, before the answer */
+        ck_assert(here->epoch > request->epoch ||
+                  (here->epoch == request->epoch && here->version >= request->version));
+        if (request->op != TP_WORLD_OPEN) {
+            size_t n = acknowledged_[m].count++;
+            acknowledged_[m].all[n].epoch = request->epoch;
+            acknowledged_[m].all[n].version = request->version;
+            bool is_newest =
+                request->epoch > acknowledged_[m].epoch ||
+                (request->epoch == acknowledged_[m].epoch && request->version > acknowledged_[m].version);
+            if (is_newest) {
+                acknowledged_[m].epoch = request->epoch;
+                acknowledged_[m].version = request->version;
+            }
+        }
+    }
+    tp_world_request_free(request);
+}
+
+static void run_shard(unsigned shard)
+{
+    struct tp_mail *mail = tp_mailbox_take(&shard_box_[shard]);
+    while (mail != NULL) {
+        struct tp_mail *next = mail->next;
+        if (mail->kind == TP_SHARD_MAIL_MAP) {
+            struct tp_world_publication *publication = (struct tp_world_publication *)mail;
+            int m = map_index(publication->of->name);
+            const struct tp_map *before = shard_map_[shard][m];
+            if (before != NULL) /* one after the other, nothing left out */
+                ck_assert(publication->map->epoch > before->epoch ||
+                          (publication->map->epoch == before->epoch &&
+                           publication->map->version == before->version + 1));
+            tp_map_unref(before);
+            shard_map_[shard][m] = publication->map;
+            free(publication);
+        } else {
+            take_answer(shard, (struct tp_world_request *)mail);
+        }
+        mail = next;
+    }
+}
+
+static void ask_world(struct tp_test_rng *rng)
+{
+    enum tp_world_op op = tp_test_percent(rng, 10)   ? TP_WORLD_PUT
+                          : tp_test_percent(rng, 10) ? TP_WORLD_OPEN
+                                                     : TP_WORLD_CHANGE;
+    struct tp_world_request *request = tp_world_request_new(op);
+    int m = (int)tp_test_below(rng, MAPS);
+    snprintf(request->name, sizeof request->name, "m%d", m);
+    request->shard = tp_test_below(rng, SHARDS);
+    if (op == TP_WORLD_PUT) {
+        request->width = request->height = SIDE;
+        request->cells = malloc(SIDE * SIDE);
+        memset(request->cells, '.', SIDE * SIDE);
+        request->profile = profile_;
+        request->replace = tp_test_percent(rng, 60);
+    }
+    if (op == TP_WORLD_CHANGE) {
+        request->changes = calloc(TP_TEST_BATCH_MAX, sizeof(struct tp_change));
+        request->change_bits = malloc(TP_TEST_BATCH_MAX * TP_TEST_BITS_MAX);
+        request->change_count = tp_test_random_batch(rng, request->changes, request->change_bits, SIDE, SIDE,
+                                                     tp_test_percent(rng, 10));
+        for (size_t i = 0; i < request->change_count; i++)
+            if (request->changes[i].kind == TP_CHANGE_CELL) { /* as the protocol numbers it */
+                request->changes[i].x += request->changes[i].y * SIDE;
+                request->changes[i].y = 0;
+            }
+        request->has_base_version = tp_test_percent(rng, 20);
+        request->base_version = acknowledged_[m].version;
+    }
+    asked_++;
+    tp_mailbox_push(&world_box_, &request->mail);
+}
+
+static void begin_world(bool serves_degraded)
+{
+    store_.store = (struct tp_store){.ops = &late_ops, .serves_degraded = serves_degraded};
+    store_.takes = store_.load_error = 0;
+    metrics_ = tp_metrics_new("world");
+    tp_mailbox_init(&world_box_);
+    for (int s = 0; s < SHARDS; s++)
+        tp_mailbox_init(&shard_box_[s]);
+    struct tp_world_config config = {.store = &store_.store,
+                                     .metrics = metrics_,
+                                     .maps_max = MAPS,
+                                     .shards = SHARDS,
+                                     .post_self = post_self,
+                                     .post_shard = post_shard,
+                                     .now_us = epoch_now,
+                                     .unix_now_us = epoch_now};
+    ck_assert_int_eq(tp_world_open(&world_, &config), 0);
+    tp_world_load_all(world_);
+    memset(acknowledged_, 0, sizeof acknowledged_);
+    asked_ = granted_ = refused_ = 0;
+    tp_profile_init_movingai(&profile_);
+    tp_log_level_max = TP_LOG_ERROR; /* every refusal would be told */
+}
+
+static void end_world(void)
+{
+    for (int m = 0; m < MAPS; m++) {
+        for (unsigned s = 0; s < SHARDS; s++) {
+            tp_map_unref(shard_map_[s][m]);
+            shard_map_[s][m] = NULL;
+        }
+        tp_map_unref(store_.kept[m].map);
+        store_.kept[m].map = NULL;
+        store_.kept[m].name[0] = '\0';
+    }
+    tp_world_close(world_);
+    free(metrics_);
+    tp_mailbox_fini(&world_box_);
+    for (int s = 0; s < SHARDS; s++)
+        tp_mailbox_fini(&shard_box_[s]);
+}
+
+/* Whatever the store does, every request is answered once, acknowledged versions are those that the store
+ * keeps, and every shard ends with them. */
+START_TEST(test_world_and_a_failing_store)
+{
+    struct tp_test_rng rng = tp_test_rng("world");
+    tp_profile_init_movingai(&profile_);
+    tp_log_level_max = TP_LOG_ERROR; /* every refusal would be told */
+    for (uint64_t round = 0; round < tp_test_steps(40, 2000); round++) {
+        begin_world(false);
+        uint32_t failing = tp_test_below(&rng, 60);
+        for (int step = 0; step < 600; step++) {
+            uint32_t what = tp_test_below(&rng, 100);
+            if (what < 40 && store_.count < 40)
+                ask_world(&rng);
+            else if (what < 60)
+                run_world();
+            else if (what < 85 && store_.count > 0)
+                late_answer(!tp_test_percent(&rng, failing));
+            else
+                run_shard(tp_test_below(&rng, SHARDS));
+        }
+        for (run_world(); store_.count > 0; run_world())
+            late_answer(true);
+        for (unsigned s = 0; s < SHARDS; s++)
+            run_shard(s);
+        ck_assert_uint_eq(tp_world_busy(world_), 0);
+        ck_assert_uint_eq(asked_, granted_ + refused_);
+        ck_assert_uint_gt(granted_, 0);
+        for (int m = 0; m < MAPS; m++) {
+            char name[16];
+            snprintf(name, sizeof name, "m%d", m);
+            const struct tp_map *kept = store_.kept[kept_at(name)].map;
+            struct tp_world_map *of = tp_world_find(world_, name);
+            if (kept == NULL) {
+                ck_assert_ptr_null(of);
+                ck_assert_uint_eq(acknowledged_[m].version, 0);
+                continue;
+            }
+            const struct tp_map *published = tp_world_current(world_, of);
+            ck_assert_int_eq(atomic_load(&of->sessions), 0);
+            ck_assert_uint_eq(kept->epoch, acknowledged_[m].epoch);
+            ck_assert_uint_eq(kept->version, acknowledged_[m].version);
+            for (uint64_t version = 1; version <= kept->version;
+                 version++) { /* each to one request, none left out */
+                size_t times = 0;
+                for (size_t i = 0; i < acknowledged_[m].count; i++)
+                    times += acknowledged_[m].all[i].epoch == kept->epoch &&
+                             acknowledged_[m].all[i].version == version;
+                ck_assert_uint_eq(times, 1);
+            }
+            ck_assert(kept == published);
+            for (unsigned s = 0; s < SHARDS; s++)
+                ck_assert(shard_map_[s][m] == kept);
+            tp_map_unref(published);
+        }
+        end_world();
+    }
+}
+END_TEST
+
+/* Asks for one thing on map m0, lets the store complete what it took, and gives the answer's error. */
+static int ask_for(enum tp_world_op op, bool replace, int completion)
+{
+    struct tp_world_request *request = tp_world_request_new(op);
+    strcpy(request->name, "m0");
+    if (op == TP_WORLD_PUT) {
+        request->width = request->height = SIDE;
+        request->cells = malloc(SIDE * SIDE);
+        memset(request->cells, '.', SIDE * SIDE);
+        request->profile = profile_;
+        request->replace = replace;
+    } else if (op == TP_WORLD_CHANGE) {
+        request->changes = calloc(1, sizeof(struct tp_change));
+        request->changes[0] = (struct tp_change){.kind = TP_CHANGE_CELL, .class_to = '@', .x = 1};
+        request->change_count = 1;
+    }
+    tp_mailbox_push(&world_box_, &request->mail);
+    for (run_world(); store_.count > 0; run_world()) {
+        struct late_call call = store_.calls[0];
+        ck_assert_uint_eq(--store_.count, 0);
+        if (completion == 0)
+            strcpy(store_.kept[0].name, call.name);
+        call.done(completion, call.context);
+        tp_map_unref(call.map);
+    }
+    int error = 1;
+    for (struct tp_mail *mail = tp_mailbox_take(&shard_box_[0]), *next; mail != NULL; mail = next) {
+        next = mail->next;
+        if (mail->kind == TP_SHARD_MAIL_MAP) {
+            tp_map_unref(((struct tp_world_publication *)mail)->map);
+            free(mail);
+        } else {
+            error = request->refusal.error;
+            ck_assert_int_eq(error != 0, request->refusal.words[0] != '\0');
+            if (error == TP_ERR_UNAVAILABLE)
+                ck_assert_uint_gt(request->refusal.retry_after_ms, 0);
+            tp_world_request_free(request);
+        }
+    }
+    for (unsigned s = 1; s < SHARDS; s++)
+        for (struct tp_mail *mail = tp_mailbox_take(&shard_box_[s]), *next; mail != NULL; mail = next) {
+            next = mail->next;
+            tp_map_unref(((struct tp_world_publication *)mail)->map);
+            free(mail);
+        }
+    ck_assert_uint_eq(tp_world_busy(world_), 0);
+    return error;
+}
+
+static uint64_t version_of_m0(void)
+{
+    struct tp_world_map *of = tp_world_find(world_, "m0");
+    if (of == NULL)
+        return 0;
+    const struct tp_map *map = tp_world_current(world_, of);
+    uint64_t version = map->version;
+    tp_map_unref(map);
+    return version;
+}
+
+/* A store that may be away while the daemon serves on: what it has only put off counts, what it could not even
+ * take is refused and leaves no trace. */
+START_TEST(test_world_and_a_degraded_store)
+{
+    begin_world(true);
+    run_world();
+    store_.takes = TP_ERR_NO_MEMORY;
+    ck_assert_int_eq(ask_for(TP_WORLD_PUT, false, 0), TP_ERR_NO_MEMORY);
+    ck_assert_ptr_null(tp_world_find(world_, "m0"));
+    store_.takes = 0;
+    ck_assert_int_eq(ask_for(TP_WORLD_PUT, false, TP_ERR_UNAVAILABLE), 0);
+    ck_assert_uint_eq(version_of_m0(), 1);
+    ck_assert_int_eq(ask_for(TP_WORLD_CHANGE, false, TP_ERR_UNAVAILABLE), 0);
+    ck_assert_uint_eq(version_of_m0(), 2);
+    store_.takes = TP_ERR_NO_MEMORY;
+    ck_assert_int_eq(ask_for(TP_WORLD_CHANGE, false, 0), TP_ERR_NO_MEMORY);
+    ck_assert_int_eq(ask_for(TP_WORLD_PUT, true, 0), TP_ERR_NO_MEMORY);
+    ck_assert_uint_eq(version_of_m0(), 2);
+    store_.takes = 0;
+    ck_assert_int_eq(ask_for(TP_WORLD_CHANGE, false, TP_ERR_NO_MEMORY),
+                     TP_ERR_NO_MEMORY); /* taken, then lost */
+    ck_assert_uint_eq(version_of_m0(), 2);
+    ck_assert_int_eq(ask_for(TP_WORLD_CHANGE, false, 0), 0);
+    ck_assert_uint_eq(version_of_m0(), 3);
+    ck_assert(tp_world_enter(tp_world_find(world_, "m0"))); /* no put is taken to be under way */
+    end_world();
+}
+END_TEST
+
+/* A store that cannot be asked whether it holds the map: nothing may take that name. */
+START_TEST(test_world_and_a_store_that_cannot_be_asked)
+{
+    for (int degraded = 0; degraded < 2; degraded++) {
+        begin_world(degraded);
+        run_world();
+        store_.load_error = TP_ERR_UNAVAILABLE;
+        for (int replace = 0; replace < 2; replace++)
+            ck_assert_int_eq(ask_for(TP_WORLD_PUT, replace, 0), TP_ERR_UNAVAILABLE);
+        ck_assert_int_eq(ask_for(TP_WORLD_OPEN, false, 0), TP_ERR_UNAVAILABLE);
+        ck_assert_int_eq(ask_for(TP_WORLD_CHANGE, false, 0), TP_ERR_UNAVAILABLE);
+        store_.load_error = TP_ERR_NO_MEMORY;
+        ck_assert_int_eq(ask_for(TP_WORLD_PUT, false, 0), TP_ERR_NO_MEMORY);
+        store_.load_error = 0;
+        ck_assert_int_eq(ask_for(TP_WORLD_OPEN, false, 0), TP_ERR_NOT_FOUND);
+        ck_assert_int_eq(ask_for(TP_WORLD_PUT, false, 0), 0);
+        ck_assert_uint_eq(version_of_m0(), 1);
+        end_world();
+    }
+}
+END_TEST
+START_TEST(test_map_names)
+{
+    const char *good[] = {"a", "A.b_c-9", "town/north", "a..b", "a/...", "x/.hidden"};
+    const char *bad[] = {"",       ".",    ".a",  "/a",        "..",  "a/..",
+                         "a/../b", "../a", "a b", "a\xc3\xa4", "a+b", "a~"};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+        ck_assert_msg(tp_world_name_allowed(good[i]), "%s", good[i]);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        ck_assert_msg(!tp_world_name_allowed(bad[i]), "%s", bad[i]);
+    char name[131];
+    memset(name, 'x', sizeof name);
+    name[129] = '\0';
+    ck_assert(!tp_world_name_allowed(name));
+    name[128] = '\0';
+    ck_assert(tp_world_name_allowed(name));
+}
+END_TEST
+static Suite *world_suite(void)
+{
+    Suite *suite = suite_create("daemon_world");
+    TCase *cases = tcase_create("world");
+    tcase_add_test(cases, test_world_and_a_failing_store);
+    tcase_add_test(cases, test_world_and_a_degraded_store);
+    tcase_add_test(cases, test_world_and_a_store_that_cannot_be_asked);
+    tcase_add_test(cases, test_map_names);
+    suite_add_tcase(suite, cases);
+    return suite;
+}
+
+int main(void)
+{
+    return tp_test_main("test_daemon_world", world_suite);
+}
