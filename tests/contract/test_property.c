@@ -34,6 +34,9 @@ static void dirty(struct tp_pool *pool)
     tp_map_unref(map);
 }
 
+/* An agent that owes nothing may go on for ever: it is watched for so long. */
+enum { OWING_NOTHING_TICKS = 300 };
+
 /* What a row owes on a map that stands still. */
 struct debt {
     bool arrives; /* it must get to the goal */
@@ -51,10 +54,12 @@ static struct debt debt_on_grid(struct play *play)
 {
     bool was_blocked = !play->plain.weight[play->cell], reachable = play_reachable(play);
     struct debt debt = {.ticks_max = 12ull * play->map->width * play->map->height + 400};
-    if (!play_knows_enough(play))
-        return debt; /* the end depends on what it believes */
-    debt.arrives = reachable && !was_blocked;
-    debt.settles = debt.arrives || row_can(play->params.algorithm, TP_CAN_DETECT_UNREACHABLE);
+    if (play_knows_enough(play)) { /* else the end depends on what it believes */
+        debt.arrives = reachable && !was_blocked;
+        debt.settles = debt.arrives || row_can(play->params.algorithm, TP_CAN_DETECT_UNREACHABLE);
+    }
+    if (!debt.settles)
+        debt.ticks_max = OWING_NOTHING_TICKS;
     return debt;
 }
 
@@ -78,7 +83,7 @@ static struct debt debt_elsewhere(struct play *play)
         debt.settles = reverses || (fresh && !reachable);
     } else if (row_walks_to_learn(row)) {
         debt.arrives = debt.settles = safe;
-        debt.ticks_max = safe ? 400 * states + 4000 : 300;
+        debt.ticks_max = 400 * states + 4000;
     } else {
         debt.arrives = time_bounded(row) ? safe : reachable;
         debt.settles = detects;
@@ -86,7 +91,7 @@ static struct debt debt_elsewhere(struct play *play)
             debt.ticks_max = 100 * states + 100000;
     }
     if (!debt.settles)
-        debt.ticks_max = 300;
+        debt.ticks_max = OWING_NOTHING_TICKS;
     return debt;
 }
 
