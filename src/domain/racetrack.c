@@ -10,8 +10,8 @@
  * Each move costs TP_COST_UNIT, whatever the terrain weighs. A move that changes nothing (at rest: no acceleration, or a
  * wall ahead) is none. The vehicle's own cell need not be passable: caught in a change, it may leave.
  *
- * h = max(|dx|, |dy|) / 3 moves, rounded down: a move brings no axis more than 3 cells nearer, so that it is consistent. By
- * option, the paper's Euclidean distance / 3, which is not: the velocity (3, 3) covers 4.24 cells in a move.
+ * h = max(|dx|, |dy|) / 3 moves, rounded down to a cost unit: a move brings no axis more than 3 cells nearer, so that it is
+ * consistent. By option, the paper's Euclidean distance / 3, which is not: the velocity (3, 3) covers 4.24 cells in a move.
  */
 #include "domain/listed.h"
 

@@ -29,11 +29,13 @@ static int read_node(struct tp_text *t, uint32_t nodes, uint32_t *node)
 {
     size_t at;
     int rc = read_number(t, "a node is missing", node, &at);
-    if (!rc && (*node < 1 || *node > nodes))
+    if (rc)
+        return rc;
+    if (*node < 1 || *node > nodes)
         return tp__text_refuse(t, at,
                                "no such node: they are numbered from 1 to the number on the problem line");
     *node -= 1;
-    return rc;
+    return 0;
 }
 
 /* Steps to the next line that says something, standing on its first word. False at the end of the text. */
@@ -88,14 +90,13 @@ static int read_problem(struct tp_text *t, struct tp_graph_draft *draft, uint32_
 
 static int read_arc(struct tp_text *t, uint32_t nodes, struct tp_graph_edge *arc)
 {
-    size_t at;
     int rc = read_node(t, nodes, &arc->from);
     if (!rc)
         rc = read_node(t, nodes, &arc->to);
     if (!rc)
-        rc = read_number(t, "a cost is missing", &arc->cost, &at);
-    if (!rc && arc->cost == 0)
-        return tp__text_refuse(t, at, "a cost must be at least 1");
+        rc = next_word(t, "a cost is missing");
+    if (!rc)
+        rc = tp__graph_read_cost(t, &arc->cost);
     return rc ? rc : line_end(t);
 }
 
@@ -144,12 +145,7 @@ static int read_co_problem(struct tp_text *t, uint32_t nodes)
 static int read_coordinate(struct tp_text *t, double *coordinate)
 {
     int rc = next_word(t, "a coordinate is missing");
-    size_t at = t->at;
-    if (!rc)
-        rc = tp__text_read_signed(t, coordinate);
-    if (!rc && fabs(*coordinate) > 1e15)
-        return tp__text_refuse(t, at, "a coordinate must lie within 1e15 of 0");
-    return rc;
+    return rc ? rc : tp__graph_read_coordinate(t, coordinate);
 }
 
 /* Reads the places of all nodes; stores them, and refuses a second one of a node, where the draft has room. */

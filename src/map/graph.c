@@ -90,7 +90,7 @@ static int check(uint32_t nodes, const struct tp_graph_edge *edges, size_t edge_
     if (nodes == 0 || nodes > TP_GRAPH_NODES_MAX || edge_count > TP_GRAPH_EDGES_MAX)
         return TP_ERR_INVALID_ARGUMENT;
     for (*bad = 0; x && y && *bad < nodes; ++*bad)
-        if (!(fabs(x[*bad]) <= 1e15) || !(fabs(y[*bad]) <= 1e15))
+        if (!(fabs(x[*bad]) <= TP_GRAPH_COORDINATE_MAX) || !(fabs(y[*bad]) <= TP_GRAPH_COORDINATE_MAX))
             return TP_ERR_INVALID_ARGUMENT;
     for (*bad = 0; *bad < edge_count; ++*bad) {
         if (edges[*bad].from >= nodes || edges[*bad].to >= nodes)

@@ -22,6 +22,7 @@ enum {
     TP_GRAPH_DEGREE_MAX = 240, /* edges out of one node */
     TP_GRAPH_IN_DEGREE_MAX = 1024, /* edges into one: what learning and D* Lite look at in an expansion */
 };
+#define TP_GRAPH_COORDINATE_MAX 1e15 /* on both sides of 0 */
 
 struct tp_graph_edge {
     uint32_t from, to;
@@ -52,7 +53,8 @@ struct tp_graph {
 
 /* Makes a graph from `edge_count` edges and, unless x and y are NULL, the coordinates of all nodes; copies all. Gives a
  * reference in *out. TP_ERR_INVALID_ARGUMENT: no node, or too many nodes or edges, a cost of 0, a coordinate that is not
- * finite or beyond 1e15; TP_ERR_OUT_OF_RANGE: an edge's end is no node; TP_ERR_RESOURCE_EXHAUSTED: too many edges out of or into one
+ * finite or beyond TP_GRAPH_COORDINATE_MAX; TP_ERR_OUT_OF_RANGE: an edge's end is no node; TP_ERR_RESOURCE_EXHAUSTED: too many
+ * edges out of or into one
  * node; TP_ERR_NO_MEMORY. *bad is the edge (or node, for a coordinate) at fault. On error *out is NULL. Cost: O(nodes +
  * edges). */
 int tp_graph_build(const struct tp_graph **out, uint32_t nodes, const struct tp_graph_edge *edges, size_t edge_count,

@@ -61,12 +61,7 @@ static bool take_names(struct tp_text *t, const char *const *names)
 static int read_coordinate(struct tp_text *t, double *coordinate, const char *missing)
 {
     int rc = next_field(t, missing);
-    size_t at = t->at;
-    if (!rc)
-        rc = tp__text_read_signed(t, coordinate);
-    if (!rc && fabs(*coordinate) > 1e15)
-        return tp__text_refuse(t, at, "a coordinate must lie within 1e15 of 0");
-    return rc;
+    return rc ? rc : tp__graph_read_coordinate(t, coordinate);
 }
 
 /* Counts the nodes or, where the draft has room, stores them. */
@@ -152,11 +147,8 @@ static int read_edge(struct tp_text *t, uint32_t nodes, struct tp_graph_edge *ed
         rc = read_end(t, nodes, &edge->to, largest);
     if (!rc)
         rc = next_field(t, "the cost is missing");
-    size_t at = t->at;
     if (!rc)
-        rc = tp__text_read_number(t, &edge->cost);
-    if (!rc && edge->cost == 0)
-        return tp__text_refuse(t, at, "a cost must be at least 1");
+        rc = tp__graph_read_cost(t, &edge->cost);
     *both = false;
     if (!rc && take_comma(t)) {
         *both = tp__text_take_word(t, "both");

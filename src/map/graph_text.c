@@ -34,6 +34,22 @@ static int read_edges(const struct tp_graph_reading *reading, struct tp_graph_dr
     return reading->read_edges(reading->edges, draft, edges_max, reading->context);
 }
 
+int tp__graph_read_cost(struct tp_text *t, uint32_t *cost)
+{
+    size_t at = t->at;
+    int rc = tp__text_read_number(t, cost);
+    return rc || *cost == 0 ? tp__text_refuse(t, at, "a cost is a whole number from 1 to 4294967295") : 0;
+}
+
+int tp__graph_read_coordinate(struct tp_text *t, double *coordinate)
+{
+    size_t at = t->at;
+    int rc = tp__text_read_signed(t, coordinate);
+    if (!rc && fabs(*coordinate) > TP_GRAPH_COORDINATE_MAX)
+        return tp__text_refuse(t, at, "a coordinate must lie within 1e15 of 0");
+    return rc;
+}
+
 int tp__graph_read_again(const struct tp_graph_reading *reading, struct tp_graph_draft *draft,
                          struct tp_graph_refusal *refusal, const struct tp_graph **out)
 {

@@ -34,6 +34,9 @@ static void dirty(struct tp_pool *pool)
     tp_map_unref(map);
 }
 
+/* An agent that owes nothing may go on for ever: it is watched for so long. */
+enum { OWING_NOTHING_TICKS = 300 };
+
 /* What a row owes on a map that stands still. */
 struct debt {
     bool arrives; /* it must get to the goal */
@@ -51,10 +54,12 @@ static struct debt debt_on_grid(struct play *play)
 {
     bool was_blocked = !play->plain.weight[play->cell], reachable = play_reachable(play);
     struct debt debt = {.ticks_max = 12ull * play->map->width * play->map->height + 400};
-    if (!play_knows_enough(play))
-        return debt; /* the end depends on what it believes */
-    debt.arrives = reachable && !was_blocked;
-    debt.settles = debt.arrives || row_can(play->params.algorithm, TP_CAN_DETECT_UNREACHABLE);
+    if (play_knows_enough(play)) { /* else the end depends on what it believes */
+        debt.arrives = reachable && !was_blocked;
+        debt.settles = debt.arrives || row_can(play->params.algorithm, TP_CAN_DETECT_UNREACHABLE);
+    }
+    if (!debt.settles)
+        debt.ticks_max = OWING_NOTHING_TICKS;
     return debt;
 }
 
@@ -78,7 +83,7 @@ static struct debt debt_elsewhere(struct play *play)
         debt.settles = reverses || (fresh && !reachable);
     } else if (row_walks_to_learn(row)) {
         debt.arrives = debt.settles = safe;
-        debt.ticks_max = safe ? 400 * states + 4000 : 300;
+        debt.ticks_max = 400 * states + 4000;
     } else {
         debt.arrives = time_bounded(row) ? safe : reachable;
         debt.settles = detects;
@@ -86,7 +91,7 @@ static struct debt debt_elsewhere(struct play *play)
             debt.ticks_max = 100 * states + 100000;
     }
     if (!debt.settles)
-        debt.ticks_max = 300;
+        debt.ticks_max = OWING_NOTHING_TICKS;
     return debt;
 }
 
@@ -263,7 +268,9 @@ START_TEST(a_small_search_stamp_wraps_without_harm)
     uint64_t cases = tp_test_steps(3, 40), restarts = 0;
     for (uint64_t i = 0; i < cases; i++)
         restarts += wrap_stamps(&rng, row, kind_of(_i), i);
-    ck_assert_msg(cases < 3 || restarts > 16, "%s on a %s: %llu restarts in %llu cases", row->name,
+    /* D* Lite's search is repaired, not begun anew, when the goal of a graph without coordinates moves */
+    bool repairs = row == tp_algorithm_find("dstarlite") && kind_of(_i) == SPACE_GRAPH;
+    ck_assert_msg(cases < 3 || restarts > 16 || repairs, "%s on a %s: %llu restarts in %llu cases", row->name,
                   space_names[kind_of(_i)], (unsigned long long)restarts, (unsigned long long)cases);
 }
 END_TEST

@@ -337,6 +337,7 @@ START_TEST(test_limits)
         {"k`, `resource_limit", TP_BUDGET_MAX},       {"trace_steps` (c)", TP_C_MAX},
         {"nodes of one graph", TP_GRAPH_NODES_MAX},   {"edges of one graph", TP_GRAPH_EDGES_MAX},
         {"edges out of one node", TP_GRAPH_DEGREE_MAX},
+        {"edges into one node", TP_GRAPH_IN_DEGREE_MAX},
     };
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         char want[40] = "", digits[32];
