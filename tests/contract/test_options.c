@@ -1,7 +1,7 @@
 /* What the options of a session promise beyond legality: a shortcut never costs more, an eager restart
  * forgets at every change, a goal that moves a little keeps the search, an agent where it is thought to be
  * changes nothing. */
-#include "tests/lib/play.h"
+#include "tests/lib/random_sessions.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -304,9 +304,7 @@ static Suite *options_suite(void)
     Suite *suite = suite_create("options");
     TCase *tcase = tcase_create("options");
     tcase_set_timeout(tcase, tp_test_long() ? 3600 : 120);
-    int rows = 0;
-    while (tp_algorithm_at((size_t)rows))
-        rows++;
+    int rows = row_count();
     tcase_add_test(tcase, a_shortcut_is_found_through_a_passage);
     tcase_add_test(tcase, a_shortcut_goes_on_in_the_next_version);
     tcase_add_test(tcase, a_goal_may_move_while_a_shortcut_is_walked);

@@ -1,6 +1,6 @@
 /* A session between open and close: arriving, blocked starts and goals, true places, moving goals, changes on
  * the path, empty budgets, the path and the measures. Each tick is watched (tests/lib/play.h). */
-#include "tests/lib/play.h"
+#include "tests/lib/random_sessions.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -436,9 +436,7 @@ static Suite *life_suite(void)
 {
     Suite *suite = suite_create("session life");
     TCase *tcase = tcase_create("every row");
-    int rows = 0;
-    while (tp_algorithm_at((size_t)rows))
-        rows++;
+    int rows = row_count();
     tcase_add_loop_test(tcase, a_start_on_the_goal_arrives_at_once, 0, rows);
     tcase_add_loop_test(tcase, a_session_that_never_ticks_holds_no_search_memory, 0, rows);
     tcase_add_loop_test(tcase, an_agent_in_a_blocked_cell_may_leave_it, 0, rows);

@@ -1,10 +1,7 @@
 /* Sessions that share one pool and its cap: one that gets no memory says NODE_CAP and answers on; when
  * another has closed it goes on to its goal. And a session that walks to and fro for long holds no more than
  * at first. */
-#include "tests/lib/play.h"
-
-#include <stdio.h>
-#include <string.h>
+#include "tests/lib/random_sessions.h"
 
 static const struct tp_algorithm *row;
 
@@ -33,7 +30,7 @@ START_TEST(a_starved_session_goes_on_when_there_is_memory_again)
     play_open_in(&hog, &params, map, &pool);
     /* a search that lasts grows until it has its path; one that is begun anew for each move holds what it will ever hold
      * after its first ticks */
-    bool lasts = strcmp(tp_engine_name(row->engine), "agent-centred") != 0;
+    bool lasts = !row_walks_to_learn(row);
     while (!(play_tick(&hog, NULL).flags & TP_FLAG_PATH_COMPLETE) && (lasts || hog.ticks < 4))
         ck_assert_uint_lt(hog.ticks, 1000);
     atomic_store(&cap.bytes_max, atomic_load(&cap.bytes)); /* all is taken */
@@ -97,9 +94,7 @@ static Suite *memory_suite(void)
 {
     Suite *suite = suite_create("session memory");
     TCase *tcase = tcase_create("every row");
-    int rows = 0;
-    while (tp_algorithm_at((size_t)rows))
-        rows++;
+    int rows = row_count();
     tcase_add_loop_test(tcase, a_starved_session_goes_on_when_there_is_memory_again, 0, rows);
     tcase_add_loop_test(tcase, walking_to_and_fro_takes_no_more_memory, 0, rows);
     suite_add_tcase(suite, tcase);
