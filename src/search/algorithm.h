@@ -33,6 +33,7 @@ enum tp_capability {
     TP_CAN_DISCOVER = 1 << 6,           /* takes knowledge other than FULL: reacts to what the agent sees */
     TP_CAN_RESTART_BY_RULE = 1 << 7,    /* takes every restart rule, not only NEVER and EAGER */
     TP_CAN_SPLIT_R = 1 << 4,            /* divides R into N_E and N_T; both must be at least 1 */
+    TP_CAN_CHOOSE_GOAL = 1 << 9,        /* takes goal sets, and the goal policies WITHIN and NEAREST */
     TP_PACES = 1 << 10,                 /* steps to and fro while it searches, and so moves more than its path has moves */
     TP_CAN_BE_OPTIMAL = 1 << 5,         /* optimal on a static map, for a goal that stays, with an unlimited budget */
 };
