@@ -17,6 +17,7 @@
 #define TP_SEARCH_SESSION_H
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/pool.h"
 #include "domain/domain.h"
 #include "map/map.h"
@@ -53,8 +54,6 @@ enum tp_goal_policy {
     TP_GOAL_NEAREST, /* on a goal; where none can be reached, on the reachable state that is nearest to one: the least by
                       * (h, g, cell) of all that the exhausted search expanded (flag PARTIAL) */
 };
-
-enum { TP_GOALS_MAX = 16 };
 
 enum tp_knowledge {
     TP_KNOWLEDGE_FULL,      /* the agent knows the map's version */
