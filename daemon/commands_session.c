@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "daemon/refusal.h"
+#include "map/layer.h"
 
 #include <math.h>
 #include <string.h>
@@ -97,6 +98,12 @@ static int read_motion(struct tp_session_params *params, const Tickpath__OpenSes
     return 0;
 }
 
+/* Whether the session is on a layer of the map. */
+static bool needs_layer(const Tickpath__OpenSession *open)
+{
+    return open->profile != NULL || (open->has_agent_size && open->agent_size != 1);
+}
+
 static int read_params(struct tp_session_params *params, struct tp_agent_budget *budget,
                        const Tickpath__OpenSession *open, struct tp_refusal *refusal)
 {
@@ -136,6 +143,13 @@ static int read_params(struct tp_session_params *params, struct tp_agent_budget 
             return tp_refuse_value(refusal, "node_bytes_max", "must be at least 1");
         params->node_bytes_max = open->node_bytes_max;
     }
+    if (open->profile != NULL && !tp_world_name_allowed(open->profile))
+        return tp_refuse_value(refusal, "profile", "not the name of a profile");
+    if (open->has_agent_size && (open->agent_size < 1 || open->agent_size > TP_AGENT_SIZE_MAX))
+        return tp_refuse_value(refusal, "agent_size", "must lie in 1..8");
+    if (needs_layer(open) && params->knowledge == TP_KNOWLEDGE_MAP)
+        return tp_refuse(refusal, TP_ERR_UNSUPPORTED, open->profile != NULL ? "profile" : "agent_size",
+                         "does not go with the knowledge KNOWN_MAP: the map assumed has its own profile, and size 1");
     if (open->known_map != NULL && params->knowledge != TP_KNOWLEDGE_MAP)
         return tp_refuse_value(refusal, "known_map", "goes with the knowledge KNOWN_MAP only");
     if (open->has_sensor_radius) {
@@ -181,10 +195,35 @@ static bool take_known(const struct tp_call *call, const struct tp_session_param
     return true;
 }
 
-/* Opens a session on a map that was entered; leaves it again on error. */
-static int open_entered(const struct tp_call *call, struct tp_world_map *of, const struct tp_map *map,
-                        const struct tp_session_params *params, const struct tp_agent_budget *budget,
-                        uint32_t *slot, struct tp_refusal *refusal)
+/* Asks the world for the layer that the session is on; the frame is handled again with it. */
+static void ask_for_layer(const struct tp_call *call)
+{
+    const Tickpath__OpenSession *open = call->request->open_session;
+    struct tp_world_request *request = tp_world_request_new(TP_WORLD_LAYER);
+    if (request == NULL) {
+        tp__call_refuse(call, TP_ERR_NO_MEMORY, NULL, NULL);
+        return;
+    }
+    tp_world_name_copy(request->name, open->map);
+    if (open->profile != NULL)
+        tp_world_name_copy(request->profile_name, open->profile);
+    request->agent_size = open->has_agent_size ? open->agent_size : 1;
+    tp_peer_wait(call->peer, call->id, request, true);
+}
+
+/* Leaves what was entered for a session: a layer and its map, or the map alone. */
+static void leave(struct tp_world_map *of, struct tp_world_layer *layer)
+{
+    if (layer != NULL)
+        tp_world_layer_leave(layer);
+    else
+        tp_world_leave(of);
+}
+
+/* Opens a session on a map (of `layer`, or its own version) that was entered; leaves it again on error. */
+static int open_entered(const struct tp_call *call, struct tp_world_map *of, struct tp_world_layer *layer,
+                        const struct tp_map *map, const struct tp_session_params *params,
+                        const struct tp_agent_budget *budget, uint32_t *slot, struct tp_refusal *refusal)
 {
     struct tp_session *session = NULL;
     int error = tp_session_open(&session, params, map, &call->shard->pool, refusal);
@@ -192,11 +231,12 @@ static int open_entered(const struct tp_call *call, struct tp_world_map *of, con
         error = tp_sessions_add(&call->peer->sessions, session, of, budget, slot);
         if (error == 0) {
             call->peer->sessions.agents[*slot].is_vehicle = params->motion == TP_MOTION_INERTIA;
+            call->peer->sessions.agents[*slot].layer = layer;
             return 0;
         }
         tp_session_close(session);
     }
-    tp_world_leave(of);
+    leave(of, layer);
     return error;
 }
 
@@ -220,9 +260,15 @@ void tp__command_open_session(const struct tp_call *call)
     struct tp_world_map *of = tp__call_map(call, open->map);
     if (of == NULL)
         return;
+    if (needs_layer(open) && call->peer->layer == NULL) {
+        ask_for_layer(call);
+        return;
+    }
     if (!take_known(call, &params, &params.known))
         return;
-    if (!tp_world_enter(of)) {
+    struct tp_world_layer *layer = call->peer->layer; /* entered, and `of` with it */
+    call->peer->layer = NULL;
+    if (layer == NULL && !tp_world_enter(of)) {
         tp_peer_reply_error(call->peer, call->id, TP_ERR_UNAVAILABLE, "map",
                             "the map is being replaced or dropped", 100);
         if (params.known != NULL)
@@ -230,13 +276,15 @@ void tp__command_open_session(const struct tp_call *call)
         return;
     }
     const struct tp_map *map = tp_shard_refresh(call->shard, of);
+    if (layer != NULL)
+        map = tp_shard_layer(call->shard, layer);
     uint32_t slot;
     bool fits = params.known == NULL || (params.known->width == map->width && params.known->height == map->height);
     if (!fits || (params.known != NULL && params.known->graph != NULL)) {
         error = tp_refuse_value(&refusal, "known_map", fits ? "must be a grid" : "must be of the map's size");
-        tp_world_leave(of);
+        leave(of, layer);
     } else {
-        error = open_entered(call, of, map, &params, &budget, &slot, &refusal);
+        error = open_entered(call, of, layer, map, &params, &budget, &slot, &refusal);
     }
     if (params.known != NULL)
         tp_map_unref(params.known); /* the session has a reference of its own */
