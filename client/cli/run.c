@@ -125,8 +125,8 @@ static int read_agents(struct run *run)
          i += run->options.stride) {
         const struct tp_movingai_row *row = &scen.rows[i];
         chosen[taken++] = i;
-        if (!tp_map_passable(run->map.map, row->start_x, row->start_y) ||
-            !tp_map_passable(run->map.map, row->goal_x, row->goal_y)) {
+        if (!tp_map_passable(run->mirror.versions[0], row->start_x, row->start_y) ||
+            !tp_map_passable(run->mirror.versions[0], row->goal_x, row->goal_y)) {
             left_out++;
             continue;
         }
@@ -164,9 +164,9 @@ static uint32_t find_way(const struct run *run, const struct tp_cli_agent *agent
     astar.budget = tp_budget_k(1000000000);
     astar.start = agent->start;
     astar.goal = agent->goal;
-    if (tp_session_open(&session, &astar, run->map.map, pool, &refusal) != 0)
+    if (tp_session_open(&session, &astar, run->mirror.versions[0], pool, &refusal) != 0)
         return 0;
-    tp_session_tick(session, run->map.map, NULL, &reply);
+    tp_session_tick(session, run->mirror.versions[0], NULL, &reply);
     uint32_t count = tp_session_path(session, cells, max);
     tp_session_close(session);
     return count;
@@ -335,7 +335,7 @@ struct optimum {
 
 /* The shortest ways of the agents that arrived, as the map was when they set out: A* in-process, one after the
  * other, until OPTIMUM_EXPANSIONS_MAX. */
-static int find_optimum(const struct run *run, struct optimum *optimum)
+static int find_optimum_on(const struct run *run, const struct tp_cli_map *map, struct optimum *optimum)
 {
     struct tp_cli_search search;
     uint64_t expansions = 0;
@@ -344,7 +344,7 @@ static int find_optimum(const struct run *run, struct optimum *optimum)
     search.k = 1000000000;
     search.neighbours = run->search.neighbours;
     search.corners = run->search.corners;
-    struct tp_cli_play play = {.usage = &usage, .search = &search, .map = &run->map};
+    struct tp_cli_play play = {.usage = &usage, .search = &search, .map = map};
     *optimum = (struct optimum){.agents = 0};
     for (size_t i = 0; i < run->fleet.count; i++) {
         const struct tp_cli_agent *agent = &run->fleet.agents[i];
@@ -366,6 +366,21 @@ static int find_optimum(const struct run *run, struct optimum *optimum)
         optimum->shortest += (double)problem.cost / TP_COST_UNIT;
     }
     return TP_CLI_OK;
+}
+
+/* Likewise, on the map as the agents meet it. */
+static int find_optimum(const struct run *run, struct optimum *optimum)
+{
+    struct tp_layer_kind kind;
+    if (!tp_cli_search_layer(&run->search, run->map.map, &kind))
+        return find_optimum_on(run, &run->map, optimum);
+    struct tp_cli_map layered = {.grid = run->map.grid};
+    int error = tp_layer_build(&layered.map, run->map.map, &kind);
+    if (error != 0)
+        return tp_cli_fail(&usage, "%s", tp_error_text(error));
+    int result = find_optimum_on(run, &layered, optimum);
+    tp_map_unref(layered.map);
+    return result;
 }
 
 static int print_optimum(const struct run *run)
@@ -516,10 +531,16 @@ static int prepare(struct run *run)
         result = tp_cli_remote_put_map(&usage, run->client, &run->map, run->options.map_path, &run->remote);
     if (result != TP_CLI_OK)
         return result;
-    if (tp_cli_mirror_init(&run->mirror, run->map.map, run->remote.version,
-                           (enum tp_neighbours)run->search.neighbours,
-                           (enum tp_corners)run->search.corners) != 0)
-        return tp_cli_fail(&usage, "out of memory");
+    result = tp_cli_remote_put_profile(&usage, run->client, &run->search, &run->remote);
+    if (result != TP_CLI_OK)
+        return result;
+    struct tp_layer_kind kind;
+    bool is_layered = tp_cli_search_layer(&run->search, run->map.map, &kind);
+    int error = tp_cli_mirror_init(&run->mirror, run->map.map, is_layered ? &kind : NULL, run->remote.version,
+                                   (enum tp_neighbours)run->search.neighbours,
+                                   (enum tp_corners)run->search.corners);
+    if (error != 0)
+        return tp_cli_fail(&usage, "%s", tp_error_text(error));
     result = run->options.scen_path != NULL ? read_agents(run) : draw_agents(run);
     if (result == TP_CLI_OK && run->options.doors > 0)
         result = place_doors(run);

@@ -89,8 +89,12 @@ const struct tp_cli_option tp_cli_search_options[] = {
     {"node-bytes-max", TP_CLI_UINT, AT(node_bytes_max), "N", "cap on one session's search memory (none)", 1,
      UINT64_MAX, NULL, false},
     {"terrain", TP_CLI_TERRAIN, AT(terrain), "CHAR=WEIGHT,...",
-     "weights of the map's characters, 0 impassable, the rest as before (.=1,G=1,S=1, others 0)", 0, 0, NULL,
-     false},
+     "weights of the map's characters, 0 impassable, the rest as before (.=1,G=1,S=1, others 0); or @FILE", 0,
+     0, NULL, false},
+    {"profile", TP_CLI_TERRAIN, AT(profile), "CHAR=WEIGHT,...",
+     "weights as the agents meet them, likewise, beside the map's own (the map's own)", 0, 0, NULL, false},
+    {"agent-size", TP_CLI_UINT, AT(agent_size), "N", "cells on a side of what an agent takes up (1)", 1,
+     TP_AGENT_SIZE_MAX, NULL, false},
     {"seed", TP_CLI_UINT, AT(seed), "N", "seed of whatever is drawn at random (1)", 0, UINT64_MAX, NULL,
      false},
     {NULL, TP_CLI_FLAG, 0, NULL, NULL, 0, 0, NULL, false},
@@ -107,6 +111,7 @@ void tp_cli_search_init(struct tp_cli_search *search)
         .goal_policy = TP_GOAL_EXACT,
         .restart = TP_RESTART_DEFAULT,
         .open = TP_CLI_OPEN_EXACT,
+        .agent_size = 1,
         .seed = 1,
     };
 }
@@ -143,7 +148,16 @@ int tp_cli_search_check(const struct tp_cli_usage *usage, const struct tp_cli_se
         return tp_cli_refuse(usage, "start-velocity", "goes with --motion inertia");
     if (search->unknown && search->known != NULL)
         return tp_cli_refuse(usage, "known", "an agent on an unknown map (--unknown) knows no map");
+    if (search->known != NULL && (search->profile.given || search->agent_size > 1))
+        return tp_cli_refuse(usage, "known", "does not go with --profile and --agent-size");
     return TP_CLI_GO_ON;
+}
+
+bool tp_cli_search_layer(const struct tp_cli_search *search, const struct tp_map *map, struct tp_layer_kind *kind)
+{
+    *kind = (struct tp_layer_kind){search->profile.given ? search->profile.profile : map->profile,
+                                   (uint32_t)search->agent_size};
+    return search->profile.given || search->agent_size > 1;
 }
 
 const struct tp_profile *tp_cli_search_profile(const struct tp_cli_search *search)
@@ -206,6 +220,8 @@ void tp_cli_search_client_params(const struct tp_cli_search *search, struct tp_c
         .start_vx = local.start_vx,
         .start_vy = local.start_vy,
         .heuristic = (enum tp_client_heuristic)local.heuristic,
+        .profile = search->profile.given ? TP_CLI_PROFILE_NAME : NULL,
+        .agent_size = search->agent_size > 1 ? (uint32_t)search->agent_size : 0,
     };
     if (local.budget.kind == TP_BUDGET_K)
         params->budget =
@@ -254,6 +270,8 @@ int tp_cli_search_refused(const struct tp_cli_usage *usage, const struct tp_cli_
         {"shortcut", "shortcut"},
         {"path_switch", "path-switch"},
         {"node_bytes_max", "node-bytes-max"},
+        {"profile", "profile"},
+        {"agent_size", "agent-size"},
     };
     const char *words = reason != NULL && reason[0] != '\0' ? reason : tp_error_text(error);
     bool usage_error = error == TP_ERR_INVALID_ARGUMENT || error == TP_ERR_UNSUPPORTED;
