@@ -9,8 +9,8 @@
  * stays there.
  * When a cost falls, the proof is gone and a new search begins (session.c). So that nobody walks to and fro between an end
  * and a hope, the agent then holds (`holds`) until the search finds a goal, meets an open state nearer to one than that end,
- * or runs empty again. If costs fall faster than a search takes to run empty, the second one running is believed all the same
- * (`rushed`), and its end walked to before the next begins.
+ * or runs empty again. If a cost fell before the search ran empty, its end is walked to all the same (`rushed`) before the next
+ * begins: where costs fall all the time, the agent stands there while it searches.
  * Failure: a state whose cell was blocked since is passed over; a way to the end that is blocked begins a new search, where
  * the agent holds alike.
  */
@@ -84,12 +84,10 @@ void tp__nearest_drop(struct tp_session *session)
     session->search.partial = session->rushed = session->holds = false;
 }
 
-void tp__nearest_hold(struct tp_session *session, tp_cost h)
+void tp__nearest_hold(struct tp_session *session)
 {
-    if (!seeks_nearest(session))
-        return;
     session->holds = true;
-    session->hold_h = h;
+    session->hold_h = session->nearest.h;
 }
 
 bool tp__nearest_holds(struct tp_session *session)
@@ -132,7 +130,7 @@ static bool can_stay(const struct tp_session *session, tp_state state)
     uint32_t cell = domain->cell(search, state), width = session->map->width;
     if (domain->at_velocity && state != domain->at_cell(search, cell))
         return false;
-    return !domain->cells_can_block || state == session->at || tp_belief_passable(&session->belief, cell % width, cell / width);
+    return !domain->cells_can_block || cell == domain->cell(search, session->at) || tp_belief_passable(&session->belief, cell % width, cell / width);
 }
 
 static void weigh(struct tp_session *session, tp_state state, tp_cost g)

@@ -268,8 +268,8 @@ void tp__nearest_begin(struct tp_session *session);
 /* The goal or the agent is elsewhere: no end was chosen, and the agent holds no longer. */
 void tp__nearest_drop(struct tp_session *session);
 
-/* The agent (NEAREST) is to hold until the search meets a state nearer to a goal than h; whether it still does. */
-void tp__nearest_hold(struct tp_session *session, tp_cost h);
+/* The agent is to hold until the search meets a state nearer to a goal than the end that it leaves; whether it still does. */
+void tp__nearest_hold(struct tp_session *session);
 bool tp__nearest_holds(struct tp_session *session);
 
 /* Goes on looking through the expanded states, within what the tick has left; all looks are in tick->scanned. The search's end is

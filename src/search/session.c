@@ -119,7 +119,7 @@ void tp__session_begin_search(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
     if (session->search.active && session->search.partial)
-        tp__nearest_hold(session, session->nearest.h);
+        tp__nearest_hold(session);
     tp__nearest_begin(session);
     session->rushed = false;
     session->restart_wanted = false;
@@ -243,10 +243,9 @@ bool tp__session_exhausted(struct tp_tick *tick, uint64_t expansions)
     struct tp_session *session = tick->session;
     const struct tp_search *search = &session->search;
     bool stale = search->exhausted && !search->found && proof_is_stale(session);
-    bool rushed = stale && session->holds && tp__nearest_due(session);
+    bool rushed = stale && !session->restart_wanted && tp__nearest_due(session);
     if (stale && !rushed) {
         tp__session_forget_sights(session);
-        tp__nearest_hold(session, tp_search_h_goal(search, session->at));
         tp__session_begin_search(tick);
         uint64_t spent = tick->reply->work.expansions;
         if (search->active && spent < expansions)
@@ -627,5 +626,5 @@ bool tp_session_arrived(const struct tp_session *session)
     const struct tp_search *search = &session->search;
     uint32_t cell = cell_of(session, session->at);
     bool met = search->goals ? tp__goals_hold(search, search->domain->at_cell(search, cell)) : cell == cell_of(session, session->goal);
-    return met || tp__nearest_at_end(session);
+    return met || (tp__nearest_at_end(session) && !proof_is_stale(session));
 }
