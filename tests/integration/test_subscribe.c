@@ -3,6 +3,7 @@
  * The promise about order: on a subscribed connection no reply names a version before a push (or Subscribed) has told of it or of
  * a later one. */
 #include "client/tickpath_client.h"
+#include "tests/lib/exposition.h"
 #include "tests/lib/served.h"
 
 #include <stdio.h>
@@ -459,6 +460,197 @@ START_TEST(test_order)
 }
 END_TEST
 
+/* ---- How much ---- */
+
+static struct wire_daemon daemon_;
+
+/* Changes every cell of a map to and fro. */
+static void send_whole(struct wire *wire, const char *map, uint32_t side, uint32_t terrain)
+{
+    Tickpath__ChangeCosts change = TICKPATH__CHANGE_COSTS__INIT;
+    Tickpath__Rectangle rectangle = TICKPATH__RECTANGLE__INIT, *rectangles[] = {&rectangle};
+    change.map = (char *)map;
+    rectangle.has_x = rectangle.has_y = rectangle.has_width = rectangle.has_height = rectangle.has_terrain = 1;
+    rectangle.width = rectangle.height = side;
+    rectangle.terrain = terrain;
+    change.rectangle = rectangles;
+    change.n_rectangle = 1;
+    wire_send(wire, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change);
+}
+
+/* A subscriber that does not read: what is told meanwhile becomes one push, the daemon keeps a bounded number of bytes for it, and
+ * once it reads it ends with the present version and nothing left out. */
+START_TEST(test_slow_reader)
+{
+    enum { SIDE = 250, CHANGES = 160 };
+    wire_daemon_lean();
+    wire_daemon_init(&daemon_);
+    wire_daemon_start(&daemon_, "--threads", "2", "--output-bytes-max", "262144", NULL);
+    struct wire slow, writer;
+    wire_open_greeted(&writer, daemon_.port);
+    wire_open_greeted(&slow, daemon_.port);
+    wire_put_free_map(&writer, "m", SIDE, SIDE);
+    uint8_t *cells = malloc((size_t)SIDE * SIDE);
+    memset(cells, '.', (size_t)SIDE * SIDE);
+    struct told told;
+    begin_told(&told, &slow, "m", true);
+    told.cells = cells;
+    for (uint32_t i = 0; i < CHANGES; i++) {
+        send_whole(&writer, "m", SIDE, i % 2 == 0 ? '@' : 'T');
+        Tickpath__Reply *reply = wire_recv(&writer);
+        ck_assert_uint_eq(reply->changed->version, i + 2);
+        wire_reply_free(reply);
+    }
+    ck_assert(wire_daemon_alive(&daemon_));
+    while (told.version < CHANGES + 1)
+        expect_push(&told, &slow, "m");
+    expect_nothing(&slow);
+    printf("%d changes of all cells in %u pushes, %u resyncs\n", CHANGES, told.pushes, told.resyncs);
+    ck_assert_uint_lt(told.pushes, CHANGES); /* some stood for several */
+    ck_assert_uint_eq(told.resyncs, 0);      /* 62,500 cells are not too many */
+    for (size_t i = 0; i < (size_t)SIDE * SIDE; i++)
+        if (cells[i] != 'T')
+            ck_abort_msg("cell %zu", i);
+    wire_expect_alive(&slow);
+    free(cells);
+    wire_close(&slow);
+    wire_close(&writer);
+    wire_daemon_stop(&daemon_);
+    wire_daemon_fini(&daemon_);
+}
+END_TEST
+
+/* One that never reads is dropped, and nobody else waits for it. */
+START_TEST(test_dead_reader)
+{
+    enum { SIDE = 250 };
+    wire_daemon_init(&daemon_);
+    wire_daemon_start(&daemon_, "--stats", "127.0.0.1:0", "--threads", "1", "--output-bytes-max", "262144",
+                      "--slow-reader-ms", "500", NULL);
+    struct wire dead, writer;
+    wire_open_greeted(&writer, daemon_.port);
+    wire_open_greeted(&dead, daemon_.port);
+    wire_put_free_map(&writer, "m", SIDE, SIDE);
+    wire_reply_free(subscribe(&dead, "m", true));
+    uint64_t until = wire_now_ms() + WIRE_TIMEOUT_MS;
+    bool is_dropped = false;
+    for (uint32_t i = 0; !is_dropped; i++) {
+        ck_assert_uint_lt(wire_now_ms(), until);
+        send_whole(&writer, "m", SIDE, i % 2 == 0 ? '@' : 'T');
+        wire_reply_free(wire_recv(&writer));
+        int status;
+        char *text = wire_http_get(&daemon_, "/metrics", &status);
+        ck_assert_ptr_nonnull(text);
+        is_dropped = tp_test_metric(text, "slow_reader_dropped") == 1 && tp_test_metric(text, "subscriptions_open") == 0;
+        free(text);
+    }
+    wire_close(&dead);
+    wire_close(&writer);
+    wire_daemon_stop(&daemon_);
+    wire_daemon_fini(&daemon_);
+}
+END_TEST
+
+/* ---- The client library ---- */
+
+static void client_set(struct tp_client *client, const char *map, uint32_t at, uint32_t terrain)
+{
+    struct tp_client_changes changes = {
+        .map = map, .cells = &at, .cell_count = 1, .cell_terrains = &terrain, .cell_terrain_count = 1};
+    ck_assert_int_eq(tp_client_change(client, &changes, NULL, WIRE_TIMEOUT_MS), 0);
+}
+
+START_TEST(test_client)
+{
+    struct tp_client *client;
+    ck_assert_int_eq(tp_client_open(&client, "127.0.0.1", served.daemon.port, "test", WIRE_TIMEOUT_MS, NULL), 0);
+    struct tp_client_push push;
+    ck_assert_int_eq(tp_client_next_push(client, &push, 0), TP_CLIENT_TIMEOUT);
+    struct tp_client_subscribed subscribed;
+    ck_assert_int_eq(tp_client_subscribe(client, "no/such", true, &subscribed, WIRE_TIMEOUT_MS), TP_CLIENT_NOT_FOUND);
+    ck_assert_int_eq(tp_client_subscribe(client, NULL, true, &subscribed, WIRE_TIMEOUT_MS),
+                     TP_CLIENT_INVALID_ARGUMENT);
+    ck_assert_int_eq(tp_client_subscribe(client, "m", true, &subscribed, WIRE_TIMEOUT_MS), 0);
+    ck_assert_uint_eq(subscribed.version, 1);
+    /* what comes during blocking calls is kept */
+    client_set(client, "m", 5, '@');
+    client_set(client, "m", 6, '@');
+    ck_assert_int_eq(tp_client_ping(client, "x", 1, WIRE_TIMEOUT_MS), 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        ck_assert_int_eq(tp_client_next_push(client, &push, 0), 0);
+        ck_assert_str_eq(push.map, "m");
+        ck_assert_uint_eq(push.epoch, subscribed.epoch);
+        ck_assert_uint_eq(push.from_version, i + 1);
+        ck_assert_uint_eq(push.version, i + 2);
+        ck_assert_uint_eq(push.cell_count, 1);
+        ck_assert_uint_eq(push.cells[0], 5 + i);
+        ck_assert_uint_eq(push.terrains[0], '@');
+    }
+    ck_assert_int_eq(tp_client_next_push(client, &push, 50), TP_CLIENT_TIMEOUT);
+    /* and between tickets */
+    uint64_t ticket[2];
+    uint32_t at = 9, terrain = '@';
+    struct tp_client_changes changes = {
+        .map = "m", .cells = &at, .cell_count = 1, .cell_terrains = &terrain, .cell_terrain_count = 1};
+    ck_assert_int_eq(tp_client_send_change(client, &changes, &ticket[0], WIRE_TIMEOUT_MS), 0);
+    ck_assert_int_eq(tp_client_send_ping(client, NULL, 0, &ticket[1], WIRE_TIMEOUT_MS), 0);
+    ck_assert_int_eq(tp_client_next_push(client, &push, WIRE_TIMEOUT_MS), 0);
+    ck_assert_uint_eq(push.version, 4);
+    struct tp_client_reply reply;
+    ck_assert_int_eq(tp_client_collect(client, ticket[1], &reply, WIRE_TIMEOUT_MS), 0);
+    ck_assert_int_eq(tp_client_collect(client, ticket[0], &reply, WIRE_TIMEOUT_MS), 0);
+    ck_assert_uint_eq(reply.changed.version, 4);
+    /* a wait ends when another changes the map */
+    wire_set_cell(&served.wire, "m", 1, '@');
+    ck_assert_int_eq(tp_client_next_push(client, &push, WIRE_TIMEOUT_MS), 0);
+    ck_assert_uint_eq(push.version, 5);
+    ck_assert_int_eq(tp_client_unsubscribe(client, "m", WIRE_TIMEOUT_MS), 0);
+    wire_set_cell(&served.wire, "m", 1, '.');
+    ck_assert_int_eq(tp_client_next_push(client, &push, 100), TP_CLIENT_TIMEOUT);
+    ck_assert_int_eq(tp_client_ping(client, NULL, 0, WIRE_TIMEOUT_MS), 0);
+    tp_client_close(client);
+}
+END_TEST
+
+/* A program that never collects keeps a bounded number, and loses nothing but the list of cells. */
+START_TEST(test_client_that_does_not_collect)
+{
+    enum { CHANGES = TP_CLIENT_PUSHES_MAX + 40 };
+    struct tp_client *client;
+    ck_assert_int_eq(tp_client_open(&client, "127.0.0.1", served.daemon.port, "test", WIRE_TIMEOUT_MS, NULL), 0);
+    wire_put_free_map(&served.wire, "n", 3, 3);
+    struct tp_client_subscribed subscribed;
+    ck_assert_int_eq(tp_client_subscribe(client, "m", true, &subscribed, WIRE_TIMEOUT_MS), 0);
+    ck_assert_int_eq(tp_client_subscribe(client, "n", false, &subscribed, WIRE_TIMEOUT_MS), 0);
+    for (uint32_t i = 0; i < CHANGES; i++)
+        client_set(client, "m", i % SERVED_CELLS, i / SERVED_CELLS % 2 == 0 ? '@' : '.');
+    client_set(client, "n", 1, '@'); /* has none in the queue yet */
+    ck_assert_int_eq(tp_client_drop_map(client, "m", 0, WIRE_TIMEOUT_MS), 0);
+    struct tp_client_push push;
+    uint64_t version = 1, pushes = 0;
+    bool is_dropped = false, n_came = false;
+    while (tp_client_next_push(client, &push, 0) == 0) {
+        pushes++;
+        if (strcmp(push.map, "n") == 0) {
+            ck_assert_uint_eq(push.version, 2);
+            ck_assert(!push.resync);
+            n_came = true;
+            continue;
+        }
+        ck_assert_uint_eq(push.from_version, version);
+        ck_assert(!is_dropped);
+        ck_assert(push.cell_count == 1 || push.resync || push.dropped);
+        version = push.version;
+        is_dropped = push.dropped;
+    }
+    ck_assert(is_dropped && n_came);
+    ck_assert_uint_eq(version, CHANGES + 1);
+    ck_assert_uint_eq(pushes, TP_CLIENT_PUSHES_MAX + 1);
+    tp_client_close(client);
+    wire_put_free_map(&served.wire, "m", SERVED_WIDTH, SERVED_HEIGHT); /* as the fixture wants it */
+}
+END_TEST
+
 static Suite *subscribe_suite(void)
 {
     Suite *suite = suite_create("subscribe");
@@ -471,7 +663,13 @@ static Suite *subscribe_suite(void)
     tcase_add_test(cases, test_graph);
     tcase_add_test(cases, test_refused);
     tcase_add_test(cases, test_order);
+    tcase_add_test(cases, test_client);
+    tcase_add_test(cases, test_client_that_does_not_collect);
     suite_add_tcase(suite, cases);
+    TCase *slow = tcase_create("slow");
+    tcase_add_test(slow, test_slow_reader);
+    tcase_add_test(slow, test_dead_reader);
+    suite_add_tcase(suite, slow);
     return suite;
 }
 
