@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-int tp_cli_mirror_init(struct tp_cli_mirror *mirror, const struct tp_map *map, const struct tp_layer_kind *kind,
-                       uint64_t version, enum tp_neighbours neighbours, enum tp_corners corners)
+int tp_cli_mirror_init(struct tp_cli_mirror *mirror, const struct tp_map *map,
+                       const struct tp_layer_kind *kind, uint64_t version, enum tp_neighbours neighbours,
+                       enum tp_corners corners)
 {
     size_t cells = (size_t)map->width * map->height;
     *mirror = (struct tp_cli_mirror){.newest = version, .neighbours = neighbours, .corners = corners};
@@ -60,8 +61,8 @@ int tp_cli_mirror_apply(struct tp_cli_mirror *mirror, const struct tp_change *ch
     struct tp_map *next, *layer = NULL;
     size_t bad;
     uint32_t bad_x, bad_y;
-    int error = tp_map_apply(&next, is_layered ? mirror->bases[0] : mirror->versions[0], changes, count, &bad, &bad_x,
-                             &bad_y);
+    int error = tp_map_apply(&next, is_layered ? mirror->bases[0] : mirror->versions[0], changes, count, &bad,
+                             &bad_x, &bad_y);
     if (error != 0)
         return error;
     if (is_layered) {
