@@ -16,8 +16,8 @@ struct tp__push {
 /* Adds what `late` says to `early`, a push about the same map that comes before it. */
 static void fold(Tickpath__MapChanged *early, const Tickpath__MapChanged *late)
 {
-    bool resync = early->resync || late->resync || early->n_cell > 0 || late->n_cell > 0 ||
-                  early->epoch != late->epoch;
+    bool resync =
+        early->resync || late->resync || early->n_cell > 0 || late->n_cell > 0 || early->epoch != late->epoch;
     early->n_cell = early->n_terrain = 0;
     early->epoch = late->epoch;
     early->version = late->version;
@@ -39,9 +39,11 @@ int tp__pushes_take(struct tp_client *client, Tickpath__Reply *reply)
     const Tickpath__MapChanged *changed = reply->map_changed;
     if (changed->map == NULL || changed->n_cell != changed->n_terrain) {
         tickpath__reply__free_unpacked(reply, NULL);
-        return tp__break_with(client, TP_CLIENT_MALFORMED_FRAME, "the server pushed a message that makes no sense");
+        return tp__break_with(client, TP_CLIENT_MALFORMED_FRAME,
+                              "the server pushed a message that makes no sense");
     }
-    struct tp__push *early = client->push_count >= TP_CLIENT_PUSHES_MAX ? last_of(client, changed->map) : NULL;
+    struct tp__push *early =
+        client->push_count >= TP_CLIENT_PUSHES_MAX ? last_of(client, changed->map) : NULL;
     if (early != NULL) {
         fold(early->reply->map_changed, changed);
         tickpath__reply__free_unpacked(reply, NULL);

@@ -45,8 +45,8 @@ static void set_told(struct tp_subscription *subscription, const struct tp_map *
     tp_map_unref(before);
 }
 
-int tp_subscriptions_add(struct tp_subscriptions *subscriptions, struct tp_world_map *of, const struct tp_map *map,
-                         bool want_cells)
+int tp_subscriptions_add(struct tp_subscriptions *subscriptions, struct tp_world_map *of,
+                         const struct tp_map *map, bool want_cells)
 {
     struct tp_subscription *subscription = find(subscriptions, of->name);
     if (subscription == NULL) {
@@ -77,7 +77,8 @@ void tp_subscriptions_remove(struct tp_subscriptions *subscriptions, const char 
         remove_at(subscriptions, (uint32_t)(subscription - subscriptions->list));
 }
 
-bool tp_subscriptions_published(struct tp_subscriptions *subscriptions, const struct tp_world_map *of, bool is_dropped)
+bool tp_subscriptions_published(struct tp_subscriptions *subscriptions, const struct tp_world_map *of,
+                                bool is_dropped)
 {
     for (uint32_t i = 0; i < subscriptions->count; i++) {
         struct tp_subscription *subscription = &subscriptions->list[i];
@@ -177,9 +178,11 @@ bool tp_subscriptions_tell(struct tp_peer *peer, bool must)
     struct tp_subscriptions *subscriptions = &peer->subscriptions;
     for (uint32_t i = 0; i < subscriptions->count;) {
         struct tp_subscription *subscription = &subscriptions->list[i];
-        const struct tp_map *map = subscription->of != NULL ? tp_shard_map(peer->shard, subscription->of) : NULL;
-        bool is_due = subscription->of == NULL ||
-                      (map != NULL && (map->epoch != subscription->epoch || map->version != subscription->version));
+        const struct tp_map *map =
+            subscription->of != NULL ? tp_shard_map(peer->shard, subscription->of) : NULL;
+        bool is_due =
+            subscription->of == NULL ||
+            (map != NULL && (map->epoch != subscription->epoch || map->version != subscription->version));
         if (!is_due) {
             i++;
             continue;

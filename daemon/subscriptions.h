@@ -45,14 +45,15 @@ void tp_subscriptions_fini(struct tp_subscriptions *subscriptions);
 
 /* Subscribes to `of`, whose version `map` the client is told now; again: that counts from now on.
  * TP_ERR_RESOURCE_EXHAUSTED, TP_ERR_NO_MEMORY. */
-int tp_subscriptions_add(struct tp_subscriptions *subscriptions, struct tp_world_map *of, const struct tp_map *map,
-                         bool want_cells) TP_MUST_CHECK;
+int tp_subscriptions_add(struct tp_subscriptions *subscriptions, struct tp_world_map *of,
+                         const struct tp_map *map, bool want_cells) TP_MUST_CHECK;
 
 /* Ends a subscription, if there is one of that name. */
 void tp_subscriptions_remove(struct tp_subscriptions *subscriptions, const char *name);
 
 /* A publication of `of` comes to the shard. Gives whether the client is to be told. `is_dropped`: `of` is not touched any more. */
-bool tp_subscriptions_published(struct tp_subscriptions *subscriptions, const struct tp_world_map *of, bool is_dropped);
+bool tp_subscriptions_published(struct tp_subscriptions *subscriptions, const struct tp_world_map *of,
+                                bool is_dropped);
 
 /* Brings the shard up to the versions published now: before a reply that names what the world has. */
 void tp_subscriptions_refresh(struct tp_peer *peer);

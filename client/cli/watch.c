@@ -20,16 +20,20 @@ struct watch_options {
 static const struct tp_cli_option watch_options[] = {
     {"map", TP_CLI_STRING, AT(map), "NAME", "the map's name on the daemon", 0, 0, NULL, true},
     {"via", TP_CLI_HOST_PORT, AT(via), "HOST:PORT", "the daemon", 0, 0, NULL, true},
-    {"cells", TP_CLI_FLAG, AT(cells), NULL, "list the cells that changed, with their classes", 0, 0, NULL, false},
-    {"count", TP_CLI_UINT, AT(count), "N", "end after so many changes (0: no end)", 0, UINT32_MAX, NULL, false},
-    {"seconds", TP_CLI_UINT, AT(seconds), "N", "end after so many seconds (0: no end)", 0, 100000000, NULL, false},
+    {"cells", TP_CLI_FLAG, AT(cells), NULL, "list the cells that changed, with their classes", 0, 0, NULL,
+     false},
+    {"count", TP_CLI_UINT, AT(count), "N", "end after so many changes (0: no end)", 0, UINT32_MAX, NULL,
+     false},
+    {"seconds", TP_CLI_UINT, AT(seconds), "N", "end after so many seconds (0: no end)", 0, 100000000, NULL,
+     false},
     {NULL, TP_CLI_FLAG, 0, NULL, NULL, 0, 0, NULL, false},
 };
 
 static const struct tp_cli_usage usage = {
     .command = "watch",
     .summary = "Prints the changes of a map on a daemon as they come, one JSON line each.",
-    .notes = "One line may stand for several versions. \"resync\" says that the cells are not listed (too many, or another\n"
+    .notes = "One line may stand for several versions. \"resync\" says that the cells are not listed (too "
+             "many, or another\n"
              "life of the map). It ends when the map is dropped.",
 };
 

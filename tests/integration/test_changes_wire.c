@@ -96,12 +96,14 @@ START_TEST(test_runs_come_last)
 {
     change_init();
     Tickpath__Rectangle rectangle = TICKPATH__RECTANGLE__INIT, *rectangles[] = {&rectangle};
-    rectangle.has_x = rectangle.has_y = rectangle.has_width = rectangle.has_height = rectangle.has_terrain = 1;
+    rectangle.has_x = rectangle.has_y = rectangle.has_width = rectangle.has_height = rectangle.has_terrain =
+        1;
     rectangle.width = SERVED_WIDTH;
     rectangle.height = SERVED_HEIGHT;
     rectangle.terrain = '.';
     Tickpath__Bitmap bitmap = TICKPATH__BITMAP__INIT, *bitmaps[] = {&bitmap};
-    bitmap.has_x = bitmap.has_y = bitmap.has_width = bitmap.has_height = bitmap.has_terrain = bitmap.has_bits = 1;
+    bitmap.has_x = bitmap.has_y = bitmap.has_width = bitmap.has_height = bitmap.has_terrain =
+        bitmap.has_bits = 1;
     bitmap.x = 3;
     bitmap.y = 2;
     bitmap.width = 8 - 4;
@@ -208,7 +210,8 @@ START_TEST(test_keys_of_maps)
     put.width = put.height = 2;
     put.cells = (ProtobufCBinaryData){.len = 4, .data = cells};
     put.last = put.replace = 1;
-    wire_reply_free(wire_ask(&served.wire, TICKPATH__REQUEST__BODY_PUT_MAP, &put, TICKPATH__REPLY__BODY_MAP_INFO));
+    wire_reply_free(
+        wire_ask(&served.wire, TICKPATH__REQUEST__BODY_PUT_MAP, &put, TICKPATH__REPLY__BODY_MAP_INFO));
     run_cell[0] = 0;
     run_length[0] = 1;
     expect_changed(&served.wire, 2, false);
@@ -314,10 +317,12 @@ END_TEST
 START_TEST(test_client_runs_and_keys)
 {
     struct tp_client *client;
-    ck_assert_int_eq(tp_client_open(&client, "127.0.0.1", served.daemon.port, "test", WIRE_TIMEOUT_MS, NULL), 0);
+    ck_assert_int_eq(tp_client_open(&client, "127.0.0.1", served.daemon.port, "test", WIRE_TIMEOUT_MS, NULL),
+                     0);
     const struct tp_client_run runs[] = {{.cell = 3, .length = 4, .terrain = '@'},
                                          {.cell = 4, .length = 2, .terrain = '.'}};
-    struct tp_client_changes changes = {.map = "m", .runs = runs, .run_count = 2, .key = "a\0b", .key_size = 3};
+    struct tp_client_changes changes = {
+        .map = "m", .runs = runs, .run_count = 2, .key = "a\0b", .key_size = 3};
     struct tp_client_changed changed;
     ck_assert_int_eq(tp_client_change(client, &changes, &changed, WIRE_TIMEOUT_MS), 0);
     ck_assert_uint_eq(changed.version, 2);
@@ -335,10 +340,12 @@ START_TEST(test_client_runs_and_keys)
     ck_assert_uint_eq(tp_client_error(client)->bad_x, SERVED_WIDTH);
     ck_assert_uint_eq(tp_client_error(client)->bad_y, 0);
     changes.runs = NULL;
-    ck_assert_int_eq(tp_client_change(client, &changes, &changed, WIRE_TIMEOUT_MS), TP_CLIENT_INVALID_ARGUMENT);
+    ck_assert_int_eq(tp_client_change(client, &changes, &changed, WIRE_TIMEOUT_MS),
+                     TP_CLIENT_INVALID_ARGUMENT);
     ck_assert_str_eq(tp_client_error(client)->field, "run_cell");
     changes = (struct tp_client_changes){.map = "m", .key_size = 1};
-    ck_assert_int_eq(tp_client_change(client, &changes, &changed, WIRE_TIMEOUT_MS), TP_CLIENT_INVALID_ARGUMENT);
+    ck_assert_int_eq(tp_client_change(client, &changes, &changed, WIRE_TIMEOUT_MS),
+                     TP_CLIENT_INVALID_ARGUMENT);
     ck_assert_str_eq(tp_client_error(client)->field, "key");
     ck_assert(!tp_client_error(client)->from_server);
     tp_client_close(client);

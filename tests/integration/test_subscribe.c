@@ -211,7 +211,8 @@ START_TEST(test_many_cells)
         left -= run_length[y];
         change.n_run_cell = change.n_run_length = y + 1;
     }
-    wire_reply_free(wire_ask(&writer, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change, TICKPATH__REPLY__BODY_CHANGED));
+    wire_reply_free(
+        wire_ask(&writer, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change, TICKPATH__REPLY__BODY_CHANGED));
     expect_push(&told, &served.wire, "big");
     ck_assert_uint_eq(told.resyncs, 0);
     for (size_t i = 0; i < (size_t)SIDE * SIDE; i++)
@@ -227,7 +228,8 @@ START_TEST(test_many_cells)
         terrains[i] = i + 1 < change.n_run_cell ? '.' : 'T';
     change.run_terrain = terrains;
     change.n_run_terrain = change.n_run_cell;
-    wire_reply_free(wire_ask(&writer, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change, TICKPATH__REPLY__BODY_CHANGED));
+    wire_reply_free(
+        wire_ask(&writer, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change, TICKPATH__REPLY__BODY_CHANGED));
     expect_push(&told, &served.wire, "big");
     ck_assert_uint_eq(told.resyncs, 1);
     ck_assert_uint_eq(told.version, 3);
@@ -262,7 +264,8 @@ START_TEST(test_replaced_and_dropped)
     wire_reply_free(reply);
     Tickpath__DropMap drop = TICKPATH__DROP_MAP__INIT;
     drop.map = "m";
-    wire_reply_free(wire_ask(&writer, TICKPATH__REQUEST__BODY_DROP_MAP, &drop, TICKPATH__REPLY__BODY_MAP_DROPPED));
+    wire_reply_free(
+        wire_ask(&writer, TICKPATH__REQUEST__BODY_DROP_MAP, &drop, TICKPATH__REPLY__BODY_MAP_DROPPED));
     expect_push(&told, &served.wire, "m");
     ck_assert(told.dropped);
     wire_put_free_map(&writer, "m", 4, 4); /* and not into another */
@@ -294,10 +297,12 @@ START_TEST(test_graph)
     put.edge_from = from;
     put.edge_to = to;
     put.edge_cost = cost;
-    wire_reply_free(wire_ask(&writer, TICKPATH__REQUEST__BODY_PUT_GRAPH, &put, TICKPATH__REPLY__BODY_MAP_INFO));
+    wire_reply_free(
+        wire_ask(&writer, TICKPATH__REQUEST__BODY_PUT_GRAPH, &put, TICKPATH__REPLY__BODY_MAP_INFO));
     struct told told;
     begin_told(&told, &served.wire, "g", true);
-    wire_reply_free(wire_ask(&writer, TICKPATH__REQUEST__BODY_PUT_GRAPH, &put, TICKPATH__REPLY__BODY_MAP_INFO));
+    wire_reply_free(
+        wire_ask(&writer, TICKPATH__REQUEST__BODY_PUT_GRAPH, &put, TICKPATH__REPLY__BODY_MAP_INFO));
     expect_push(&told, &served.wire, "g");
     ck_assert_uint_eq(told.resyncs, 1);
     wire_close(&writer);
@@ -358,7 +363,8 @@ START_TEST(test_order)
     for (uint64_t step = 0; step < steps; step++) {
         for (int w = 0; w < WRITERS; w++) {
             if (owed[w] < 20 && tp_test_percent(&rng, 60)) {
-                send_cell(&writer[w], "o", tp_test_below(&rng, SIDE * SIDE), tp_test_percent(&rng, 30) ? '@' : '.');
+                send_cell(&writer[w], "o", tp_test_below(&rng, SIDE * SIDE),
+                          tp_test_percent(&rng, 30) ? '@' : '.');
                 owed[w]++;
             }
             Tickpath__Reply *reply;
@@ -470,7 +476,8 @@ static void send_whole(struct wire *wire, const char *map, uint32_t side, uint32
     Tickpath__ChangeCosts change = TICKPATH__CHANGE_COSTS__INIT;
     Tickpath__Rectangle rectangle = TICKPATH__RECTANGLE__INIT, *rectangles[] = {&rectangle};
     change.map = (char *)map;
-    rectangle.has_x = rectangle.has_y = rectangle.has_width = rectangle.has_height = rectangle.has_terrain = 1;
+    rectangle.has_x = rectangle.has_y = rectangle.has_width = rectangle.has_height = rectangle.has_terrain =
+        1;
     rectangle.width = rectangle.height = side;
     rectangle.terrain = terrain;
     change.rectangle = rectangles;
@@ -541,7 +548,8 @@ START_TEST(test_dead_reader)
         int status;
         char *text = wire_http_get(&daemon_, "/metrics", &status);
         ck_assert_ptr_nonnull(text);
-        is_dropped = tp_test_metric(text, "slow_reader_dropped") == 1 && tp_test_metric(text, "subscriptions_open") == 0;
+        is_dropped = tp_test_metric(text, "slow_reader_dropped") == 1 &&
+                     tp_test_metric(text, "subscriptions_open") == 0;
         free(text);
     }
     wire_close(&dead);
@@ -563,11 +571,13 @@ static void client_set(struct tp_client *client, const char *map, uint32_t at, u
 START_TEST(test_client)
 {
     struct tp_client *client;
-    ck_assert_int_eq(tp_client_open(&client, "127.0.0.1", served.daemon.port, "test", WIRE_TIMEOUT_MS, NULL), 0);
+    ck_assert_int_eq(tp_client_open(&client, "127.0.0.1", served.daemon.port, "test", WIRE_TIMEOUT_MS, NULL),
+                     0);
     struct tp_client_push push;
     ck_assert_int_eq(tp_client_next_push(client, &push, 0), TP_CLIENT_TIMEOUT);
     struct tp_client_subscribed subscribed;
-    ck_assert_int_eq(tp_client_subscribe(client, "no/such", true, &subscribed, WIRE_TIMEOUT_MS), TP_CLIENT_NOT_FOUND);
+    ck_assert_int_eq(tp_client_subscribe(client, "no/such", true, &subscribed, WIRE_TIMEOUT_MS),
+                     TP_CLIENT_NOT_FOUND);
     ck_assert_int_eq(tp_client_subscribe(client, NULL, true, &subscribed, WIRE_TIMEOUT_MS),
                      TP_CLIENT_INVALID_ARGUMENT);
     ck_assert_int_eq(tp_client_subscribe(client, "m", true, &subscribed, WIRE_TIMEOUT_MS), 0);
@@ -617,7 +627,8 @@ START_TEST(test_client_that_does_not_collect)
 {
     enum { CHANGES = TP_CLIENT_PUSHES_MAX + 40 };
     struct tp_client *client;
-    ck_assert_int_eq(tp_client_open(&client, "127.0.0.1", served.daemon.port, "test", WIRE_TIMEOUT_MS, NULL), 0);
+    ck_assert_int_eq(tp_client_open(&client, "127.0.0.1", served.daemon.port, "test", WIRE_TIMEOUT_MS, NULL),
+                     0);
     wire_put_free_map(&served.wire, "n", 3, 3);
     struct tp_client_subscribed subscribed;
     ck_assert_int_eq(tp_client_subscribe(client, "m", true, &subscribed, WIRE_TIMEOUT_MS), 0);

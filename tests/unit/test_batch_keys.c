@@ -134,7 +134,8 @@ START_TEST(test_log)
     struct tp_keys expected = {0}, keys = {0};
     ck_assert_int_eq(tp_keys_reserve(&expected), 0);
     for (uint64_t version = 2; version < 200; version++) {
-        const struct tp_change change = {.kind = TP_CHANGE_CELL, .class_to = '@', .x = tp_test_below(&rng, 8)};
+        const struct tp_change change = {
+            .kind = TP_CHANGE_CELL, .class_to = '@', .x = tp_test_below(&rng, 8)};
         struct tp_key key = {0};
         if (tp_test_percent(&rng, 50))
             key = random_key(&rng, UINT32_MAX);
