@@ -116,6 +116,13 @@ int tp_client_open_session(struct tp_client *client, const struct tp_client_sess
     return result;
 }
 
+int tp_client_set_goals(struct tp_client *client, uint64_t session, const uint32_t *goals, size_t count,
+                        int timeout_ms)
+{
+    struct call call = begin(timeout_ms);
+    return finish(client, &call, tp_client_send_set_goals(client, session, goals, count, &call.ticket, timeout_ms));
+}
+
 int tp_client_set_goal(struct tp_client *client, uint64_t session, uint32_t goal, int timeout_ms)
 {
     struct call call = begin(timeout_ms);

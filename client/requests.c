@@ -305,16 +305,32 @@ int tp_client_send_open_session(struct tp_client *client, const struct tp_client
     message.profile = (char *)params->profile;
     message.has_agent_size = params->agent_size != 0;
     message.agent_size = params->agent_size;
+    if (params->more_goal_count > 0 && params->more_goals == NULL)
+        return refuse(client, "more_goals", "NULL, though the session should have some");
+    message.more_goals = (uint32_t *)params->more_goals;
+    message.n_more_goals = params->more_goal_count;
+    message.has_goal_radius = params->goal_policy == TP_CLIENT_WITHIN || params->goal_radius != 0;
+    message.goal_radius = params->goal_radius;
     return send_request(client, TICKPATH__REQUEST__BODY_OPEN_SESSION, &message, ticket, timeout_ms);
 }
 
 int tp_client_send_set_goal(struct tp_client *client, uint64_t session, uint32_t goal, uint64_t *ticket,
                             int timeout_ms)
 {
+    return tp_client_send_set_goals(client, session, &goal, 1, ticket, timeout_ms);
+}
+
+int tp_client_send_set_goals(struct tp_client *client, uint64_t session, const uint32_t *goals, size_t count,
+                             uint64_t *ticket, int timeout_ms)
+{
     Tickpath__SetGoal message = TICKPATH__SET_GOAL__INIT;
+    if (goals == NULL || count == 0)
+        return refuse(client, "goal", "no goal, though there should be one");
     message.has_session = message.has_goal = 1;
     message.session = session;
-    message.goal = goal;
+    message.goal = goals[0];
+    message.more_goals = (uint32_t *)goals + 1;
+    message.n_more_goals = count - 1;
     return send_request(client, TICKPATH__REQUEST__BODY_SET_GOAL, &message, ticket, timeout_ms);
 }
 

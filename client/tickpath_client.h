@@ -281,6 +281,9 @@ struct tp_client_session_params {
     enum tp_client_heuristic heuristic;
     const char *profile; /* of tp_client_put_profile; NULL: the map's own */
     uint32_t agent_size; /* 1..8: the agent takes up a square of so many cells, its cell the top left */
+    const uint32_t *more_goals; /* with `goal` a set, at most 16 in all: the nearest counts */
+    size_t more_goal_count;
+    double goal_radius; /* TP_CLIENT_WITHIN: in straight steps over weight 1, on a graph in its unit; at most 3 decimals */
 };
 
 struct tp_client_session {
@@ -438,6 +441,10 @@ int tp_client_open_session(struct tp_client *client, const struct tp_client_sess
 int tp_client_set_goal(struct tp_client *client, uint64_t session, uint32_t goal,
                        int timeout_ms) TP_CLIENT_MUST_CHECK;
 
+/* The same for a set of 1 to 16 goals, the nearest of which counts. */
+int tp_client_set_goals(struct tp_client *client, uint64_t session, const uint32_t *goals, size_t count,
+                        int timeout_ms) TP_CLIENT_MUST_CHECK;
+
 int tp_client_tick(struct tp_client *client, const struct tp_client_tick *tick, struct tp_client_ticked *out,
                    int timeout_ms) TP_CLIENT_MUST_CHECK;
 
@@ -474,6 +481,8 @@ int tp_client_send_open_session(struct tp_client *client, const struct tp_client
                                 uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
 int tp_client_send_set_goal(struct tp_client *client, uint64_t session, uint32_t goal, uint64_t *ticket,
                             int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_send_set_goals(struct tp_client *client, uint64_t session, const uint32_t *goals, size_t count,
+                             uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
 int tp_client_send_tick(struct tp_client *client, const struct tp_client_tick *tick, uint64_t *ticket,
                         int timeout_ms) TP_CLIENT_MUST_CHECK;
 int tp_client_send_close_sessions(struct tp_client *client, const uint64_t *sessions, size_t count,

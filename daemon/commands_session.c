@@ -98,6 +98,28 @@ static int read_motion(struct tp_session_params *params, const Tickpath__OpenSes
     return 0;
 }
 
+/* The goals besides the first, and how near is near enough. */
+static int read_goals(struct tp_session_params *params, const Tickpath__OpenSession *open, struct tp_refusal *refusal)
+{
+    params->more_goals = open->more_goals;
+    params->more_goal_count = open->n_more_goals < TP_GOALS_MAX ? (uint32_t)open->n_more_goals : TP_GOALS_MAX;
+    bool within = params->goal_policy == TP_GOAL_WITHIN;
+    if (within != (open->has_goal_radius != 0))
+        return tp_refuse_value(refusal, "goal_radius", within ? "must be given with the goal policy WITHIN"
+                                                              : "goes with the goal policy WITHIN only");
+    double radius = open->has_goal_radius ? open->goal_radius : 0, nearest = round(radius * 1000);
+    if (!(radius >= 0 && radius <= 1e12) || fabs(radius - nearest / 1000) > 1e-12 * radius)
+        return tp_refuse_value(refusal, "goal_radius", "must lie in 0..10^12 and have at most 3 decimals");
+    return 0;
+}
+
+/* The radius in cost units: a graph has its own. */
+static tp_cost goal_radius_of(const Tickpath__OpenSession *open, const struct tp_map *map)
+{
+    tp_cost milli = open->has_goal_radius ? (tp_cost)round(open->goal_radius * 1000) : 0;
+    return milli * (map->graph != NULL ? 1 : TP_COST_UNIT) / 1000;
+}
+
 /* Whether the session is on a layer of the map. */
 static bool needs_layer(const Tickpath__OpenSession *open)
 {
@@ -133,6 +155,9 @@ static int read_params(struct tp_session_params *params, struct tp_agent_budget 
     READ_ENUM(restart);
     READ_ENUM(heuristic);
     int error = read_motion(params, open, refusal);
+    if (error != 0)
+        return error;
+    error = read_goals(params, open, refusal);
     if (error != 0)
         return error;
     params->shortcut = open->has_shortcut && open->shortcut;
@@ -278,6 +303,7 @@ void tp__command_open_session(const struct tp_call *call)
     const struct tp_map *map = tp_shard_refresh(call->shard, of);
     if (layer != NULL)
         map = tp_shard_layer(call->shard, layer);
+    params.goal_radius = goal_radius_of(open, map);
     uint32_t slot;
     bool fits = params.known == NULL || (params.known->width == map->width && params.known->height == map->height);
     if (!fits || (params.known != NULL && params.known->graph != NULL)) {
@@ -319,9 +345,22 @@ void tp__command_set_goal(const struct tp_call *call)
         tp__call_refuse(call, TP_ERR_INVALID_ARGUMENT, "goal", "must be given");
         return;
     }
-    int error = tp_session_retarget(sessions->agents[slot].session, set->goal);
+    if (set->n_more_goals >= TP_GOALS_MAX) {
+        tp__call_refuse(call, TP_ERR_INVALID_ARGUMENT, "more_goals", "there are at most 16 goals in all");
+        return;
+    }
+    uint32_t goals[TP_GOALS_MAX] = {set->goal};
+    for (size_t i = 0; i < set->n_more_goals; i++)
+        goals[1 + i] = set->more_goals[i];
+    struct tp_session *session = sessions->agents[slot].session;
+    int error = tp_session_retarget_set(session, goals, 1 + (uint32_t)set->n_more_goals);
+    if (error == TP_ERR_OUT_OF_RANGE) {
+        bool one = set->n_more_goals == 0;
+        tp__call_refuse(call, error, one ? "goal" : "more_goals", one ? "lies outside the map" : "a goal lies outside the map");
+        return;
+    }
     if (error != 0) {
-        tp__call_refuse(call, error, "goal", error == TP_ERR_OUT_OF_RANGE ? "lies outside the map" : NULL);
+        tp__call_refuse(call, error, "more_goals", "this algorithm walks to one goal, EXACT");
         return;
     }
     Tickpath__GoalSet goal_set = TICKPATH__GOAL_SET__INIT;

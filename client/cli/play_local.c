@@ -111,6 +111,8 @@ int tp_cli__play_local(struct tp_cli_play *play, struct tp_cli_problem *problems
     int result = take_map(play, &map);
     if (result != TP_CLI_OK)
         return result;
+    if (map->graph != NULL)
+        params.goal_radius /= TP_COST_UNIT; /* in the graph's own unit */
     struct tp_pool pool;
     tp_pool_init(&pool, NULL);
     for (size_t i = 0; i < count && result == TP_CLI_OK; i++) {

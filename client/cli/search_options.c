@@ -70,7 +70,10 @@ const struct tp_cli_option tp_cli_search_options[] = {
     {"heuristic", TP_CLI_CHOICE, AT(heuristic), "WORD", "what h is (the one of the map and the moves)", 0, 0,
      heuristic_words, false},
     {"goal-policy", TP_CLI_CHOICE, AT(goal_policy), "WORD",
-     "where the agent has arrived (exact; the others not in this version)", 0, 0, goal_policy_words, false},
+     "where the agent has arrived (exact); within: near enough; nearest: as near as it can get", 0, 0, goal_policy_words,
+     false},
+    {"goal-radius", TP_CLI_MILLI, AT(goal_radius_milli), "X",
+     "with --goal-policy within: how far is near enough, in straight steps (on a graph its unit)", 0, 1000000000, NULL, false},
     {"restart", TP_CLI_CHOICE, AT(restart), "WORD",
      "when a changed map begins a new search (default; lazy, on-rise not in this version)", 0, 0,
      restart_words, false},
@@ -109,6 +112,7 @@ void tp_cli_search_init(struct tp_cli_search *search)
         .neighbours = TP_NEIGHBOURS_8,
         .corners = TP_CORNERS_BOTH_FREE,
         .goal_policy = TP_GOAL_EXACT,
+        .goal_radius_milli = UINT32_MAX,
         .restart = TP_RESTART_DEFAULT,
         .open = TP_CLI_OPEN_EXACT,
         .agent_size = 1,
@@ -129,6 +133,10 @@ int tp_cli_search_check(const struct tp_cli_usage *usage, const struct tp_cli_se
     if (tp_algorithm_find(search->algorithm) == NULL)
         return tp_cli_refuse(usage, "alg", "no algorithm is called \"%s\"; `tickpath algorithms` lists them",
                              search->algorithm);
+    bool within = search->goal_policy == TP_GOAL_WITHIN, has_radius = search->goal_radius_milli != UINT32_MAX;
+    if (within != has_radius)
+        return tp_cli_refuse(usage, "goal-radius", within ? "goes with --goal-policy within and must be given"
+                                                          : "goes with --goal-policy within");
     bool has_k = search->k != 0, has_R = search->R != 0, has_deadline = search->deadline_us != 0;
     if (has_k && has_R)
         return tp_cli_refuse(usage, "k", "a tick's budget is one of --k, --R and --deadline-us");
@@ -173,6 +181,8 @@ void tp_cli_search_params(const struct tp_cli_search *search, struct tp_session_
     params->neighbours = (enum tp_neighbours)search->neighbours;
     params->corners = (enum tp_corners)search->corners;
     params->goal_policy = (enum tp_goal_policy)search->goal_policy;
+    if (search->goal_radius_milli != UINT32_MAX)
+        params->goal_radius = (tp_cost)search->goal_radius_milli * TP_COST_UNIT / 1000; /* of a graph: play_local.c */
     params->knowledge = search->unknown         ? TP_KNOWLEDGE_FREESPACE
                         : search->known != NULL ? TP_KNOWLEDGE_MAP
                                                 : TP_KNOWLEDGE_FULL;
@@ -220,6 +230,7 @@ void tp_cli_search_client_params(const struct tp_cli_search *search, struct tp_c
         .start_vx = local.start_vx,
         .start_vy = local.start_vy,
         .heuristic = (enum tp_client_heuristic)local.heuristic,
+        .goal_radius = search->goal_radius_milli != UINT32_MAX ? search->goal_radius_milli / 1000.0 : 0,
         .profile = search->profile.given ? TP_CLI_PROFILE_NAME : NULL,
         .agent_size = search->agent_size > 1 ? (uint32_t)search->agent_size : 0,
     };
@@ -259,6 +270,7 @@ int tp_cli_search_refused(const struct tp_cli_usage *usage, const struct tp_cli_
         {"neighbours", "neighbours"},
         {"corners", "corners"},
         {"goal_policy", "goal-policy"},
+        {"goal_radius", "goal-radius"},
         {"restart", "restart"},
         {"knowledge", NULL}, /* --unknown or --known */
         {"known_map", "known"},

@@ -22,6 +22,7 @@ struct tp_cli_search {
     int neighbours;             /* enum tp_neighbours */
     int corners;                /* enum tp_corners */
     int goal_policy;            /* enum tp_goal_policy */
+    uint32_t goal_radius_milli; /* straight steps in thousandths; UINT32_MAX: not given */
     int restart;                /* enum tp_restart */
     int open;                   /* enum tp_cli_open */
     int motion;                 /* enum tp_motion */

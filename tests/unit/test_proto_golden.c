@@ -432,6 +432,25 @@ START_TEST(test_sessions_by_hand)
     layer.agent_size = 2;
     expect_request("request_open_session_layer", 19, TICKPATH__REQUEST__BODY_OPEN_SESSION, &layer);
 
+    Tickpath__OpenSession goals = TICKPATH__OPEN_SESSION__INIT;
+    goals.map = "golden/4x2";
+    goals.has_start = goals.has_goal = goals.has_goal_policy = goals.has_goal_radius = 1;
+    goals.start = 0;
+    goals.goal = 7;
+    goals.goal_policy = TICKPATH__GOAL_POLICY__WITHIN;
+    goals.more_goals = (uint32_t[]){3, 300};
+    goals.n_more_goals = 2;
+    goals.goal_radius = 1.5;
+    expect_request("request_open_session_goals", 23, TICKPATH__REQUEST__BODY_OPEN_SESSION, &goals);
+
+    Tickpath__SetGoal set_goals = TICKPATH__SET_GOAL__INIT;
+    set_goals.has_session = set_goals.has_goal = 1;
+    set_goals.session = 4294967296;
+    set_goals.goal = 7;
+    set_goals.more_goals = (uint32_t[]){3};
+    set_goals.n_more_goals = 1;
+    expect_request("request_set_goals", 24, TICKPATH__REQUEST__BODY_SET_GOAL, &set_goals);
+
     Tickpath__ClassWeight free_ground = TICKPATH__CLASS_WEIGHT__INIT, swamp = TICKPATH__CLASS_WEIGHT__INIT;
     free_ground.has_terrain = free_ground.has_weight = swamp.has_terrain = swamp.has_weight = 1;
     free_ground.terrain = '.';
