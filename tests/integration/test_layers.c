@@ -1,5 +1,6 @@
 /* Profiles and agent sizes through a real daemon: what a profile may be, ways that only some agents can go, maps that change under
  * agents of many kinds, and what is left in memory once they are gone. */
+#include "client/tickpath_client.h"
 #include "tests/lib/exposition.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/wire.h"
@@ -188,6 +189,49 @@ START_TEST(test_profiles_go_with_the_map)
         wire_ask(&wire_, TICKPATH__REQUEST__BODY_DROP_MAP, &drop, TICKPATH__REPLY__BODY_MAP_DROPPED));
     wire_put_free_map(&wire_, "m", 2, 2);
     open_refused(TICKPATH__ERROR_CODE__NOT_FOUND, "profile");
+}
+END_TEST
+
+/* The same through the client library. */
+START_TEST(test_client_library)
+{
+    struct tp_client *client;
+    struct tp_client_session session;
+    struct tp_client_ticked ticked;
+    wire_put_free_map(&wire_, "m", 10, 6);
+    ck_assert_int_eq(tp_client_open(&client, "127.0.0.1", daemon_.port, NULL, WIRE_TIMEOUT_MS, NULL), 0);
+    const struct tp_client_weight weights[] = {{'.', 2}, {'W', 1}}, others[] = {{'.', 3}};
+    ck_assert_int_eq(tp_client_put_profile(client, "m", "boat", weights, 2, WIRE_TIMEOUT_MS), 0);
+    ck_assert_int_eq(tp_client_put_profile(client, "m", "boat", weights, 2, WIRE_TIMEOUT_MS), 0);
+    ck_assert_int_eq(tp_client_put_profile(client, "m", "boat", others, 1, WIRE_TIMEOUT_MS),
+                     TP_CLIENT_ALREADY_EXISTS);
+    ck_assert_str_eq(tp_client_error(client)->field, "name");
+    ck_assert(tp_client_error(client)->from_server);
+    ck_assert_int_eq(tp_client_put_profile(client, NULL, "boat", weights, 2, WIRE_TIMEOUT_MS),
+                     TP_CLIENT_INVALID_ARGUMENT);
+    ck_assert_int_eq(tp_client_put_profile(client, "m", "boat", NULL, 2, WIRE_TIMEOUT_MS),
+                     TP_CLIENT_INVALID_ARGUMENT);
+    ck_assert_int_eq(tp_client_put_profile(client, "m", "boat", weights, 257, WIRE_TIMEOUT_MS),
+                     TP_CLIENT_INVALID_ARGUMENT);
+    ck_assert(!tp_client_error(client)->from_server);
+    struct tp_client_session_params params = {
+        .map = "m", .start = 0, .goal = 8, .profile = "boat", .agent_size = 2};
+    ck_assert_int_eq(tp_client_open_session(client, &params, &session, WIRE_TIMEOUT_MS), 0);
+    const struct tp_client_tick tick = {.all = true};
+    int ticks = 0;
+    do
+        ck_assert_int_eq(tp_client_tick(client, &tick, &ticked, WIRE_TIMEOUT_MS), 0);
+    while (ticked.statuses[0] != TP_CLIENT_ARRIVED && ++ticks < 50);
+    ck_assert_uint_eq(ticked.costs[0], 8 * 2 * TP_CLIENT_COST_UNIT);
+    params.goal = 9; /* where its right half would be beyond the edge */
+    ck_assert_int_eq(tp_client_open_session(client, &params, &session, WIRE_TIMEOUT_MS), 0);
+    const struct tp_client_tick second = {.sessions = &session.id, .session_count = 1};
+    do
+        ck_assert_int_eq(tp_client_tick(client, &second, &ticked, WIRE_TIMEOUT_MS), 0);
+    while (ticked.statuses[0] != TP_CLIENT_UNREACHABLE && ++ticks < 100);
+    ck_assert_int_lt(ticks, 100);
+    tp_client_close(client);
+    wait_for_layers(0);
 }
 END_TEST
 
@@ -573,6 +617,7 @@ static Suite *layers_suite(void)
     tcase_add_checked_fixture(cases, begin, end);
     tcase_add_test(cases, test_put_profile);
     tcase_add_test(cases, test_profiles_go_with_the_map);
+    tcase_add_test(cases, test_client_library);
     tcase_add_test(cases, test_open_refused);
     tcase_add_test(cases, test_map_stays_under_layers);
     tcase_add_test(cases, test_layers_at_a_time);
