@@ -10,7 +10,8 @@
  * new version. When the store refuses (and does not serve on degraded), the tip falls back to the version
  * published and everything that was built on the refused one is refused too. A batch whose key came before is answered as that
  * one was; while that one is on its way to the store it waits for it. A drop goes to the store likewise; while
- * it is there, later requests about the map wait. What it refuses: half a batch; a
+ * it is there, later requests about the map wait. A version is published with its
+ * layers, those that sessions use (world_layers.c). What it refuses: half a batch; a
  * replacement or a drop while sessions stand on the map; more maps than maps_max. Who calls it: tp_world_handle from
  * one thread (the world thread, or a simulation); the functions marked "any thread" from anywhere. No libuv,
  * clock or thread of its own.

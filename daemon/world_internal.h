@@ -1,5 +1,5 @@
 /* What the files of the world share: world.c (names, life cycle), world_request.c (put, open, change),
- * world_store.c (calls of the store, publishing). */
+ * world_store.c (calls of the store, publishing), world_layers.c (profiles and layers). */
 #ifndef TP_DAEMON_WORLD_INTERNAL_H
 #define TP_DAEMON_WORLD_INTERNAL_H
 
