@@ -395,6 +395,11 @@ void tp__command_change_costs(const struct tp_call *call)
         tp__call_refuse(call, TP_ERR_INVALID_ARGUMENT, excess, "more of them than there are cells or runs");
         return;
     }
+    if (message->n_edge + message->n_edge_cost + message->n_node + message->n_node_open > 0) {
+        tp__call_refuse(call, TP_ERR_UNSUPPORTED, message->n_edge + message->n_edge_cost > 0 ? "edge" : "node",
+                        "this server changes no edges and no nodes: put the graph anew");
+        return;
+    }
     if (message->has_key && (message->key.len == 0 || message->key.len > TP_KEY_BYTES_MAX)) {
         tp__call_refuse(call, TP_ERR_INVALID_ARGUMENT, "key", "1 to 64 bytes");
         return;

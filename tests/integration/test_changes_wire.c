@@ -312,6 +312,21 @@ START_TEST(test_same_key_at_once)
 }
 END_TEST
 
+/* What a server can't do it does not pass over. */
+START_TEST(test_edges_and_nodes)
+{
+    uint32_t one = 1;
+    change_init();
+    change.edge = change.edge_cost = &one;
+    change.n_edge = change.n_edge_cost = 1;
+    expect_refused(TICKPATH__ERROR_CODE__UNSUPPORTED, "edge", -1, -1, -1);
+    change_init();
+    change.node = change.node_open = &one;
+    change.n_node = change.n_node_open = 1;
+    expect_refused(TICKPATH__ERROR_CODE__UNSUPPORTED, "node", -1, -1, -1);
+}
+END_TEST
+
 /* ---- The client library ---- */
 
 START_TEST(test_client_runs_and_keys)
@@ -366,6 +381,7 @@ static Suite *changes_suite(void)
     tcase_add_test(cases, test_keys_refused);
     tcase_add_test(cases, test_old_keys_are_forgotten);
     tcase_add_test(cases, test_same_key_at_once);
+    tcase_add_test(cases, test_edges_and_nodes);
     tcase_add_test(cases, test_client_runs_and_keys);
     suite_add_tcase(suite, cases);
     return suite;

@@ -4,6 +4,7 @@
  * a later one. */
 #include "client/tickpath_client.h"
 #include "tests/lib/exposition.h"
+#include "tests/lib/peer.h"
 #include "tests/lib/served.h"
 
 #include <stdio.h>
@@ -662,6 +663,53 @@ START_TEST(test_client_that_does_not_collect)
 }
 END_TEST
 
+/* A server that pushes before it answers; with `argument` what makes no sense. */
+static void script_push(int fd, uint64_t argument)
+{
+    peer_greet(fd);
+    uint64_t id = peer_id(fd);
+    uint32_t cell = 4, terrain = '@';
+    Tickpath__MapChanged push = TICKPATH__MAP_CHANGED__INIT;
+    push.map = argument == 1 ? NULL : "m";
+    push.has_from_version = push.has_version = 1;
+    push.from_version = 6;
+    push.version = 8;
+    push.cell = &cell;
+    push.terrain = &terrain;
+    push.n_cell = 1;
+    push.n_terrain = argument != 2;
+    peer_reply(fd, 0, TICKPATH__REPLY__BODY_MAP_CHANGED, &push);
+    Tickpath__Pong pong = TICKPATH__PONG__INIT;
+    peer_reply(fd, id, TICKPATH__REPLY__BODY_PONG, &pong);
+    if (argument == 0)
+        peer_reply(fd, 0, TICKPATH__REPLY__BODY_MAP_CHANGED, &push); /* and another, then the end */
+}
+
+START_TEST(test_client_of_a_scripted_server)
+{
+    struct peer peer;
+    struct tp_client *client;
+    struct tp_client_push push;
+    peer_start(&peer, script_push, (uint64_t)_i);
+    ck_assert_int_eq(tp_client_open(&client, "127.0.0.1", peer.port, "test", WIRE_TIMEOUT_MS, NULL), 0);
+    if (_i == 0) {
+        ck_assert_int_eq(tp_client_ping(client, NULL, 0, WIRE_TIMEOUT_MS), 0);
+        for (int i = 0; i < 2; i++) { /* what came before the end is there */
+            ck_assert_int_eq(tp_client_next_push(client, &push, WIRE_TIMEOUT_MS), 0);
+            ck_assert_uint_eq(push.from_version, 6);
+            ck_assert_uint_eq(push.version, 8);
+            ck_assert_uint_eq(push.cells[0], 4);
+        }
+        ck_assert_int_eq(tp_client_next_push(client, &push, WIRE_TIMEOUT_MS), TP_CLIENT_CLOSED);
+    } else {
+        ck_assert_int_eq(tp_client_ping(client, NULL, 0, WIRE_TIMEOUT_MS), TP_CLIENT_MALFORMED_FRAME);
+        ck_assert_int_eq(tp_client_next_push(client, &push, WIRE_TIMEOUT_MS), TP_CLIENT_MALFORMED_FRAME);
+    }
+    tp_client_close(client);
+    peer_join(&peer);
+}
+END_TEST
+
 static Suite *subscribe_suite(void)
 {
     Suite *suite = suite_create("subscribe");
@@ -678,6 +726,7 @@ static Suite *subscribe_suite(void)
     tcase_add_test(cases, test_client_that_does_not_collect);
     suite_add_tcase(suite, cases);
     TCase *slow = tcase_create("slow");
+    tcase_add_loop_test(slow, test_client_of_a_scripted_server, 0, 3);
     tcase_add_test(slow, test_slow_reader);
     tcase_add_test(slow, test_dead_reader);
     suite_add_tcase(suite, slow);
