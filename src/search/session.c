@@ -624,7 +624,10 @@ const struct tp_algorithm *tp_session_algorithm(const struct tp_session *session
 bool tp_session_arrived(const struct tp_session *session)
 {
     const struct tp_search *search = &session->search;
-    uint32_t cell = cell_of(session, session->at);
-    bool met = search->goals ? tp__goals_hold(search, search->domain->at_cell(search, cell)) : cell == cell_of(session, session->goal);
+    bool met = session->at == session->goal;
+    if (search->goals)
+        met = tp__goals_hold(search, search->domain->at_cell(search, cell_of(session, session->at)));
+    else if (search->domain->at_velocity) /* at whatever speed */
+        met = cell_of(session, session->at) == cell_of(session, session->goal);
     return met || (tp__nearest_at_end(session) && !proof_is_stale(session));
 }
