@@ -71,6 +71,14 @@ int tp_client_drop_map(struct tp_client *client, const char *name, uint64_t epoc
     return finish(client, &call, tp_client_send_drop_map(client, name, epoch, &call.ticket, timeout_ms));
 }
 
+int tp_client_put_profile(struct tp_client *client, const char *map, const char *name,
+                          const struct tp_client_weight *weights, size_t weight_count, int timeout_ms)
+{
+    struct call call = begin(timeout_ms);
+    int sent = tp_client_send_put_profile(client, map, name, weights, weight_count, &call.ticket, timeout_ms);
+    return finish(client, &call, sent);
+}
+
 int tp_client_change(struct tp_client *client, const struct tp_client_changes *changes,
                      struct tp_client_changed *out, int timeout_ms)
 {
@@ -81,6 +89,23 @@ int tp_client_change(struct tp_client *client, const struct tp_client_changes *c
     return result;
 }
 
+int tp_client_subscribe(struct tp_client *client, const char *map, bool want_cells, struct tp_client_subscribed *out,
+                        int timeout_ms)
+{
+    struct call call = begin(timeout_ms);
+    int sent = tp_client_send_subscribe(client, map, want_cells, &call.ticket, timeout_ms);
+    int result = finish(client, &call, sent);
+    if (result == 0 && out != NULL)
+        *out = call.reply.subscribed;
+    return result;
+}
+
+int tp_client_unsubscribe(struct tp_client *client, const char *map, int timeout_ms)
+{
+    struct call call = begin(timeout_ms);
+    return finish(client, &call, tp_client_send_unsubscribe(client, map, &call.ticket, timeout_ms));
+}
+
 int tp_client_open_session(struct tp_client *client, const struct tp_client_session_params *params,
                            struct tp_client_session *out, int timeout_ms)
 {
@@ -89,6 +114,13 @@ int tp_client_open_session(struct tp_client *client, const struct tp_client_sess
     if (result == 0 && out != NULL)
         *out = call.reply.session;
     return result;
+}
+
+int tp_client_set_goals(struct tp_client *client, uint64_t session, const uint32_t *goals, size_t count,
+                        int timeout_ms)
+{
+    struct call call = begin(timeout_ms);
+    return finish(client, &call, tp_client_send_set_goals(client, session, goals, count, &call.ticket, timeout_ms));
 }
 
 int tp_client_set_goal(struct tp_client *client, uint64_t session, uint32_t goal, int timeout_ms)

@@ -3,11 +3,12 @@
  *   calls.c     blocking calls: send, then collect
  *   requests.c  public structs -> wire messages       (tp_client_send_*)
  *   replies.c   wire messages -> public structs       (tp_client_collect)
+ *   pushes.c    what came without being asked for
  *   tickets.c   the requests outstanding, in the order sent; which reply belongs to which
  *   stream.c    the socket: bytes out, bytes in, frames cut, deadlines
  *   codes.c     error codes and their names
  *
- * Calls go downwards only, but for stream.c handing each frame to tp__tickets_take.
+ * Calls go downwards only, but for stream.c handing each frame to tp__tickets_take, and that each push to tp__pushes_take.
  */
 #ifndef TP_CLIENT_INTERNAL_H
 #define TP_CLIENT_INTERNAL_H
@@ -41,6 +42,8 @@ struct tp__ticket {
     Tickpath__Reply *reply; /* when ANSWERED */
 };
 
+struct tp__push;
+
 struct tp_client {
     int fd;
     struct tp__bytes out, in;
@@ -57,6 +60,10 @@ struct tp_client {
     /* The reply whose contents the caller may still look at, and arrays made to show it. */
     Tickpath__Reply *held;
     void *shown[3];
+
+    /* Pushes not collected yet, oldest first. */
+    struct tp__push *push_first, *push_last;
+    size_t push_count;
 
     struct tp_client_server server;
     char server_version[64], server_degraded[256];
@@ -128,6 +135,13 @@ int tp__tickets_take(struct tp_client *client, const uint8_t *message, size_t si
 int tp__tickets_wait(struct tp_client *client, uint64_t ticket, int64_t deadline_ms);
 
 void tp__tickets_fini(struct tp_client *client);
+
+/* ---- pushes.c ---- */
+
+/* Takes the reply, a MapChanged, into the queue. Breaks the connection if it makes no sense. */
+int tp__pushes_take(struct tp_client *client, Tickpath__Reply *reply);
+
+void tp__pushes_fini(struct tp_client *client);
 
 /* ---- replies.c ---- */
 

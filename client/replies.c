@@ -155,8 +155,18 @@ int tp__reply_show(struct tp_client *client, struct tp_client_reply *reply)
         return 0;
     case TICKPATH__REPLY__BODY_CHANGED:
         reply->kind = TP_CLIENT_REPLY_CHANGED;
-        reply->changed =
-            (struct tp_client_changed){.epoch = held->changed->epoch, .version = held->changed->version};
+        reply->changed = (struct tp_client_changed){
+            .epoch = held->changed->epoch,
+            .version = held->changed->version,
+            .applied_before = held->changed->applied_before,
+        };
+        return 0;
+    case TICKPATH__REPLY__BODY_SUBSCRIBED:
+        reply->kind = TP_CLIENT_REPLY_SUBSCRIBED;
+        reply->subscribed = (struct tp_client_subscribed){
+            .epoch = held->subscribed->epoch,
+            .version = held->subscribed->version,
+        };
         return 0;
     case TICKPATH__REPLY__BODY_SESSION_OPENED:
         reply->kind = TP_CLIENT_REPLY_SESSION;
@@ -183,6 +193,9 @@ int tp__reply_show(struct tp_client *client, struct tp_client_reply *reply)
         return show_listing(client, &reply->listing, held->listing);
     case TICKPATH__REPLY__BODY_MAP_DROPPED:
         reply->kind = TP_CLIENT_REPLY_MAP_DROPPED;
+        return 0;
+    case TICKPATH__REPLY__BODY_PROFILE_PUT:
+        reply->kind = TP_CLIENT_REPLY_PROFILE_PUT;
         return 0;
     default:
         return tp__break_with(client, TP_CLIENT_MALFORMED_FRAME, "the server sent a reply of unknown kind");

@@ -58,12 +58,39 @@ int tp_client_send_drop_map(struct tp_client *client, const char *name, uint64_t
     return send_request(client, TICKPATH__REQUEST__BODY_DROP_MAP, &drop, ticket, timeout_ms);
 }
 
-/* The rectangles and bitmaps of a batch as messages, in one block of memory to be freed. */
+int tp_client_send_put_profile(struct tp_client *client, const char *map, const char *name,
+                               const struct tp_client_weight *weights, size_t weight_count, uint64_t *ticket,
+                               int timeout_ms)
+{
+    Tickpath__PutProfile put = TICKPATH__PUT_PROFILE__INIT;
+    if (map == NULL)
+        return refuse(client, "map", "no name of a map");
+    if (weights == NULL && weight_count > 0)
+        return refuse(client, "weights", "NULL, though the profile should have some");
+    if (weight_count > 256)
+        return refuse(client, "weights", "more than there are classes");
+    Tickpath__ClassWeight row[256], *rows[256];
+    for (size_t i = 0; i < weight_count; i++) {
+        tickpath__class_weight__init(&row[i]);
+        row[i].has_terrain = row[i].has_weight = 1;
+        row[i].terrain = weights[i].terrain;
+        row[i].weight = weights[i].weight;
+        rows[i] = &row[i];
+    }
+    put.map = (char *)map;
+    put.name = (char *)name;
+    put.weights = rows;
+    put.n_weights = weight_count;
+    return send_request(client, TICKPATH__REQUEST__BODY_PUT_PROFILE, &put, ticket, timeout_ms);
+}
+
+/* The rectangles, bitmaps and runs of a batch as the message has them. */
 struct areas {
     Tickpath__Rectangle *rectangle;
     Tickpath__Rectangle **rectangles;
     Tickpath__Bitmap *bitmap;
     Tickpath__Bitmap **bitmaps;
+    uint32_t *runs; /* the cells, then the lengths, then the classes */
 };
 
 static bool areas_init(struct areas *areas, const struct tp_client_changes *changes)
@@ -74,9 +101,15 @@ static bool areas_init(struct areas *areas, const struct tp_client_changes *chan
     areas->rectangles = calloc(r + 1, sizeof(void *));
     areas->bitmap = calloc(b + 1, sizeof *areas->bitmap);
     areas->bitmaps = calloc(b + 1, sizeof(void *));
+    areas->runs = calloc(3 * changes->run_count + 1, sizeof *areas->runs);
     if (areas->rectangle == NULL || areas->rectangles == NULL || areas->bitmap == NULL ||
-        areas->bitmaps == NULL)
+        areas->bitmaps == NULL || areas->runs == NULL)
         return false;
+    for (size_t i = 0; i < changes->run_count; i++) {
+        areas->runs[i] = changes->runs[i].cell;
+        areas->runs[changes->run_count + i] = changes->runs[i].length;
+        areas->runs[2 * changes->run_count + i] = changes->runs[i].terrain;
+    }
     for (size_t i = 0; i < r; i++) {
         const struct tp_client_rectangle *from = &changes->rectangles[i];
         Tickpath__Rectangle *to = areas->rectangles[i] = &areas->rectangle[i];
@@ -110,6 +143,7 @@ static void areas_fini(struct areas *areas)
     free(areas->rectangles);
     free(areas->bitmap);
     free(areas->bitmaps);
+    free(areas->runs);
 }
 
 /* The field of a batch that is not there though it should be; NULL if all is. */
@@ -125,6 +159,10 @@ static const char *missing_part(const struct tp_client_changes *changes)
         return "rectangle";
     if (changes->bitmaps == NULL && changes->bitmap_count > 0)
         return "bitmap";
+    if (changes->runs == NULL && changes->run_count > 0)
+        return "run_cell";
+    if (changes->key == NULL && changes->key_size > 0)
+        return "key";
     for (size_t i = 0; i < changes->bitmap_count; i++) {
         const struct tp_client_bitmap *bitmap = &changes->bitmaps[i];
         if (bitmap->bits == NULL && bitmap->width > 0 && bitmap->height > 0)
@@ -157,6 +195,13 @@ int tp_client_send_change(struct tp_client *client, const struct tp_client_chang
         message.n_rectangle = changes->rectangle_count;
         message.bitmap = areas.bitmaps;
         message.n_bitmap = changes->bitmap_count;
+        message.run_cell = areas.runs;
+        message.run_length = areas.runs + changes->run_count;
+        message.run_terrain = areas.runs + 2 * changes->run_count;
+        message.n_run_cell = message.n_run_length = message.n_run_terrain = changes->run_count;
+        message.has_key = changes->key != NULL;
+        message.key.data = (uint8_t *)changes->key;
+        message.key.len = changes->key_size;
         result = tp__tickets_send(client, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &message, ticket,
                                   tp__deadline(timeout_ms));
     } else {
@@ -164,6 +209,29 @@ int tp_client_send_change(struct tp_client *client, const struct tp_client_chang
     }
     areas_fini(&areas);
     return result;
+}
+
+static int send_subscribe(struct tp_client *client, const char *map, bool off, bool want_cells, uint64_t *ticket,
+                          int timeout_ms)
+{
+    Tickpath__Subscribe message = TICKPATH__SUBSCRIBE__INIT;
+    if (map == NULL)
+        return refuse(client, "map", "no name of a map");
+    message.map = (char *)map;
+    message.has_off = message.off = off;
+    message.has_want_cells = message.want_cells = want_cells;
+    return send_request(client, TICKPATH__REQUEST__BODY_SUBSCRIBE, &message, ticket, timeout_ms);
+}
+
+int tp_client_send_subscribe(struct tp_client *client, const char *map, bool want_cells, uint64_t *ticket,
+                             int timeout_ms)
+{
+    return send_subscribe(client, map, false, want_cells, ticket, timeout_ms);
+}
+
+int tp_client_send_unsubscribe(struct tp_client *client, const char *map, uint64_t *ticket, int timeout_ms)
+{
+    return send_subscribe(client, map, true, false, ticket, timeout_ms);
 }
 
 /* NULL for the default budget. */
@@ -234,16 +302,35 @@ int tp_client_send_open_session(struct tp_client *client, const struct tp_client
     message.start_vy = params->start_vy;
     message.has_heuristic = params->heuristic != 0;
     message.heuristic = (Tickpath__Heuristic)params->heuristic;
+    message.profile = (char *)params->profile;
+    message.has_agent_size = params->agent_size != 0;
+    message.agent_size = params->agent_size;
+    if (params->more_goal_count > 0 && params->more_goals == NULL)
+        return refuse(client, "more_goals", "NULL, though the session should have some");
+    message.more_goals = (uint32_t *)params->more_goals;
+    message.n_more_goals = params->more_goal_count;
+    message.has_goal_radius = params->goal_policy == TP_CLIENT_WITHIN || params->goal_radius != 0;
+    message.goal_radius = params->goal_radius;
     return send_request(client, TICKPATH__REQUEST__BODY_OPEN_SESSION, &message, ticket, timeout_ms);
 }
 
 int tp_client_send_set_goal(struct tp_client *client, uint64_t session, uint32_t goal, uint64_t *ticket,
                             int timeout_ms)
 {
+    return tp_client_send_set_goals(client, session, &goal, 1, ticket, timeout_ms);
+}
+
+int tp_client_send_set_goals(struct tp_client *client, uint64_t session, const uint32_t *goals, size_t count,
+                             uint64_t *ticket, int timeout_ms)
+{
     Tickpath__SetGoal message = TICKPATH__SET_GOAL__INIT;
+    if (goals == NULL || count == 0)
+        return refuse(client, "goal", "no goal, though there should be one");
     message.has_session = message.has_goal = 1;
     message.session = session;
-    message.goal = goal;
+    message.goal = goals[0];
+    message.more_goals = (uint32_t *)goals + 1;
+    message.n_more_goals = count - 1;
     return send_request(client, TICKPATH__REQUEST__BODY_SET_GOAL, &message, ticket, timeout_ms);
 }
 

@@ -111,8 +111,12 @@ static bool fits(Tickpath__Request__BodyCase request, Tickpath__Reply__BodyCase 
         return reply == TICKPATH__REPLY__BODY_MAP_INFO;
     case TICKPATH__REQUEST__BODY_DROP_MAP:
         return reply == TICKPATH__REPLY__BODY_MAP_DROPPED;
+    case TICKPATH__REQUEST__BODY_PUT_PROFILE:
+        return reply == TICKPATH__REPLY__BODY_PROFILE_PUT;
     case TICKPATH__REQUEST__BODY_CHANGE_COSTS:
         return reply == TICKPATH__REPLY__BODY_CHANGED;
+    case TICKPATH__REQUEST__BODY_SUBSCRIBE:
+        return reply == TICKPATH__REPLY__BODY_SUBSCRIBED;
     case TICKPATH__REQUEST__BODY_OPEN_SESSION:
         return reply == TICKPATH__REPLY__BODY_SESSION_OPENED;
     case TICKPATH__REQUEST__BODY_SET_GOAL:
@@ -139,6 +143,8 @@ int tp__tickets_take(struct tp_client *client, const uint8_t *message, size_t si
         struct tp_client_error why;
         tp__error_take(&why, reply->error);
         result = tp__break(client, &why);
+    } else if (reply->body_case == TICKPATH__REPLY__BODY_MAP_CHANGED && (!reply->has_id || reply->id == 0)) {
+        return tp__pushes_take(client, reply);
     } else if (client->answered >= client->ring_count || !reply->has_id ||
                reply->id != client->first_id + client->answered) {
         result = tp__break_with(client, TP_CLIENT_MALFORMED_FRAME,
@@ -301,6 +307,7 @@ void tp_client_close(struct tp_client *client)
     if (client == NULL)
         return;
     tp__tickets_fini(client);
+    tp__pushes_fini(client);
     tp__stream_close(client);
     free(client);
 }

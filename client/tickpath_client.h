@@ -83,7 +83,7 @@ struct tp_client_error {
     char field[TP_CLIENT_FIELD_MAX];     /* the offending field, as the protocol spells it; empty if none */
     uint32_t retry_after_ms;             /* when trying again may help; 0 unknown */
     bool has_change;                     /* a change batch was refused because of one change: */
-    uint32_t change_index;               /*   its index: cells first, then rectangles, then bitmaps */
+    uint32_t change_index;               /*   its index: cells, rectangles, bitmaps, runs, in this order */
     uint32_t bad_x, bad_y;               /*   with OUT_OF_RANGE: its first cell outside the map */
     bool has_edge, has_node;             /* a graph was refused because of one edge, or of one node's coordinates: */
     uint32_t edge_index, node_index;     /*   which, from 0 */
@@ -171,7 +171,16 @@ struct tp_client_bitmap {
     uint8_t terrain;
 };
 
-/* A batch: validated whole, applied whole, exactly one new version. All pointers are borrowed during the
+/* `length` cells of one row, from `cell` on. */
+struct tp_client_run {
+    uint32_t cell, length;
+    uint8_t terrain;
+};
+
+enum { TP_CLIENT_KEY_MAX = 64 };
+
+/* A batch: validated whole, applied whole, exactly one new version. With a key of your own choice (random bytes, say) it may be
+ * sent again when its reply was lost, on a new connection too: it is applied once. All pointers are borrowed during the
  * call. */
 struct tp_client_changes {
     const char *map;
@@ -184,10 +193,31 @@ struct tp_client_changes {
     size_t rectangle_count;
     const struct tp_client_bitmap *bitmaps;
     size_t bitmap_count;
+    const struct tp_client_run *runs;
+    size_t run_count;
+    const void *key; /* NULL: none */
+    size_t key_size; /* bytes, 1..TP_CLIENT_KEY_MAX */
 };
 
 struct tp_client_changed {
     uint64_t epoch, version; /* the version the batch made */
+    bool applied_before;     /* a batch of the same key made it, this one changed nothing */
+};
+
+struct tp_client_subscribed {
+    uint64_t epoch, version; /* told from here on */
+};
+
+/* A map is at another version than was told last. One push may stand for several versions. */
+struct tp_client_push {
+    const char *map;
+    uint64_t epoch;
+    uint64_t from_version, version; /* told last, and now; with another epoch they don't compare */
+    const uint32_t *cells;          /* with want_cells: those whose class differs between the two versions, in no order */
+    const uint32_t *terrains;       /* their classes now */
+    size_t cell_count;
+    bool resync;  /* the cells are not listed, or the epoch is another: read the map anew */
+    bool dropped; /* the map is gone, and the subscription with it */
 };
 
 enum tp_client_budget_kind {
@@ -249,6 +279,11 @@ struct tp_client_session_params {
     enum tp_client_motion motion;
     int32_t start_vx, start_vy; /* with TP_CLIENT_INERTIA: the velocity at the start, -3..3 cells a tick */
     enum tp_client_heuristic heuristic;
+    const char *profile; /* of tp_client_put_profile; NULL: the map's own */
+    uint32_t agent_size; /* 1..8: the agent takes up a square of so many cells, its cell the top left */
+    const uint32_t *more_goals; /* with `goal` a set, at most 16 in all: the nearest counts */
+    size_t more_goal_count;
+    double goal_radius; /* TP_CLIENT_WITHIN: in straight steps over weight 1, on a graph in its unit; at most 3 decimals */
 };
 
 struct tp_client_session {
@@ -376,14 +411,39 @@ int tp_client_open_map(struct tp_client *client, const char *name, uint64_t min_
 int tp_client_drop_map(struct tp_client *client, const char *name, uint64_t epoch,
                        int timeout_ms) TP_CLIENT_MUST_CHECK;
 
+/* Gives a map one more profile, for sessions that name it; classes left out are impassable. The same again is fine;
+ * ALREADY_EXISTS: another one of that name; RESOURCE_EXHAUSTED: the map has as many as it may. */
+int tp_client_put_profile(struct tp_client *client, const char *map, const char *name,
+                          const struct tp_client_weight *weights, size_t weight_count,
+                          int timeout_ms) TP_CLIENT_MUST_CHECK;
+
 int tp_client_change(struct tp_client *client, const struct tp_client_changes *changes,
                      struct tp_client_changed *out, int timeout_ms) TP_CLIENT_MUST_CHECK;
+
+/* Asks to be told of a map's changes, with the cells or without; tp_client_next_push gives them. Again: that counts from the
+ * answer on. NOT_FOUND; RESOURCE_EXHAUSTED: too many of this connection. */
+int tp_client_subscribe(struct tp_client *client, const char *map, bool want_cells, struct tp_client_subscribed *out,
+                        int timeout_ms) TP_CLIENT_MUST_CHECK;
+
+/* No longer. Pushes that came before can still be collected. */
+int tp_client_unsubscribe(struct tp_client *client, const char *map, int timeout_ms) TP_CLIENT_MUST_CHECK;
+
+/* Gives the next push, those that came during other calls first, in the order they came; waits for one if there is none. TIMEOUT:
+ * none came in time. With timeout_ms 0 it takes what the socket has and does not wait. A push comes before every reply that names its version or a later one. What
+ * it points to is valid until the next call on the connection. Nothing is lost when it is never called: beyond
+ * TP_CLIENT_PUSHES_MAX those of one map become one (without cells, saying resync). */
+enum { TP_CLIENT_PUSHES_MAX = 256 };
+int tp_client_next_push(struct tp_client *client, struct tp_client_push *push, int timeout_ms) TP_CLIENT_MUST_CHECK;
 
 int tp_client_open_session(struct tp_client *client, const struct tp_client_session_params *params,
                            struct tp_client_session *out, int timeout_ms) TP_CLIENT_MUST_CHECK;
 
 int tp_client_set_goal(struct tp_client *client, uint64_t session, uint32_t goal,
                        int timeout_ms) TP_CLIENT_MUST_CHECK;
+
+/* The same for a set of 1 to 16 goals, the nearest of which counts. */
+int tp_client_set_goals(struct tp_client *client, uint64_t session, const uint32_t *goals, size_t count,
+                        int timeout_ms) TP_CLIENT_MUST_CHECK;
 
 int tp_client_tick(struct tp_client *client, const struct tp_client_tick *tick, struct tp_client_ticked *out,
                    int timeout_ms) TP_CLIENT_MUST_CHECK;
@@ -408,12 +468,21 @@ int tp_client_send_open_map(struct tp_client *client, const char *name, uint64_t
                             uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
 int tp_client_send_drop_map(struct tp_client *client, const char *name, uint64_t epoch, uint64_t *ticket,
                             int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_send_put_profile(struct tp_client *client, const char *map, const char *name,
+                               const struct tp_client_weight *weights, size_t weight_count, uint64_t *ticket,
+                               int timeout_ms) TP_CLIENT_MUST_CHECK;
 int tp_client_send_change(struct tp_client *client, const struct tp_client_changes *changes, uint64_t *ticket,
                           int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_send_subscribe(struct tp_client *client, const char *map, bool want_cells, uint64_t *ticket,
+                             int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_send_unsubscribe(struct tp_client *client, const char *map, uint64_t *ticket,
+                               int timeout_ms) TP_CLIENT_MUST_CHECK;
 int tp_client_send_open_session(struct tp_client *client, const struct tp_client_session_params *params,
                                 uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
 int tp_client_send_set_goal(struct tp_client *client, uint64_t session, uint32_t goal, uint64_t *ticket,
                             int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_send_set_goals(struct tp_client *client, uint64_t session, const uint32_t *goals, size_t count,
+                             uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
 int tp_client_send_tick(struct tp_client *client, const struct tp_client_tick *tick, uint64_t *ticket,
                         int timeout_ms) TP_CLIENT_MUST_CHECK;
 int tp_client_send_close_sessions(struct tp_client *client, const uint64_t *sessions, size_t count,
@@ -433,6 +502,8 @@ enum tp_client_reply_kind {
     TP_CLIENT_REPLY_CLOSED,
     TP_CLIENT_REPLY_LISTING,
     TP_CLIENT_REPLY_MAP_DROPPED,
+    TP_CLIENT_REPLY_PROFILE_PUT,
+    TP_CLIENT_REPLY_SUBSCRIBED, /* to tp_client_send_unsubscribe: with zeros */
 };
 
 struct tp_client_reply {
@@ -440,6 +511,7 @@ struct tp_client_reply {
     union {
         struct tp_client_map map;
         struct tp_client_changed changed;
+        struct tp_client_subscribed subscribed;
         struct tp_client_session session;
         struct tp_client_ticked ticked;
         uint32_t closed; /* sessions closed */

@@ -34,6 +34,8 @@ static const struct command commands[] = {
     [TICKPATH__REQUEST__BODY_LIST] = {"list", tp__command_list, 0},
     [TICKPATH__REQUEST__BODY_DROP_MAP] = {"drop_map", tp__command_drop_map, 0},
     [TICKPATH__REQUEST__BODY_PUT_GRAPH] = {"put_graph", tp__command_put_graph, IS_OPEN},
+    [TICKPATH__REQUEST__BODY_SUBSCRIBE] = {"subscribe", tp__command_subscribe, 0},
+    [TICKPATH__REQUEST__BODY_PUT_PROFILE] = {"put_profile", tp__command_put_profile, IS_OPEN},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -280,6 +282,7 @@ void tp__command_list(const struct tp_call *call)
         fits = list_sessions(call, &listing);
     if (fits && list->has_algorithms && list->algorithms)
         fits = list_algorithms(call, &listing);
+    tp_subscriptions_refresh(call->peer); /* the listing may name newer versions than this loop has */
     if (fits)
         tp_peer_reply(call->peer, call->id, TICKPATH__REPLY__BODY_LISTING, &listing);
     else

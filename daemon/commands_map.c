@@ -1,4 +1,5 @@
-/* put_map, open_map, change_costs and drop_map (put_graph: commands_graph.c): checked here, done by the world. */
+/* put_map, open_map, put_profile, change_costs and drop_map (put_graph: commands_graph.c): checked here, done by
+ * the world. */
 #include "daemon/commands.h"
 
 #include "base/limits.h"
@@ -34,11 +35,17 @@ void tp_command_finish(struct tp_peer *peer, uint64_t id, const struct tp_world_
         changed.has_epoch = changed.has_version = 1;
         changed.epoch = granted->epoch;
         changed.version = granted->version;
+        changed.has_applied_before = changed.applied_before = granted->applied_before;
         tp_peer_reply(peer, id, TICKPATH__REPLY__BODY_CHANGED, &changed);
     } else if (granted->op == TP_WORLD_DROP) {
         Tickpath__MapDropped dropped = TICKPATH__MAP_DROPPED__INIT;
         dropped.map = (char *)granted->name;
         tp_peer_reply(peer, id, TICKPATH__REPLY__BODY_MAP_DROPPED, &dropped);
+    } else if (granted->op == TP_WORLD_PROFILE) {
+        Tickpath__ProfilePut put = TICKPATH__PROFILE_PUT__INIT;
+        put.map = granted->map->name;
+        put.name = (char *)granted->profile_name;
+        tp_peer_reply(peer, id, TICKPATH__REPLY__BODY_PROFILE_PUT, &put);
     } else {
         Tickpath__MapInfo info;
         tp__map_info(granted->map, tp_shard_map(peer->shard, granted->map), &info);
@@ -58,19 +65,35 @@ void tp__call_submit(const struct tp_call *call, struct tp_world_request *reques
 
 /* ---- put_map ---- */
 
+enum bad_row { ROWS_GOOD, BAD_TERRAIN, BAD_WEIGHT };
+
+/* The profile of these rows; classes left out are impassable. Gives what is wrong. */
+static enum bad_row read_rows(struct tp_profile *profile, Tickpath__ClassWeight *const *rows, size_t count)
+{
+    memset(profile, 0, sizeof *profile);
+    for (size_t i = 0; i < count; i++) {
+        if (!rows[i]->has_terrain || rows[i]->terrain > 255)
+            return BAD_TERRAIN;
+        if (!rows[i]->has_weight || rows[i]->weight > TP_WEIGHT_MAX)
+            return BAD_WEIGHT;
+        profile->weight[rows[i]->terrain] = (uint16_t)rows[i]->weight;
+    }
+    return ROWS_GOOD;
+}
+
+static const char *const bad_row_words[] = {[BAD_TERRAIN] = "a class is 0..255",
+                                            [BAD_WEIGHT] = "a weight is 0 (impassable) or 1..65535"};
+
 static int read_profile(struct tp_profile *profile, const Tickpath__PutMap *put, struct tp_refusal *refusal)
 {
-    tp_profile_init_movingai(profile);
-    if (put->n_profile > 0)
-        memset(profile, 0, sizeof *profile);
-    for (size_t i = 0; i < put->n_profile; i++) {
-        const Tickpath__ClassWeight *row = put->profile[i];
-        if (!row->has_terrain || row->terrain > 255)
-            return tp_refuse_value(refusal, "profile.terrain", "a class is 0..255");
-        if (!row->has_weight || row->weight > TP_WEIGHT_MAX)
-            return tp_refuse_value(refusal, "profile.weight", "a weight is 0 (impassable) or 1..65535");
-        profile->weight[row->terrain] = (uint16_t)row->weight;
+    if (put->n_profile == 0) {
+        tp_profile_init_movingai(profile);
+        return 0;
     }
+    enum bad_row bad = read_rows(profile, put->profile, put->n_profile);
+    if (bad != ROWS_GOOD)
+        return tp_refuse_value(refusal, bad == BAD_TERRAIN ? "profile.terrain" : "profile.weight",
+                               bad_row_words[bad]);
     return 0;
 }
 
@@ -174,6 +197,43 @@ void tp__command_open_map(const struct tp_call *call)
     tp__call_submit(call, request, open->map);
 }
 
+/* ---- put_profile ---- */
+
+static int read_put_profile(struct tp_profile *profile, const Tickpath__PutProfile *put,
+                            struct tp_refusal *refusal)
+{
+    if (put->name == NULL || !tp_world_name_allowed(put->name))
+        return tp_refuse_value(refusal, "name", "must be given, and be as a map's name");
+    enum bad_row bad = read_rows(profile, put->weights, put->n_weights);
+    if (bad != ROWS_GOOD)
+        return tp_refuse_value(refusal, bad == BAD_TERRAIN ? "weights.terrain" : "weights.weight",
+                               bad_row_words[bad]);
+    for (size_t i = 0; i < 256; i++)
+        if (profile->weight[i] != 0)
+            return 0;
+    return tp_refuse_value(refusal, "weights", "must leave some class passable");
+}
+
+void tp__command_put_profile(const struct tp_call *call)
+{
+    const Tickpath__PutProfile *put = call->request->put_profile;
+    struct tp_profile profile;
+    struct tp_refusal refusal = {0};
+    if (!tp__call_name(call, put->map))
+        return;
+    int error = read_put_profile(&profile, put, &refusal);
+    if (error != 0) {
+        tp__call_refuse(call, error, refusal.field, refusal.reason);
+        return;
+    }
+    struct tp_world_request *request = tp_world_request_new(TP_WORLD_PROFILE);
+    if (request != NULL) {
+        request->profile = profile;
+        tp_world_name_copy(request->profile_name, put->name);
+    }
+    tp__call_submit(call, request, put->map);
+}
+
 /* ---- drop_map ---- */
 
 void tp__command_drop_map(const struct tp_call *call)
@@ -237,6 +297,29 @@ static int read_rectangles(struct tp_change *out, size_t first, const Tickpath__
     return 0;
 }
 
+/* A run is a rectangle one cell high; its cell becomes a place where the map's width is known. */
+static int read_runs(struct tp_change *out, size_t first, const Tickpath__ChangeCosts *message,
+                     struct tp_world_refusal *refusal)
+{
+    for (size_t i = 0; i < message->n_run_cell; i++) {
+        size_t at = message->n_run_terrain == 1 ? 0 : i;
+        if (i >= message->n_run_length)
+            return refuse_change(refusal, first + i, "run_length", "one for each run");
+        if (message->run_length[i] == 0)
+            return refuse_change(refusal, first + i, "run_length", "at least 1");
+        if (at >= message->n_run_terrain)
+            return refuse_change(refusal, first + i, "run_terrain", "one for each run, or one for all");
+        if (message->run_terrain[at] > 255)
+            return refuse_change(refusal, first + i, "run_terrain", "a class is 0..255");
+        out[first + i] = (struct tp_change){.kind = TP_CHANGE_RECT,
+                                            .class_to = (uint8_t)message->run_terrain[at],
+                                            .x = message->run_cell[i],
+                                            .width = message->run_length[i],
+                                            .height = 1};
+    }
+    return 0;
+}
+
 /* Copies the bits of all bitmaps, one after the other, into `bits`. */
 static int read_bitmaps(struct tp_change *out, size_t first, uint8_t *bits,
                         const Tickpath__ChangeCosts *message, struct tp_world_refusal *refusal)
@@ -266,7 +349,9 @@ static int read_bitmaps(struct tp_change *out, size_t first, uint8_t *bits,
 static int read_changes(struct tp_world_request *request, const Tickpath__ChangeCosts *message,
                         struct tp_world_refusal *refusal)
 {
-    size_t count = message->n_cell + message->n_rectangle + message->n_bitmap;
+    size_t run_first = message->n_cell + message->n_rectangle + message->n_bitmap;
+    size_t count = run_first + message->n_run_cell;
+    request->run_count = message->n_run_cell;
     size_t bits_bytes = 0;
     for (size_t i = 0; i < message->n_bitmap; i++)
         bits_bytes += message->bitmap[i]->bits.len;
@@ -285,7 +370,19 @@ static int read_changes(struct tp_world_request *request, const Tickpath__Change
     if (error == 0)
         error =
             read_bitmaps(out, message->n_cell + message->n_rectangle, request->change_bits, message, refusal);
+    if (error == 0)
+        error = read_runs(out, run_first, message, refusal);
     return error;
+}
+
+/* More classes or lengths than there are things to set: no change is at fault. NULL: all is well. */
+static const char *field_in_excess(const Tickpath__ChangeCosts *message)
+{
+    if (message->n_cell_terrain > message->n_cell)
+        return "cell_terrain";
+    if (message->n_run_length > message->n_run_cell)
+        return "run_length";
+    return message->n_run_terrain > message->n_run_cell ? "run_terrain" : NULL;
 }
 
 void tp__command_change_costs(const struct tp_call *call)
@@ -293,11 +390,22 @@ void tp__command_change_costs(const struct tp_call *call)
     const Tickpath__ChangeCosts *message = call->request->change_costs;
     if (!tp__call_name(call, message->map))
         return;
-    if (message->n_cell_terrain > message->n_cell) { /* too few: the first cell without one is at fault */
-        tp__call_refuse(call, TP_ERR_INVALID_ARGUMENT, "cell_terrain", "one for each cell, or one for all");
+    const char *excess = field_in_excess(message); /* too few: the first cell, or run, without one is at fault */
+    if (excess != NULL) {
+        tp__call_refuse(call, TP_ERR_INVALID_ARGUMENT, excess, "more of them than there are cells or runs");
         return;
     }
-    if (message->n_cell + message->n_rectangle + message->n_bitmap > call->shard->config->batch_changes_max) {
+    if (message->n_edge + message->n_edge_cost + message->n_node + message->n_node_open > 0) {
+        tp__call_refuse(call, TP_ERR_UNSUPPORTED, message->n_edge + message->n_edge_cost > 0 ? "edge" : "node",
+                        "this server changes no edges and no nodes: put the graph anew");
+        return;
+    }
+    if (message->has_key && (message->key.len == 0 || message->key.len > TP_KEY_BYTES_MAX)) {
+        tp__call_refuse(call, TP_ERR_INVALID_ARGUMENT, "key", "1 to 64 bytes");
+        return;
+    }
+    if (message->n_cell + message->n_rectangle + message->n_bitmap + message->n_run_cell >
+        call->shard->config->batch_changes_max) {
         tp__call_refuse(call, TP_ERR_RESOURCE_EXHAUSTED, "cell", "more changes than batch_changes_max");
         return;
     }
@@ -309,8 +417,50 @@ void tp__command_change_costs(const struct tp_call *call)
             tp_peer_reply_refusal(call->peer, call->id, &refusal);
             return;
         }
+        if (message->has_key) {
+            request->key.size = (uint8_t)message->key.len;
+            memcpy(request->key.bytes, message->key.data, message->key.len);
+        }
         request->has_base_version = message->has_base_version;
         request->base_version = message->base_version;
     }
     tp__call_submit(call, request, message->map);
+}
+
+/* ---- subscribe ---- */
+
+void tp__command_subscribe(const struct tp_call *call)
+{
+    const Tickpath__Subscribe *subscribe = call->request->subscribe;
+    struct tp_subscriptions *subscriptions = &call->peer->subscriptions;
+    Tickpath__Subscribed subscribed = TICKPATH__SUBSCRIBED__INIT;
+    if (subscribe->has_off && subscribe->off) {
+        if (!tp__call_name(call, subscribe->map))
+            return;
+        tp_subscriptions_remove(subscriptions, subscribe->map);
+        tp_peer_count_subscriptions(call->peer);
+        subscribed.map = subscribe->map;
+        tp_peer_reply(call->peer, call->id, TICKPATH__REPLY__BODY_SUBSCRIBED, &subscribed);
+        return;
+    }
+    struct tp_world_map *of = tp__call_map(call, subscribe->map);
+    if (of == NULL)
+        return;
+    const struct tp_map *map = tp_shard_refresh(call->shard, of);
+    if (map == NULL) { /* dropped just now */
+        tp__call_refuse(call, TP_ERR_NOT_FOUND, "map", "there is no map of that name");
+        return;
+    }
+    int error = tp_subscriptions_add(subscriptions, of, map, subscribe->has_want_cells && subscribe->want_cells);
+    if (error != 0) {
+        tp__call_refuse(call, error, error == TP_ERR_RESOURCE_EXHAUSTED ? "map" : NULL,
+                        error == TP_ERR_RESOURCE_EXHAUSTED ? "a connection has at most 64 subscriptions" : NULL);
+        return;
+    }
+    tp_peer_count_subscriptions(call->peer);
+    subscribed.map = of->name;
+    subscribed.has_epoch = subscribed.has_version = 1;
+    subscribed.epoch = map->epoch;
+    subscribed.version = map->version;
+    tp_peer_reply(call->peer, call->id, TICKPATH__REPLY__BODY_SUBSCRIBED, &subscribed);
 }

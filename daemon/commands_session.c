@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "daemon/refusal.h"
+#include "map/layer.h"
 
 #include <math.h>
 #include <string.h>
@@ -98,6 +99,34 @@ static int read_motion(struct tp_session_params *params, const Tickpath__OpenSes
     return 0;
 }
 
+/* The goals besides the first, and how near is near enough. */
+static int read_goals(struct tp_session_params *params, const Tickpath__OpenSession *open, struct tp_refusal *refusal)
+{
+    params->more_goals = open->more_goals;
+    params->more_goal_count = open->n_more_goals < TP_GOALS_MAX ? (uint32_t)open->n_more_goals : TP_GOALS_MAX;
+    bool within = params->goal_policy == TP_GOAL_WITHIN;
+    if (within != (open->has_goal_radius != 0))
+        return tp_refuse_value(refusal, "goal_radius", within ? "must be given with the goal policy WITHIN"
+                                                              : "goes with the goal policy WITHIN only");
+    double radius = open->has_goal_radius ? open->goal_radius : 0, nearest = round(radius * 1000);
+    if (!(radius >= 0 && radius <= 1e12) || fabs(radius - nearest / 1000) > 1e-12 * radius)
+        return tp_refuse_value(refusal, "goal_radius", "must lie in 0..10^12 and have at most 3 decimals");
+    return 0;
+}
+
+/* The radius in cost units: a graph has its own. */
+static tp_cost goal_radius_of(const Tickpath__OpenSession *open, const struct tp_map *map)
+{
+    tp_cost milli = open->has_goal_radius ? (tp_cost)round(open->goal_radius * 1000) : 0;
+    return milli * (map->graph != NULL ? 1 : TP_COST_UNIT) / 1000;
+}
+
+/* Whether the session is on a layer of the map. */
+static bool needs_layer(const Tickpath__OpenSession *open)
+{
+    return open->profile != NULL || (open->has_agent_size && open->agent_size != 1);
+}
+
 static int read_params(struct tp_session_params *params, struct tp_agent_budget *budget,
                        const Tickpath__OpenSession *open, struct tp_refusal *refusal)
 {
@@ -129,6 +158,9 @@ static int read_params(struct tp_session_params *params, struct tp_agent_budget 
     int error = read_motion(params, open, refusal);
     if (error != 0)
         return error;
+    error = read_goals(params, open, refusal);
+    if (error != 0)
+        return error;
     params->shortcut = open->has_shortcut && open->shortcut;
     params->path_switch = open->has_path_switch && open->path_switch;
     params->longest_path_rule = open->has_longest_path_rule && open->longest_path_rule;
@@ -137,6 +169,13 @@ static int read_params(struct tp_session_params *params, struct tp_agent_budget 
             return tp_refuse_value(refusal, "node_bytes_max", "must be at least 1");
         params->node_bytes_max = open->node_bytes_max;
     }
+    if (open->profile != NULL && !tp_world_name_allowed(open->profile))
+        return tp_refuse_value(refusal, "profile", "not the name of a profile");
+    if (open->has_agent_size && (open->agent_size < 1 || open->agent_size > TP_AGENT_SIZE_MAX))
+        return tp_refuse_value(refusal, "agent_size", "must lie in 1..8");
+    if (needs_layer(open) && params->knowledge == TP_KNOWLEDGE_MAP)
+        return tp_refuse(refusal, TP_ERR_UNSUPPORTED, open->profile != NULL ? "profile" : "agent_size",
+                         "does not go with the knowledge KNOWN_MAP: the map assumed has its own profile, and size 1");
     if (open->known_map != NULL && params->knowledge != TP_KNOWLEDGE_MAP)
         return tp_refuse_value(refusal, "known_map", "goes with the knowledge KNOWN_MAP only");
     if (open->has_sensor_radius) {
@@ -182,10 +221,35 @@ static bool take_known(const struct tp_call *call, const struct tp_session_param
     return true;
 }
 
-/* Opens a session on a map that was entered; leaves it again on error. */
-static int open_entered(const struct tp_call *call, struct tp_world_map *of, const struct tp_map *map,
-                        const struct tp_session_params *params, const struct tp_agent_budget *budget,
-                        uint32_t *slot, struct tp_refusal *refusal)
+/* Asks the world for the layer that the session is on; the frame is handled again with it. */
+static void ask_for_layer(const struct tp_call *call)
+{
+    const Tickpath__OpenSession *open = call->request->open_session;
+    struct tp_world_request *request = tp_world_request_new(TP_WORLD_LAYER);
+    if (request == NULL) {
+        tp__call_refuse(call, TP_ERR_NO_MEMORY, NULL, NULL);
+        return;
+    }
+    tp_world_name_copy(request->name, open->map);
+    if (open->profile != NULL)
+        tp_world_name_copy(request->profile_name, open->profile);
+    request->agent_size = open->has_agent_size ? open->agent_size : 1;
+    tp_peer_wait(call->peer, call->id, request, true);
+}
+
+/* Leaves what was entered for a session: a layer and its map, or the map alone. */
+static void leave(struct tp_world_map *of, struct tp_world_layer *layer)
+{
+    if (layer != NULL)
+        tp_world_layer_leave(layer);
+    else
+        tp_world_leave(of);
+}
+
+/* Opens a session on a map (of `layer`, or its own version) that was entered; leaves it again on error. */
+static int open_entered(const struct tp_call *call, struct tp_world_map *of, struct tp_world_layer *layer,
+                        const struct tp_map *map, const struct tp_session_params *params,
+                        const struct tp_agent_budget *budget, uint32_t *slot, struct tp_refusal *refusal)
 {
     struct tp_session *session = NULL;
     int error = tp_session_open(&session, params, map, &call->shard->pool, refusal);
@@ -193,11 +257,12 @@ static int open_entered(const struct tp_call *call, struct tp_world_map *of, con
         error = tp_sessions_add(&call->peer->sessions, session, of, budget, slot);
         if (error == 0) {
             call->peer->sessions.agents[*slot].is_vehicle = params->motion == TP_MOTION_INERTIA;
+            call->peer->sessions.agents[*slot].layer = layer;
             return 0;
         }
         tp_session_close(session);
     }
-    tp_world_leave(of);
+    leave(of, layer);
     return error;
 }
 
@@ -221,9 +286,15 @@ void tp__command_open_session(const struct tp_call *call)
     struct tp_world_map *of = tp__call_map(call, open->map);
     if (of == NULL)
         return;
+    if (needs_layer(open) && call->peer->layer == NULL) {
+        ask_for_layer(call);
+        return;
+    }
     if (!take_known(call, &params, &params.known))
         return;
-    if (!tp_world_enter(of)) {
+    struct tp_world_layer *layer = call->peer->layer; /* entered, and `of` with it */
+    call->peer->layer = NULL;
+    if (layer == NULL && !tp_world_enter(of)) {
         tp_peer_reply_error(call->peer, call->id, TP_ERR_UNAVAILABLE, "map",
                             "the map is being replaced or dropped", 100);
         if (params.known != NULL)
@@ -231,13 +302,16 @@ void tp__command_open_session(const struct tp_call *call)
         return;
     }
     const struct tp_map *map = tp_shard_refresh(call->shard, of);
+    if (layer != NULL)
+        map = tp_shard_layer(call->shard, layer);
+    params.goal_radius = goal_radius_of(open, map);
     uint32_t slot;
     bool fits = params.known == NULL || (params.known->width == map->width && params.known->height == map->height);
     if (!fits || (params.known != NULL && params.known->graph != NULL)) {
         error = tp_refuse_value(&refusal, "known_map", fits ? "must be a grid" : "must be of the map's size");
-        tp_world_leave(of);
+        leave(of, layer);
     } else {
-        error = open_entered(call, of, map, &params, &budget, &slot, &refusal);
+        error = open_entered(call, of, layer, map, &params, &budget, &slot, &refusal);
     }
     if (params.known != NULL)
         tp_map_unref(params.known); /* the session has a reference of its own */
@@ -272,9 +346,22 @@ void tp__command_set_goal(const struct tp_call *call)
         tp__call_refuse(call, TP_ERR_INVALID_ARGUMENT, "goal", "must be given");
         return;
     }
-    int error = tp_session_retarget(sessions->agents[slot].session, set->goal);
+    if (set->n_more_goals >= TP_GOALS_MAX) {
+        tp__call_refuse(call, TP_ERR_INVALID_ARGUMENT, "more_goals", "there are at most 16 goals in all");
+        return;
+    }
+    uint32_t goals[TP_GOALS_MAX] = {set->goal};
+    for (size_t i = 0; i < set->n_more_goals; i++)
+        goals[1 + i] = set->more_goals[i];
+    struct tp_session *session = sessions->agents[slot].session;
+    int error = tp_session_retarget_set(session, goals, 1 + (uint32_t)set->n_more_goals);
+    if (error == TP_ERR_OUT_OF_RANGE) {
+        bool one = set->n_more_goals == 0;
+        tp__call_refuse(call, error, one ? "goal" : "more_goals", one ? "lies outside the map" : "a goal lies outside the map");
+        return;
+    }
     if (error != 0) {
-        tp__call_refuse(call, error, "goal", error == TP_ERR_OUT_OF_RANGE ? "lies outside the map" : NULL);
+        tp__call_refuse(call, error, "more_goals", "this algorithm walks to one goal, EXACT");
         return;
     }
     Tickpath__GoalSet goal_set = TICKPATH__GOAL_SET__INIT;

@@ -202,6 +202,7 @@ static struct tp_schedule schedule_of(const struct tp_call *call, const Tickpath
     return (struct tp_schedule){
         .sessions = &call->peer->sessions,
         .current = call->shard->current,
+        .layers = call->shard->layers,
         .ids = tick->session,
         .id_count = tick->n_session,
         .all = tick->has_all && tick->all,

@@ -324,6 +324,13 @@ void tp_connection_answer(struct tp_world_request *request)
         turn(connection);
 }
 
+void tp_connection_published(struct tp_loop *loop, const struct tp_world_publication *publication)
+{
+    for (struct tp_peer *peer = loop->shard.subscribers; peer != NULL; peer = peer->subscriber_next)
+        if (tp_subscriptions_published(&peer->subscriptions, publication->of, publication->map == NULL))
+            run_later(peer->transport);
+}
+
 /* ---- Begin ---- */
 
 /* Mixes the shard's seed with a counter: each connection's ids have a start of their own. */

@@ -44,6 +44,7 @@ struct kept {
     struct kept *next;
     char name[TP_WORLD_NAME_MAX + 1];
     struct tp_map *durable;          /* newest version acknowledged, or loaded */
+    struct tp_keys keys;             /* of the batches applied to it last */
     uint64_t log_epoch, log_version; /* the snapshot the log belongs to */
     int log_fd;                      /* -1: broken, or nothing was ever kept */
     uint64_t log_bytes, fold_bytes;  /* written and synced; how many make the log long */
@@ -118,6 +119,15 @@ static struct kept *add_kept(struct tp_folder *folder, const char *name)
     return kept;
 }
 
+static void free_kept(struct kept *kept)
+{
+    if (kept->log_fd >= 0)
+        close(kept->log_fd);
+    tp_map_unref(kept->durable);
+    tp_keys_fini(&kept->keys);
+    free(kept);
+}
+
 static void set_durable(struct kept *kept, const struct tp_map *map)
 {
     tp_map_ref(map);
@@ -190,8 +200,9 @@ static void begin_log(struct tp_folder *folder, struct kept *kept, const struct 
     set_durable(kept, map);
 }
 
-/* Makes `map` what is kept under kept->name, with an empty log. */
-static int write_snapshot(struct tp_folder *folder, struct kept *kept, const struct tp_map *map)
+/* Makes `map` what is kept under kept->name, with these keys and an empty log. */
+static int write_snapshot(struct tp_folder *folder, struct kept *kept, const struct tp_map *map,
+                          const struct tp_keys *keys)
 {
     char draft[TP__FOLDER_NAME_BYTES], final[TP__FOLDER_NAME_BYTES], old_log[TP__FOLDER_NAME_BYTES],
         new_log[TP__FOLDER_NAME_BYTES];
@@ -201,7 +212,7 @@ static int write_snapshot(struct tp_folder *folder, struct kept *kept, const str
     tp__folder_log_name(new_log, kept->name, map->epoch, map->version);
     uint8_t *bytes;
     size_t size;
-    int error = tp_snapshot_encode(map, &bytes, &size);
+    int error = tp_snapshot_encode_keyed(map, keys, &bytes, &size);
     if (error != 0)
         return error;
     int log_fd = prepare_snapshot(folder, kept, map, draft, bytes, size);
@@ -252,13 +263,55 @@ static bool write_record(struct tp_folder *folder, struct kept *kept, const uint
     return false;
 }
 
+/* Adds the keys of batches[0..count) to `keys`, which have room. */
+static void add_keys(struct tp_keys *keys, struct tp_folder_batch **batches, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct tp_key key;
+        tp_batch_key(batches[i]->bytes, batches[i]->size, &key);
+        tp_keys_add(keys, &key, batches[i]->after->version);
+    }
+}
+
+/* Instead of the record a whole snapshot, which mends the map. */
+static int append_snapshot(struct tp_folder *folder, struct kept *kept, struct tp_folder_batch **batches, uint32_t count)
+{
+    struct tp_keys keys; /* with those of the batches, which count only once the snapshot is there */
+    if (tp_keys_copy(&keys, &kept->keys) != 0)
+        return TP_ERR_NO_MEMORY;
+    add_keys(&keys, batches, count);
+    int error = write_snapshot(folder, kept, batches[count - 1]->after, &keys);
+    if (error != 0) {
+        tp_keys_fini(&keys);
+        return error;
+    }
+    tp_keys_fini(&kept->keys);
+    kept->keys = keys;
+    return 0;
+}
+
+/* Makes sure that the keys of batches[0..count) find room. */
+static int reserve_keys(struct tp_keys *keys, struct tp_folder_batch **batches, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct tp_key key;
+        tp_batch_key(batches[i]->bytes, batches[i]->size, &key);
+        if (tp_key_is_set(&key))
+            return tp_keys_reserve(keys);
+    }
+    return 0;
+}
+
 /* Writes the batches of batches[0..count), which all belong to `kept` and follow what it holds. */
 static int append_record(struct tp_folder *folder, struct kept *kept, struct tp_folder_batch **batches,
                          uint32_t count)
 {
     const struct tp_map *after = batches[count - 1]->after;
+    int error = reserve_keys(&kept->keys, batches, count);
+    if (error != 0)
+        return error;
     if (kept->is_broken)
-        return write_snapshot(folder, kept, after);
+        return append_snapshot(folder, kept, batches, count);
     struct tp_maplog_batch *parts = malloc(count * sizeof *parts);
     if (parts == NULL)
         return TP_ERR_NO_MEMORY;
@@ -266,7 +319,7 @@ static int append_record(struct tp_folder *folder, struct kept *kept, struct tp_
         parts[i] = (struct tp_maplog_batch){batches[i]->bytes, batches[i]->size};
     uint8_t *record = NULL;
     size_t size = 0;
-    int error = tp_maplog_record(&record, &size, parts, count, batches[0]->after->version);
+    error = tp_maplog_record(&record, &size, parts, count, batches[0]->after->version);
     free(parts);
     if (error != 0)
         return error;
@@ -279,6 +332,7 @@ static int append_record(struct tp_folder *folder, struct kept *kept, struct tp_
     }
     kept->log_batches += count;
     set_durable(kept, after);
+    add_keys(&kept->keys, batches, count);
     tp_metric_add(&folder->metrics->store_writes, count);
     tp_metric_add(&folder->metrics->store_written_bytes, size);
     return 0;
@@ -308,7 +362,10 @@ int tp_folder_put(struct tp_folder *folder, const char *name, const struct tp_ma
     struct kept *kept = find_kept(folder, name);
     if (kept == NULL)
         kept = add_kept(folder, name);
-    return kept == NULL ? TP_ERR_NO_MEMORY : write_snapshot(folder, kept, map);
+    int error = kept == NULL ? TP_ERR_NO_MEMORY : write_snapshot(folder, kept, map, NULL);
+    if (error == 0)
+        tp_keys_fini(&kept->keys);
+    return error;
 }
 
 /* Writes the log of every map that has grown long as a snapshot. */
@@ -320,7 +377,7 @@ void tp_folder_fold(struct tp_folder *folder)
             continue;
         kept->fold_at = kept->log_batches + folder->fold_batches; /* not at every append, should it fail */
         kept->fold_bytes = kept->log_bytes + FOLD_BYTES;
-        if (write_snapshot(folder, kept, kept->durable) != 0)
+        if (write_snapshot(folder, kept, kept->durable, &kept->keys) != 0)
             tp_log_words(TP_LOG_WARN, "a log could not be folded into a snapshot; it goes on growing");
     }
 }
@@ -330,7 +387,7 @@ void tp_folder_fold(struct tp_folder *folder)
 static bool mend(struct tp_folder *folder, struct kept *kept)
 {
     if (kept->durable != NULL)
-        return write_snapshot(folder, kept, kept->durable) == 0;
+        return write_snapshot(folder, kept, kept->durable, &kept->keys) == 0;
     char final[TP__FOLDER_NAME_BYTES];
     tp__folder_file_name(final, kept->name, ".snap");
     if ((unlinkat(folder->fd, final, 0) != 0 && errno != ENOENT) || fsync(folder->fd) != 0)
@@ -379,7 +436,7 @@ static int lose_log(struct tp_folder *folder, struct kept *kept)
     tp_log(TP_LOG_ERROR, "the log of a map is missing; the map begins a new epoch at its snapshot",
            "map=%s epoch=%" PRIu64 " version=%" PRIu64, tp_log_quote(quoted, sizeof quoted, kept->name),
            map->epoch, map->version);
-    return write_snapshot(folder, kept, map);
+    return write_snapshot(folder, kept, map, &kept->keys);
 }
 
 /* Applies the log to the snapshot just read; opens it for what comes. */
@@ -395,7 +452,7 @@ static int replay(struct tp_folder *folder, struct kept *kept, const char **reas
     if (error != 0)
         return error == TP_ERR_NO_MEMORY ? error : fail(folder, "cannot read a log", kept->name);
     struct tp_maplog_replay result;
-    error = tp_maplog_apply(&kept->durable, bytes, size, &result, reason);
+    error = tp_maplog_apply(&kept->durable, &kept->keys, bytes, size, &result, reason);
     free(bytes);
     if (error != 0)
         return error;
@@ -427,16 +484,19 @@ static int load_new(struct tp_folder *folder, const char *name, struct kept **ou
     if (error != 0)
         return error == TP_ERR_UNAVAILABLE ? fail(folder, "cannot read a snapshot", name) : error;
     struct tp_map *map;
-    error = tp_snapshot_decode(&map, bytes, size, reason);
+    struct tp_keys keys;
+    error = tp_snapshot_decode_keyed(&map, &keys, bytes, size, reason);
     free(bytes);
     if (error != 0)
         return error;
     struct kept *kept = add_kept(folder, name);
     if (kept == NULL) {
         tp_map_unref(map);
+        tp_keys_fini(&keys);
         return TP_ERR_NO_MEMORY;
     }
     kept->durable = map;
+    kept->keys = keys;
     kept->log_epoch = map->epoch;
     kept->log_version = map->version;
     kept->fold_at = folder->fold_batches;
@@ -444,10 +504,7 @@ static int load_new(struct tp_folder *folder, const char *name, struct kept **ou
     error = replay(folder, kept, reason);
     if (error != 0) {
         folder->kept = kept->next; /* it was added first */
-        if (kept->log_fd >= 0)
-            close(kept->log_fd);
-        tp_map_unref(kept->durable);
-        free(kept);
+        free_kept(kept);
         return error;
     }
     remove_old_logs(folder, kept);
@@ -455,10 +512,12 @@ static int load_new(struct tp_folder *folder, const char *name, struct kept **ou
     return 0;
 }
 
-int tp_folder_load(struct tp_folder *folder, const char *name, struct tp_map **map, const char **reason)
+int tp_folder_load(struct tp_folder *folder, const char *name, struct tp_map **map, struct tp_keys *keys,
+                   const char **reason)
 {
     struct kept *kept = find_kept(folder, name);
     *map = NULL;
+    *keys = (struct tp_keys){0};
     *reason = NULL;
     if (kept == NULL) {
         int error = load_new(folder, name, &kept, reason);
@@ -467,6 +526,8 @@ int tp_folder_load(struct tp_folder *folder, const char *name, struct tp_map **m
     }
     if (kept->durable == NULL)
         return TP_ERR_NOT_FOUND;
+    if (tp_keys_copy(keys, &kept->keys) != 0)
+        return TP_ERR_NO_MEMORY;
     tp_map_ref(kept->durable);
     *map = kept->durable;
     return 0;
@@ -514,10 +575,7 @@ int tp_folder_drop(struct tp_folder *folder, const char *name)
     }
     if (kept != NULL) {
         *link = kept->next;
-        if (kept->log_fd >= 0)
-            close(kept->log_fd);
-        tp_map_unref(kept->durable);
-        free(kept);
+        free_kept(kept);
     }
     remove_logs(folder, name);
     recover(folder);
@@ -569,10 +627,7 @@ void tp_folder_close(struct tp_folder *folder)
     while (folder->kept != NULL) {
         struct kept *kept = folder->kept;
         folder->kept = kept->next;
-        if (kept->log_fd >= 0)
-            close(kept->log_fd);
-        tp_map_unref(kept->durable);
-        free(kept);
+        free_kept(kept);
     }
     tp_names_fini(&folder->old_logs);
     if (folder->lock_fd >= 0)

@@ -45,7 +45,7 @@ int tp_folder_open(struct tp_folder *folder, const char *path, uint64_t fold_bat
                    struct tp_metrics *metrics, char reason[256]) TP_MUST_CHECK;
 void tp_folder_close(struct tp_folder *folder);
 
-/* Makes `map` the whole of what is kept under `name`; synced when it returns 0. TP_ERR_UNAVAILABLE (said in
+/* Makes `map` the whole of what is kept under `name`, without keys; synced when it returns 0. TP_ERR_UNAVAILABLE (said in
  * the log and the status), TP_ERR_NO_MEMORY. */
 int tp_folder_put(struct tp_folder *folder, const char *name, const struct tp_map *map) TP_MUST_CHECK;
 
@@ -56,7 +56,7 @@ int tp_folder_drop(struct tp_folder *folder, const char *name) TP_MUST_CHECK;
 struct tp_folder_batch {
     const char *name;
     const struct tp_map *after; /* the version the batch made */
-    const void *bytes;          /* tp_batch_encode's */
+    const void *bytes;          /* tp_batch_encode_keyed's */
     size_t size;
     int error; /* the result */
 };
@@ -65,10 +65,11 @@ struct tp_folder_batch {
  * what is kept fail. The array is reordered. */
 void tp_folder_append(struct tp_folder *folder, struct tp_folder_batch **batches, uint32_t count);
 
-/* Gives a reference to the newest version kept. TP_ERR_NOT_FOUND, TP_ERR_CORRUPT with static words in
+/* Gives a reference to the newest version kept, and a copy of the keys of the batches applied to it last (freed by the caller
+ * with tp_keys_fini, none on error). TP_ERR_NOT_FOUND, TP_ERR_CORRUPT with static words in
  * *reason, TP_ERR_UNAVAILABLE, TP_ERR_NO_MEMORY. A torn end of the log is cut off; a map whose log is missing begins a
  * new epoch. */
-int tp_folder_load(struct tp_folder *folder, const char *name, struct tp_map **map,
+int tp_folder_load(struct tp_folder *folder, const char *name, struct tp_map **map, struct tp_keys *keys,
                    const char **reason) TP_MUST_CHECK;
 
 /* Gives the names of the maps kept. TP_ERR_UNAVAILABLE, TP_ERR_NO_MEMORY. */

@@ -18,6 +18,7 @@ static void handle_mail(struct tp_loop *loop, struct tp_mail *mail)
 {
     switch (mail->kind) {
     case TP_SHARD_MAIL_MAP:
+        tp_connection_published(loop, (struct tp_world_publication *)mail);
         tp_shard_publish(&loop->shard, (struct tp_world_publication *)mail);
         break;
     case TP_SHARD_MAIL_ANSWER:

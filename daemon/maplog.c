@@ -68,7 +68,7 @@ static int corrupt(const char **reason, const char *words)
     return TP_ERR_CORRUPT;
 }
 
-static int apply_batch(struct tp_map **map, const uint8_t *bytes, size_t size, const char **reason)
+static int apply_batch(struct tp_map **map, struct tp_keys *keys, const uint8_t *bytes, size_t size, const char **reason)
 {
     struct tp_change *changes;
     size_t count, bad = 0;
@@ -83,11 +83,18 @@ static int apply_batch(struct tp_map **map, const uint8_t *bytes, size_t size, c
         return error == TP_ERR_NO_MEMORY ? error : corrupt(reason, "a batch of the log does not fit its map");
     tp_map_unref(*map);
     *map = after;
-    return 0;
+    struct tp_key key;
+    tp_batch_key(bytes, size, &key);
+    if (keys == NULL || !tp_key_is_set(&key))
+        return 0;
+    error = tp_keys_reserve(keys);
+    if (error == 0)
+        tp_keys_add(keys, &key, after->version);
+    return error;
 }
 
 /* Applies the batches of a record whose checksums fit. */
-static int apply_record(struct tp_map **map, const uint8_t *p, const char **reason)
+static int apply_record(struct tp_map **map, struct tp_keys *keys, const uint8_t *p, const char **reason)
 {
     uint32_t count = tp_get_u32(p + 4);
     size_t left = tp_get_u64(p + 16);
@@ -98,7 +105,7 @@ static int apply_record(struct tp_map **map, const uint8_t *p, const char **reas
         if (left < 4 || left - 4 < tp_get_u32(p))
             return corrupt(reason, "a record of the log does not fit its length");
         size_t size = tp_get_u32(p);
-        int error = apply_batch(map, p + 4, size, reason);
+        int error = apply_batch(map, keys, p + 4, size, reason);
         if (error != 0)
             return error;
         p += 4 + size;
@@ -107,8 +114,8 @@ static int apply_record(struct tp_map **map, const uint8_t *p, const char **reas
     return left == 0 ? 0 : corrupt(reason, "a record of the log does not fit its length");
 }
 
-int tp_maplog_apply(struct tp_map **map, const uint8_t *bytes, size_t size, struct tp_maplog_replay *replay,
-                    const char **reason)
+int tp_maplog_apply(struct tp_map **map, struct tp_keys *keys, const uint8_t *bytes, size_t size,
+                    struct tp_maplog_replay *replay, const char **reason)
 {
     *replay = (struct tp_maplog_replay){0};
     *reason = NULL;
@@ -133,7 +140,7 @@ int tp_maplog_apply(struct tp_map **map, const uint8_t *bytes, size_t size, stru
             XXH3_64bits(p + TP_MAPLOG_RECORD_BYTES, payload))
             return is_followed(p, left) ? corrupt(reason, "a record in the log fails its checksum") : 0;
         uint32_t count = tp_get_u32(p + 4);
-        int error = apply_record(map, p, reason);
+        int error = apply_record(map, keys, p, reason);
         if (error != 0)
             return error;
         at += whole;

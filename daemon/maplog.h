@@ -22,6 +22,7 @@
 #define TP_DAEMON_MAPLOG_H
 
 #include "base/error.h"
+#include "daemon/keys.h"
 #include "map/map.h"
 
 enum { TP_MAPLOG_HEADER_BYTES = 32, TP_MAPLOG_RECORD_BYTES = 32, TP_MAPLOG_CHECKSUM_BYTES = 8 };
@@ -44,10 +45,10 @@ struct tp_maplog_replay {
     uint64_t batches;
 };
 
-/* Applies a log's batches to `*map` (a reference, exchanged for one to the newest version). A torn end is
- * left out: good_bytes is then less than `size`. TP_ERR_CORRUPT with static words in *reason;
+/* Applies a log's batches to `*map` (a reference, exchanged for one to the newest version), and adds their keys to `keys`
+ * (NULL: they are not wanted). A torn end is left out: good_bytes is then less than `size`. TP_ERR_CORRUPT with static words in *reason;
  * TP_ERR_NO_MEMORY; on error *map is still a reference to be dropped. */
-int tp_maplog_apply(struct tp_map **map, const uint8_t *bytes, size_t size, struct tp_maplog_replay *replay,
-                    const char **reason) TP_MUST_CHECK;
+int tp_maplog_apply(struct tp_map **map, struct tp_keys *keys, const uint8_t *bytes, size_t size,
+                    struct tp_maplog_replay *replay, const char **reason) TP_MUST_CHECK;
 
 #endif

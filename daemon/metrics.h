@@ -56,11 +56,15 @@
     X(HISTOGRAM, tick_us, "us", "Time to serve one tick request, all its sessions.")                         \
     X(HISTOGRAM, tick_expansions, "", "Expansions of one tick request, all its sessions.")                   \
     X(HISTOGRAM, tick_sessions, "", "Sessions of one tick request.")                                         \
+    X(GAUGE, subscriptions_open, "", "Subscriptions to the changes of maps, of all connections, now.")       \
+    X(COUNTER, pushes, "", "Messages about changes of maps pushed to subscribers.")                          \
     X(GAUGE, maps, "", "Maps in memory.")                                                                    \
     X(GAUGE, map_cells, "", "Cells of the maps in memory.")                                                  \
+    X(GAUGE, layers, "", "Layers of maps in memory: profiles and agent sizes that sessions use.")            \
     X(COUNTER, maps_put, "", "Maps uploaded whole.")                                                         \
     X(COUNTER, maps_loaded, "", "Maps read from the store.")                                                 \
     X(COUNTER, batches_applied, "", "Change batches applied; each made one version.")                        \
+    X(COUNTER, batches_repeated, "", "Change batches not applied again because their key was known.")        \
     X(COUNTER, batches_refused, "", "Change batches refused.")                                               \
     X(COUNTER, changes_applied, "", "Cells, rectangles and bitmaps in the batches applied.")                 \
     X(HISTOGRAM, change_us, "us", "Time from a batch's arrival at the world to its acknowledgement.")        \

@@ -37,7 +37,12 @@ void tp_peer_drop(struct tp_peer *peer)
         return;
     move_to(peer, TP_PEER_CLOSED);
     tp_shard_count_closed(peer->shard, tp_sessions_fini(&peer->sessions));
+    if (peer->layer != NULL)
+        tp_world_layer_leave(peer->layer);
+    peer->layer = NULL;
     tp_upload_drop(&peer->upload);
+    tp_subscriptions_fini(&peer->subscriptions);
+    tp_peer_count_subscriptions(peer);
     tp_frame_decoder_fini(&peer->input);
     tp_frame_buffer_fini(&peer->output);
 }
@@ -96,7 +101,45 @@ void tp_peer_reply(struct tp_peer *peer, uint64_t id, Tickpath__Reply__BodyCase 
                             "the reply does not fit into one frame", 0);
         return;
     }
+    if (!tp_subscriptions_tell(peer, true)) { /* the reply may name a version that the client was not told of */
+        if (tp_peer_is_listening(peer))
+            move_to(peer, TP_PEER_FLUSHING);
+        return;
+    }
     append(peer, &reply);
+}
+
+bool tp_peer_push(struct tp_peer *peer, Tickpath__Reply__BodyCase body_case, void *body)
+{
+    Tickpath__Reply reply = TICKPATH__REPLY__INIT;
+    reply.body_case = body_case;
+    reply.error = body;
+    uint8_t *room = tp_frame_buffer_add(&peer->output, tickpath__reply__get_packed_size(&reply));
+    if (room != NULL)
+        tickpath__reply__pack(&reply, room);
+    return room != NULL;
+}
+
+void tp_peer_count_subscriptions(struct tp_peer *peer)
+{
+    struct tp_shard *shard = peer->shard;
+    uint32_t count = peer->subscriptions.count;
+    if (count > 0 && peer->subscriptions_counted == 0) {
+        peer->subscriber_previous = NULL;
+        peer->subscriber_next = shard->subscribers;
+        if (shard->subscribers != NULL)
+            shard->subscribers->subscriber_previous = peer;
+        shard->subscribers = peer;
+    } else if (count == 0 && peer->subscriptions_counted > 0) {
+        if (peer->subscriber_previous != NULL)
+            peer->subscriber_previous->subscriber_next = peer->subscriber_next;
+        else
+            shard->subscribers = peer->subscriber_next;
+        if (peer->subscriber_next != NULL)
+            peer->subscriber_next->subscriber_previous = peer->subscriber_previous;
+    }
+    tp_metric_gauge_add(&shard->metrics->subscriptions_open, (int64_t)count - peer->subscriptions_counted);
+    peer->subscriptions_counted = count;
 }
 
 void tp_peer_reply_error(struct tp_peer *peer, uint64_t id, int error, const char *field, const char *words,
@@ -153,6 +196,14 @@ void tp_peer_wait(struct tp_peer *peer, uint64_t id, struct tp_world_request *re
     peer->shard->submit(peer->shard->context, request);
 }
 
+/* The frame is to be handled again, with what the world gave. */
+static void take_answer(struct tp_peer *peer, struct tp_world_request *request)
+{
+    peer->is_retry = true;
+    peer->layer = request->layer;
+    request->layer = NULL;
+}
+
 void tp_peer_answer(struct tp_peer *peer, struct tp_world_request *request)
 {
     TP_CHECK(peer->waiting_for == request);
@@ -162,7 +213,7 @@ void tp_peer_answer(struct tp_peer *peer, struct tp_world_request *request)
         if (request->refusal.error != 0)
             tp_peer_reply_refusal(peer, peer->waiting_id, &request->refusal);
         else if (peer->answers_frame)
-            peer->is_retry = true;
+            take_answer(peer, request);
         else
             tp_command_finish(peer, peer->waiting_id, request);
         if (!peer->is_retry)
@@ -207,6 +258,9 @@ static void handle_frame(struct tp_peer *peer, const uint8_t *payload, size_t si
         peer->is_retry = false;
         tp_metric_add(&peer->shard->metrics->requests, !is_retry);
         tp_command_handle(peer, request, is_retry);
+        if (peer->layer != NULL) /* the frame came to nothing before it took it */
+            tp_world_layer_leave(peer->layer);
+        peer->layer = NULL;
     }
     if (peer->state != TP_PEER_WAITING)
         tp_frame_decoder_skip(&peer->input);
@@ -224,6 +278,10 @@ bool tp_peer_is_listening(const struct tp_peer *peer)
 
 bool tp_peer_run(struct tp_peer *peer, size_t queued_bytes, unsigned frames_max)
 {
+    peer->queued_bytes = queued_bytes;
+    bool may_tell = peer->state == TP_PEER_READY || peer->state == TP_PEER_WAITING;
+    if (may_tell && !tp_subscriptions_tell(peer, false))
+        return true;
     for (unsigned handled = 0; tp_peer_is_listening(peer); handled++) {
         if (handled == frames_max ||
             peer->output.size + queued_bytes >= peer->shard->config->output_bytes_max)

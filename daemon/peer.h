@@ -7,7 +7,7 @@
  *     any state --dropped--> CLOSED
  *
  * Requests take effect in the order sent: while WAITING no later frame is looked at. Replies are appended to
- * `output` in the same order. What it refuses: anything before a hello; frames after framing was lost. Who
+ * `output` in the same order; pushes come between them (daemon/subscriptions.h). What it refuses: anything before a hello; frames after framing was lost. Who
  * calls it: the loop that owns the connection.
  */
 #ifndef TP_DAEMON_PEER_H
@@ -15,6 +15,7 @@
 
 #include "daemon/frame.h"
 #include "daemon/shard.h"
+#include "daemon/subscriptions.h"
 
 #include "proto/tickpath.pb-c.h"
 
@@ -39,10 +40,15 @@ struct tp_peer {
     uint64_t tick;       /* ticks served on this connection */
     uint64_t tick_stamp; /* tick requests, refused ones as well: never the same twice */
     bool has_ended;      /* the client sent its last byte */
+    size_t queued_bytes; /* of output, with the transport, when the peer ran last */
+    struct tp_subscriptions subscriptions;
+    struct tp_peer *subscriber_previous, *subscriber_next; /* in shard->subscribers, while it has subscriptions */
+    uint32_t subscriptions_counted;                        /* what the gauge has of this peer */
 
     struct tp_world_request *waiting_for; /* WAITING: not to be touched, the world has it */
     uint64_t waiting_id;                  /* id of the request */
     bool answers_frame;                   /* the answer only makes the frame that waits be handled again */
+    struct tp_world_layer *layer; /* with is_retry: what the frame asked the world for, entered; NULL: none */
     bool is_retry; /* the frame at hand was handled before: its map has been looked for */
 };
 
@@ -62,7 +68,7 @@ int tp_peer_keep(struct tp_peer *peer) TP_MUST_CHECK;
 void tp_peer_end(struct tp_peer *peer);
 
 /* Handles frames until none is whole, the peer waits, `output` plus `queued_bytes` (with the transport)
- * reaches the bound, or `frames_max` were handled. Returns whether frames may be left that only want for room or
+ * reaches the bound, or `frames_max` were handled. Before them it tells what subscriptions ask for. Returns whether frames may be left that only want for room or
  * for a turn: the caller runs the peer again as soon as its output is below the bound, for nothing else may come
  * to remind it. */
 bool tp_peer_run(struct tp_peer *peer, size_t queued_bytes, unsigned frames_max);
@@ -84,6 +90,12 @@ void tp_peer_greeted(struct tp_peer *peer);
 
 /* Appends a reply; body_case and body as of struct Tickpath__Reply (`body` points to the message). */
 void tp_peer_reply(struct tp_peer *peer, uint64_t id, Tickpath__Reply__BodyCase body_case, void *body);
+
+/* Appends a reply that no request asked for; false when out of memory. */
+bool tp_peer_push(struct tp_peer *peer, Tickpath__Reply__BodyCase body_case, void *body);
+
+/* The number of its subscriptions is another: keeps the shard's list of subscribers, and the gauge. */
+void tp_peer_count_subscriptions(struct tp_peer *peer);
 
 /* Appends an error; strings may be NULL. */
 void tp_peer_reply_error(struct tp_peer *peer, uint64_t id, int error, const char *field, const char *words,

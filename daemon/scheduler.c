@@ -78,7 +78,10 @@ static void select_sessions(struct tp_schedule *schedule)
 
 static const struct tp_map *map_of(const struct tp_schedule *schedule, uint32_t slot)
 {
-    return schedule->current[schedule->sessions->agents[slot].map->slot];
+    const struct tp_agent *agent = &schedule->sessions->agents[slot];
+    if (agent->layer != NULL)
+        return schedule->layers[agent->map->slot]->layer[agent->layer->index];
+    return schedule->current[agent->map->slot];
 }
 
 /* Whether the request can be served as it stands. */

@@ -22,6 +22,7 @@ struct tp_schedule {
     /* the request; all borrowed */
     struct tp_sessions *sessions;
     const struct tp_map *const *current; /* the versions of this tick, by map slot */
+    const struct tp_world_layers *const *layers; /* their layers, likewise; NULL: no session is on a layer */
     const uint64_t *ids;                 /* sessions to tick, in this order; not with `all` */
     size_t id_count;
     bool all;

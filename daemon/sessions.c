@@ -90,6 +90,7 @@ int tp_sessions_add(struct tp_sessions *sessions, struct tp_session *session, st
     agent->salt = draw_salt(sessions, agent->salt);
     agent->tick_seen = 0;
     agent->is_vehicle = false;
+    agent->layer = NULL;
     agent->previous = sessions->last;
     agent->next = TP_AGENT_NONE;
     if (sessions->last == TP_AGENT_NONE)
@@ -120,9 +121,13 @@ void tp_sessions_close(struct tp_sessions *sessions, uint32_t slot)
     struct tp_agent *agent = &sessions->agents[slot];
     TP_CHECK(agent->session != NULL);
     tp_closing_put(sessions->closing, agent->session);
-    tp_world_leave(agent->map);
+    if (agent->layer != NULL)
+        tp_world_layer_leave(agent->layer);
+    else
+        tp_world_leave(agent->map);
     agent->session = NULL;
     agent->map = NULL;
+    agent->layer = NULL;
     if (agent->previous == TP_AGENT_NONE)
         sessions->first = agent->next;
     else

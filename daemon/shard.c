@@ -8,8 +8,14 @@ enum { ARENA_PER_FRAME_BYTE = 16 };
 int tp_shard_init(struct tp_shard *shard, struct tp_pool_cap *cap)
 {
     shard->current = calloc(shard->config->maps_max, sizeof(struct tp_map *));
-    if (shard->current == NULL)
+    shard->layers = calloc(shard->config->maps_max, sizeof(struct tp_world_layers *));
+    shard->seq = calloc(shard->config->maps_max, sizeof shard->seq[0]);
+    if (shard->current == NULL || shard->layers == NULL || shard->seq == NULL) {
+        free(shard->current);
+        free(shard->layers);
+        free(shard->seq);
         return TP_ERR_NO_MEMORY;
+    }
     tp_pool_init(&shard->pool, cap);
     tp_closing_init(&shard->closing);
     tp_arena_init(&shard->arena, shard->config->frame_bytes_max * ARENA_PER_FRAME_BYTE + 65536);
@@ -18,9 +24,13 @@ int tp_shard_init(struct tp_shard *shard, struct tp_pool_cap *cap)
 
 void tp_shard_fini(struct tp_shard *shard)
 {
-    for (uint64_t i = 0; i < shard->config->maps_max; i++)
+    for (uint64_t i = 0; i < shard->config->maps_max; i++) {
         tp_map_unref(shard->current[i]);
+        tp_world_layers_unref(shard->layers[i]);
+    }
     free(shard->current);
+    free(shard->layers);
+    free(shard->seq);
     tp_arena_fini(&shard->arena);
     tp_closing_fini(&shard->closing);
     tp_pool_fini(&shard->pool);
@@ -44,28 +54,30 @@ void tp_shard_free_closed(struct tp_shard *shard)
     tp_metric_gauge_add(&shard->metrics->sessions_closing, -(int64_t)freed);
 }
 
-static bool is_newer(const struct tp_map *map, const struct tp_map *than)
+/* Takes the references to `map` and `layers`. */
+static void offer(struct tp_shard *shard, const struct tp_world_map *of, const struct tp_map *map,
+                  const struct tp_world_layers *layers, uint64_t seq)
 {
-    return than == NULL || map->epoch > than->epoch ||
-           (map->epoch == than->epoch && map->version > than->version);
-}
-
-/* Takes the reference to `map`. */
-static void offer(struct tp_shard *shard, const struct tp_world_map *of, const struct tp_map *map)
-{
-    const struct tp_map *before = shard->current[of->slot];
-    if (is_newer(map, before)) {
+    const struct tp_map *map_before = shard->current[of->slot];
+    const struct tp_world_layers *layers_before = shard->layers[of->slot];
+    if (map_before == NULL || seq > shard->seq[of->slot]) {
         shard->current[of->slot] = map;
-        map = before;
+        shard->layers[of->slot] = layers;
+        shard->seq[of->slot] = seq;
+        map = map_before;
+        layers = layers_before;
     }
     tp_map_unref(map);
+    tp_world_layers_unref(layers);
 }
 
 /* Nobody here holds the map any more: its sessions are closed, its answers came before this. */
 static void forget(struct tp_shard *shard, struct tp_world_map *map)
 {
     tp_map_unref(shard->current[map->slot]);
+    tp_world_layers_unref(shard->layers[map->slot]);
     shard->current[map->slot] = NULL;
+    shard->layers[map->slot] = NULL;
     atomic_fetch_sub(&map->holders, 1); /* the world may free it from here on */
 }
 
@@ -74,7 +86,9 @@ void tp_shard_publish(struct tp_shard *shard, struct tp_world_publication *publi
     if (publication->map == NULL)
         forget(shard, publication->of);
     else
-        offer(shard, publication->of, publication->map);
+        offer(shard, publication->of, publication->map, tp_world_layers_ref(publication->layers),
+              publication->seq);
+    tp_world_layers_unref(publication->layers);
     free(publication);
 }
 
@@ -83,8 +97,19 @@ const struct tp_map *tp_shard_map(const struct tp_shard *shard, const struct tp_
     return shard->current[map->slot];
 }
 
+const struct tp_map *tp_shard_layer(const struct tp_shard *shard, const struct tp_world_layer *layer)
+{
+    return shard->layers[layer->of->slot]->layer[layer->index];
+}
+
 const struct tp_map *tp_shard_refresh(struct tp_shard *shard, struct tp_world_map *map)
 {
-    offer(shard, map, tp_world_current(shard->world, map));
+    const struct tp_world_layers *layers;
+    uint64_t seq;
+    const struct tp_map *current = tp_world_current_layered(shard->world, map, &layers, &seq);
+    if (current != NULL)
+        offer(shard, map, current, layers, seq);
+    else /* dropped; the publication that says so is on its way */
+        tp_world_layers_unref(layers);
     return shard->current[map->slot];
 }

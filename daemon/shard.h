@@ -18,6 +18,8 @@
 
 enum { TP_SHARD_FREE_US = 500 };
 
+struct tp_peer;
+
 struct tp_shard {
     unsigned index;
     const struct tp_config *config;                                  /* borrowed */
@@ -36,7 +38,10 @@ struct tp_shard {
     struct tp_pool pool;
     struct tp_closing closing;     /* closed sessions whose memory goes back in slices */
     struct tp_arena arena;         /* reset with every frame */
+    struct tp_peer *subscribers;   /* those that want to be told of changes; linked by subscriber_next */
     const struct tp_map **current; /* by map slot; a reference each, NULL: not published */
+    const struct tp_world_layers **layers; /* likewise: those of the current version */
+    uint64_t *seq;                         /* likewise: of its publication */
 };
 
 /* Sets up what the fields above don't give. TP_ERR_NO_MEMORY. */
@@ -60,6 +65,9 @@ void tp_shard_publish(struct tp_shard *shard, struct tp_world_publication *publi
 
 /* The shard's version of a map, borrowed until the next publication; NULL before the first. */
 const struct tp_map *tp_shard_map(const struct tp_shard *shard, const struct tp_world_map *map);
+
+/* The shard's version of a layer that a session is counted in on, borrowed likewise. */
+const struct tp_map *tp_shard_layer(const struct tp_shard *shard, const struct tp_world_layer *layer);
 
 /* Brings the shard's version up to what is published now (its publication may still be in the mailbox). Gives
  * it, borrowed as above. Cost: a short lock. */

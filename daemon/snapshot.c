@@ -13,7 +13,10 @@
  *
  * Snapshot of a graph, layout 2 (daemon/snapshot_graph.c): a program that knows layout 1 alone says that it can't read it.
  *
- * Batch: u32 count, then per change: u8 kind, u8 class, u32 x, u32 y; a rectangle or a bitmap adds u32 width,
+ * Snapshot with keys, layout 3: magic, the keys (daemon/keys.h), a whole snapshot of layout 1 or 2, and an XXH3-64 of all that. Without
+ * keys there is no such wrapping, so that a program that knows no keys reads what has none.
+ *
+ * Batch: u32 count, with the highest bit set where u8 size and the bytes of a key follow; then per change: u8 kind, u8 class, u32 x, u32 y; a rectangle or a bitmap adds u32 width,
  * u32 height; a bitmap adds u32 bytes and the bits. Whoever stores a batch adds version and checksum.
  */
 #include "daemon/snapshot.h"
@@ -27,8 +30,9 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-enum { LAYOUT_GRID = 1, LAYOUT_GRAPH = 2 };
+enum { LAYOUT_GRID = 1, LAYOUT_GRAPH = 2, LAYOUT_KEYED = 3 };
 enum { HEADER_BYTES = 552, CHECKSUM_BYTES = 8, CHANGE_BYTES_MIN = 10, ZSTD_LEVEL = 3 };
+#define BATCH_HAS_KEY 0x80000000u
 static const char magic[8] = {'t', 'p', 's', 'n', 'a', 'p', 0, LAYOUT_GRID};
 
 int tp_snapshot_encode(const struct tp_map *map, uint8_t **bytes, size_t *size)
@@ -71,11 +75,10 @@ static int corrupt(const char **reason, const char *words)
     return TP_ERR_CORRUPT;
 }
 
-int tp_snapshot_decode(struct tp_map **out, const void *bytes, size_t size, const char **reason)
+/* Layouts 1 and 2. */
+static int decode_plain(struct tp_map **out, const void *bytes, size_t size, const char **reason)
 {
     const uint8_t *p = bytes;
-    *out = NULL;
-    *reason = NULL;
     if (size < sizeof magic + CHECKSUM_BYTES)
         return corrupt(reason, "the snapshot is shorter than its header");
     if (memcmp(p, magic, sizeof magic - 1) != 0)
@@ -114,6 +117,64 @@ int tp_snapshot_decode(struct tp_map **out, const void *bytes, size_t size, cons
     return error;
 }
 
+int tp_snapshot_encode_keyed(const struct tp_map *map, const struct tp_keys *keys, uint8_t **bytes, size_t *size)
+{
+    uint8_t *plain;
+    size_t plain_size;
+    int error = tp_snapshot_encode(map, &plain, &plain_size);
+    if (error != 0)
+        return error;
+    if (keys == NULL || keys->count == 0) {
+        *bytes = plain;
+        *size = plain_size;
+        return 0;
+    }
+    size_t key_bytes = tp_keys_encoded_bytes(keys);
+    size_t total = sizeof magic + key_bytes + plain_size + CHECKSUM_BYTES;
+    uint8_t *out = malloc(total);
+    if (out != NULL) {
+        memcpy(out, magic, sizeof magic);
+        out[sizeof magic - 1] = LAYOUT_KEYED;
+        tp_keys_encode(keys, out + sizeof magic);
+        memcpy(out + sizeof magic + key_bytes, plain, plain_size);
+        tp_put_u64(out + total - CHECKSUM_BYTES, XXH3_64bits(out, total - CHECKSUM_BYTES));
+    }
+    free(plain);
+    *bytes = out;
+    *size = total;
+    return out == NULL ? TP_ERR_NO_MEMORY : 0;
+}
+
+int tp_snapshot_decode_keyed(struct tp_map **out, struct tp_keys *keys, const void *bytes, size_t size,
+                             const char **reason)
+{
+    const uint8_t *p = bytes;
+    *out = NULL;
+    *keys = (struct tp_keys){0};
+    *reason = NULL;
+    if (size < sizeof magic + CHECKSUM_BYTES || memcmp(p, magic, sizeof magic - 1) != 0 ||
+        p[sizeof magic - 1] != LAYOUT_KEYED)
+        return decode_plain(out, bytes, size, reason);
+    if (tp_get_u64(p + size - CHECKSUM_BYTES) != XXH3_64bits(p, size - CHECKSUM_BYTES))
+        return corrupt(reason, "the snapshot's checksum does not fit");
+    size_t contents = size - sizeof magic - CHECKSUM_BYTES, used;
+    int error = tp_keys_decode(keys, p + sizeof magic, contents, &used);
+    if (error != 0)
+        return error == TP_ERR_CORRUPT ? corrupt(reason, "the snapshot's keys cannot be read") : error;
+    error = decode_plain(out, p + sizeof magic + used, contents - used, reason);
+    if (error != 0)
+        tp_keys_fini(keys);
+    return error;
+}
+
+int tp_snapshot_decode(struct tp_map **out, const void *bytes, size_t size, const char **reason)
+{
+    struct tp_keys keys;
+    int error = tp_snapshot_decode_keyed(out, &keys, bytes, size, reason);
+    tp_keys_fini(&keys);
+    return error;
+}
+
 static size_t change_bytes(const struct tp_change *change)
 {
     switch (change->kind) {
@@ -129,14 +190,26 @@ static size_t change_bytes(const struct tp_change *change)
 
 int tp_batch_encode(const struct tp_change *changes, size_t count, uint8_t **bytes, size_t *size)
 {
-    size_t total = 4;
+    const struct tp_key none = {0};
+    return tp_batch_encode_keyed(changes, count, &none, bytes, size);
+}
+
+int tp_batch_encode_keyed(const struct tp_change *changes, size_t count, const struct tp_key *key, uint8_t **bytes,
+                          size_t *size)
+{
+    size_t key_bytes = tp_key_is_set(key) ? 1 + (size_t)key->size : 0;
+    size_t total = 4 + key_bytes;
     for (size_t i = 0; i < count; i++)
         total += change_bytes(&changes[i]);
     uint8_t *out = malloc(total);
     if (out == NULL)
         return TP_ERR_NO_MEMORY;
-    tp_put_u32(out, (uint32_t)count);
-    uint8_t *p = out + 4;
+    tp_put_u32(out, (uint32_t)count | (key_bytes > 0 ? BATCH_HAS_KEY : 0));
+    if (key_bytes > 0) {
+        out[4] = key->size;
+        memcpy(out + 5, key->bytes, key->size);
+    }
+    uint8_t *p = out + 4 + key_bytes;
     for (size_t i = 0; i < count; i++) {
         const struct tp_change *change = &changes[i];
         p[0] = (uint8_t)change->kind;
@@ -187,20 +260,42 @@ static bool read_change(const uint8_t *p, size_t size, size_t *at, struct tp_cha
     return true;
 }
 
+/* Where the changes begin; 0: the bytes are no batch. */
+static size_t changes_at(const uint8_t *p, size_t size)
+{
+    if (size < 4)
+        return 0;
+    if ((tp_get_u32(p) & BATCH_HAS_KEY) == 0)
+        return 4;
+    bool is_key = size > 4 && p[4] > 0 && p[4] <= TP_KEY_BYTES_MAX && size - 5 >= p[4];
+    return is_key ? 5 + (size_t)p[4] : 0;
+}
+
+void tp_batch_key(const void *bytes, size_t size, struct tp_key *key)
+{
+    const uint8_t *p = bytes;
+    size_t at = changes_at(p, size);
+    *key = (struct tp_key){0};
+    if (at > 4) {
+        key->size = p[4];
+        memcpy(key->bytes, p + 5, p[4]);
+    }
+}
+
 int tp_batch_decode(const void *bytes, size_t size, struct tp_change **changes, size_t *count)
 {
     const uint8_t *p = bytes;
     *changes = NULL;
     *count = 0;
-    if (size < 4)
+    size_t at = changes_at(p, size);
+    if (at == 0)
         return TP_ERR_CORRUPT;
-    size_t n = tp_get_u32(p);
-    if (n > TP_BATCH_CHANGES_MAX || n > (size - 4) / CHANGE_BYTES_MIN)
+    size_t n = tp_get_u32(p) & ~BATCH_HAS_KEY;
+    if (n > TP_BATCH_CHANGES_MAX || n > (size - at) / CHANGE_BYTES_MIN)
         return TP_ERR_CORRUPT;
     struct tp_change *out = malloc((n + 1) * sizeof *out);
     if (out == NULL)
         return TP_ERR_NO_MEMORY;
-    size_t at = 4;
     for (size_t i = 0; i < n; i++) {
         if (!read_change(p, size, &at, &out[i])) {
             free(out);

@@ -14,6 +14,7 @@
 #define TP_DAEMON_STORE_H
 
 #include "base/error.h"
+#include "daemon/keys.h"
 #include "daemon/name.h"
 #include "map/map.h"
 
@@ -26,10 +27,11 @@
  * TP_ERR_NO_MEMORY, TP_ERR_INTERNAL: it has dropped it. */
 typedef void (*tp_store_done_cb)(int error, void *context);
 
-/* Likewise. On 0 gives one reference to `map`. TP_ERR_NOT_FOUND: the store holds no map of that name;
+/* Likewise. On 0 gives one reference to `map`; `keys` are those of the batches applied to it last, to be taken out (or left) before
+ * the callback returns; NULL for none. TP_ERR_NOT_FOUND: the store holds no map of that name;
  * TP_ERR_CORRUPT with `reason` (static words) when what it holds fails its checks; TP_ERR_UNAVAILABLE when it
  * cannot be asked. */
-typedef void (*tp_store_loaded_cb)(int error, struct tp_map *map, const char *reason, void *context);
+typedef void (*tp_store_loaded_cb)(int error, struct tp_map *map, struct tp_keys *keys, const char *reason, void *context);
 
 /* Likewise. The names are borrowed until the callback returns; any order, each once. */
 typedef void (*tp_store_listed_cb)(int error, const char *const *names, size_t count, void *context);
@@ -49,15 +51,15 @@ struct tp_store;
 struct tp_store_ops {
     const char *name; /* "memory", "embedded", "redis": for logs and stats */
 
-    /* Makes `map` the whole of what is kept under `name` (snapshot; the log begins anew). Keeps a reference
+    /* Makes `map` the whole of what is kept under `name` (snapshot; the log begins anew; no keys). Keeps a reference
      * of its own to `map` and copies `name` until done. TP_ERR_NO_MEMORY: it was not taken, and no completion comes:
      * the caller learns of it before anything is built on `map`. */
     int (*put)(struct tp_store *store, const char *name, const struct tp_map *map, tp_store_done_cb done,
                void *context);
 
     /* Appends the batch that made `after` (its version and epoch name the batch) to the map's log, or writes
-     * `after` as a new snapshot where the implementation finds that better. `batch` is tp_batch_encode's
-     * bytes and is copied; a reference to `after` is kept until done. TP_ERR_NO_MEMORY: as above. */
+     * `after` as a new snapshot where the implementation finds that better. `batch` is tp_batch_encode_keyed's
+     * bytes and is copied; its key is kept with those before it; a reference to `after` is kept until done. TP_ERR_NO_MEMORY: as above. */
     int (*append)(struct tp_store *store, const char *name, const struct tp_map *after, const void *batch,
                   size_t batch_bytes, tp_store_done_cb done, void *context);
 

@@ -89,8 +89,10 @@ static void load(struct embedded *embedded, struct call *call)
 {
     struct tp_map *map;
     const char *reason;
-    int error = tp_folder_load(&embedded->folder, call->name, &map, &reason);
-    call->loaded(error, map, reason, call->context);
+    struct tp_keys keys;
+    int error = tp_folder_load(&embedded->folder, call->name, &map, &keys, &reason);
+    call->loaded(error, map, &keys, reason, call->context);
+    tp_keys_fini(&keys);
 }
 
 static void list(struct embedded *embedded, struct call *call)
@@ -225,7 +227,7 @@ static void embedded_load(struct tp_store *store, const char *name, tp_store_loa
 {
     struct call *call = call_new(CALL_LOAD, name, NULL, context);
     if (call == NULL) {
-        loaded(TP_ERR_NO_MEMORY, NULL, NULL, context);
+        loaded(TP_ERR_NO_MEMORY, NULL, NULL, NULL, context);
         return;
     }
     call->loaded = loaded;

@@ -29,7 +29,7 @@ static int memory_drop(struct tp_store *store, const char *name, const struct tp
 static void memory_load(struct tp_store *store, const char *name, tp_store_loaded_cb loaded, void *context)
 {
     (void)store, (void)name;
-    loaded(TP_ERR_NOT_FOUND, NULL, NULL, context);
+    loaded(TP_ERR_NOT_FOUND, NULL, NULL, NULL, context);
 }
 
 static void memory_list(struct tp_store *store, tp_store_listed_cb listed, void *context)

@@ -48,6 +48,9 @@ struct call {
     char name[TP_WORLD_NAME_MAX + 1];
     const struct tp_map *map; /* CALL_WRITE, CALL_DROP: a reference, NULL for none */
     struct dirty *room; /* likewise: where the map becomes dirty, so that a write once taken is never lost */
+    struct tp_keyed *keyed; /* CALL_WRITE of a batch with a key: where the keys of its map go if there are none yet */
+    struct tp_key key;
+    bool is_put; /* CALL_WRITE: the map begins anew, without keys */
     tp_store_done_cb done;
     tp_store_loaded_cb loaded;
     tp_store_listed_cb listed;
@@ -81,7 +84,28 @@ struct store {
     char told[128];            /* the cause last logged */
     struct dirty *dirty, **dirty_last;
     size_t dirty_count;
+    struct tp_keyed *keyed; /* the keys of the batches applied last to each map: they go into its every snapshot */
 };
+
+/* ---- Keys ---- */
+
+/* What a write says about the keys of its map. */
+static void keyed_write(struct store *store, struct call *call)
+{
+    if (call->is_put)
+        tp_keyed_forget(&store->keyed, call->name);
+    if (!tp_key_is_set(&call->key))
+        return;
+    struct tp_keyed *keyed = tp_keyed_find(store->keyed, call->name);
+    if (!keyed) {
+        keyed = call->keyed;
+        call->keyed = NULL;
+        tp_keyed_put(&store->keyed, keyed);
+    }
+    tp_keys_add(&keyed->keys, &call->key, call->map->version);
+}
+
+/* ---- Calls ---- */
 
 static void call_done(struct call *call, int error)
 {
@@ -91,7 +115,7 @@ static void call_done(struct call *call, int error)
         call->done(error, call->context);
         break;
     case CALL_LOAD:
-        call->loaded(error, NULL, NULL, call->context);
+        call->loaded(error, NULL, NULL, NULL, call->context);
         break;
     case CALL_LIST:
         call->listed(error, NULL, 0, call->context);
@@ -99,6 +123,7 @@ static void call_done(struct call *call, int error)
     }
     tp_map_unref(call->map);
     free(call->room);
+    tp_keyed_free(call->keyed);
     free(call);
 }
 
@@ -176,7 +201,8 @@ static int write_map(struct store *store, const struct dirty *entry)
 {
     uint8_t *bytes;
     size_t size;
-    int error = tp_snapshot_encode(entry->map, &bytes, &size);
+    const struct tp_keyed *keyed = tp_keyed_find(store->keyed, entry->name);
+    int error = tp_snapshot_encode_keyed(entry->map, keyed ? &keyed->keys : NULL, &bytes, &size);
     if (error)
         return error;
     char key[KEY_MAX], index[KEY_MAX];
@@ -284,6 +310,7 @@ static void drop(struct store *store, struct call *call)
     int error = remove_map(store, call->name, &is_sent);
     if (!error) {
         dirty_forget(store, call->name);
+        tp_keyed_forget(&store->keyed, call->name);
     } else if (is_sent && call->map) { /* written again once Redis is back, so that it holds what stands */
         dirty_add(store, call);
         status_renew(store);
@@ -300,12 +327,24 @@ static void drop(struct store *store, struct call *call)
 
 /* ---- Reading ---- */
 
+/* Answers a load from what is not written yet. */
+static void load_dirty(struct store *store, const struct dirty *entry, struct call *call)
+{
+    const struct tp_keyed *keyed = tp_keyed_find(store->keyed, entry->name);
+    struct tp_keys keys = {0}; /* a copy: the callback may take them out */
+    if (keyed && tp_keys_copy(&keys, &keyed->keys) != 0)
+        call->loaded(TP_ERR_NO_MEMORY, NULL, NULL, NULL, call->context);
+    else
+        call->loaded(TP_OK, (struct tp_map *)(uintptr_t)tp_map_ref(entry->map), &keys, NULL, call->context);
+    tp_keys_fini(&keys);
+    free(call);
+}
+
 static void load(struct store *store, struct call *call)
 {
     for (struct dirty *entry = store->dirty; entry; entry = entry->next)
         if (strcmp(entry->name, call->name) == 0) {
-            call->loaded(TP_OK, (struct tp_map *)(uintptr_t)tp_map_ref(entry->map), NULL, call->context);
-            free(call);
+            load_dirty(store, entry, call);
             return;
         }
     char key[KEY_MAX];
@@ -319,14 +358,21 @@ static void load(struct store *store, struct call *call)
         return;
     }
     struct tp_map *map = NULL;
+    struct tp_keys keys = {0};
     const char *reason = "its key in Redis is no string";
     int error = TP_ERR_CORRUPT;
     if (reply->type == REDIS_REPLY_NIL)
         error = TP_ERR_NOT_FOUND;
     else if (reply->type == REDIS_REPLY_STRING)
-        error = tp_snapshot_decode(&map, reply->str, reply->len, &reason);
+        error = tp_snapshot_decode_keyed(&map, &keys, reply->str, reply->len, &reason);
     freeReplyObject(reply);
-    call->loaded(error, map, error == TP_ERR_CORRUPT ? reason : NULL, call->context);
+    if (!error && tp_keyed_set(&store->keyed, call->name, &keys) != 0) {
+        tp_map_unref(map);
+        map = NULL;
+        error = TP_ERR_NO_MEMORY;
+    }
+    call->loaded(error, map, &keys, error == TP_ERR_CORRUPT ? reason : NULL, call->context);
+    tp_keys_fini(&keys);
     free(call);
 }
 
@@ -367,6 +413,7 @@ static void serve(struct store *store, struct call *calls)
         calls = call->next;
         call->next = NULL;
         if (call->kind == CALL_WRITE) {
+            keyed_write(store, call);
             dirty_add(store, call);
             if (calls && calls->kind == CALL_WRITE)
                 continue;
@@ -436,6 +483,8 @@ static void finish(struct store *store)
         tp_map_unref(entry->map);
         free(entry);
     }
+    while (store->keyed)
+        tp_keyed_forget(&store->keyed, store->keyed->name);
     tp__redis_link_fini(&store->link);
 }
 
@@ -475,16 +524,24 @@ static void submit(struct store *store, struct call *call)
     pthread_mutex_unlock(&store->lock);
 }
 
+/* `key`: of the batch, perhaps not set; NULL: it is no batch. */
 static int submit_map(enum call_kind kind, struct tp_store *store, const char *name, const struct tp_map *map,
-                      tp_store_done_cb done, void *context)
+                      const struct tp_key *key, tp_store_done_cb done, void *context)
 {
     struct call *call = call_new(kind, name, context);
     struct dirty *room = calloc(1, sizeof *room);
-    if (!call || !room) {
+    bool has_key = key && tp_key_is_set(key);
+    struct tp_keyed *keyed = has_key ? tp_keyed_new(name) : NULL;
+    if (!call || !room || (has_key && !keyed)) {
         free(call);
         free(room);
+        tp_keyed_free(keyed);
         return TP_ERR_NO_MEMORY;
     }
+    call->is_put = kind == CALL_WRITE && !key;
+    if (has_key)
+        call->key = *key;
+    call->keyed = keyed;
     call->room = room;
     call->map = map ? tp_map_ref(map) : NULL;
     call->done = done;
@@ -495,20 +552,21 @@ static int submit_map(enum call_kind kind, struct tp_store *store, const char *n
 static int redis_put(struct tp_store *store, const char *name, const struct tp_map *map,
                      tp_store_done_cb done, void *context)
 {
-    return submit_map(CALL_WRITE, store, name, map, done, context);
+    return submit_map(CALL_WRITE, store, name, map, NULL, done, context);
 }
 
 static int redis_drop(struct tp_store *store, const char *name, const struct tp_map *map,
                       tp_store_done_cb done, void *context)
 {
-    return submit_map(CALL_DROP, store, name, map, done, context);
+    return submit_map(CALL_DROP, store, name, map, NULL, done, context);
 }
 
 static int redis_append(struct tp_store *store, const char *name, const struct tp_map *after,
                         const void *batch, size_t batch_bytes, tp_store_done_cb done, void *context)
 {
-    (void)batch, (void)batch_bytes;
-    return redis_put(store, name, after, done, context);
+    struct tp_key key;
+    tp_batch_key(batch, batch_bytes, &key);
+    return submit_map(CALL_WRITE, store, name, after, &key, done, context);
 }
 
 /* Without memory for the call there is nothing to queue: it completes here, on the caller's thread. */
@@ -516,7 +574,7 @@ static void redis_load(struct tp_store *store, const char *name, tp_store_loaded
 {
     struct call *call = call_new(CALL_LOAD, name, context);
     if (!call) {
-        loaded(TP_ERR_NO_MEMORY, NULL, NULL, context);
+        loaded(TP_ERR_NO_MEMORY, NULL, NULL, NULL, context);
         return;
     }
     call->loaded = loaded;

@@ -96,6 +96,8 @@ void tp__world_retire(struct tp_world *world, struct tp__world_entry *entry)
     tp_map_unref(published);
     tp_map_unref(entry->tip);
     entry->tip = NULL;
+    tp__world_layers_fini(entry);
+    tp_keys_fini(&entry->keys);
     entry->next = world->dropped;
     world->dropped = entry;
 }
@@ -111,6 +113,7 @@ void tp__world_drop_unseen(struct tp_world *world, struct tp__world_entry *entry
     world->slots[entry->shared.slot] = NULL;
     world->entries--;
     pthread_mutex_unlock(&world->lock);
+    tp_keys_fini(&entry->keys);
     free(entry);
 }
 
@@ -134,6 +137,8 @@ void tp_world_request_free(struct tp_world_request *request)
     tp_upload_graph_fini(&request->graph);
     free(request->changes);
     free(request->change_bits);
+    if (request->layer != NULL)
+        tp_world_layer_leave(request->layer);
     free(request);
 }
 
@@ -143,8 +148,9 @@ static void answer(struct tp_world *world, struct tp_world_request *request)
         if (request->refusal.error != 0) {
             tp_metric_add(&world->config.metrics->batches_refused, 1);
         } else {
-            tp_metric_add(&world->config.metrics->batches_applied, 1);
-            tp_metric_add(&world->config.metrics->changes_applied, request->change_count);
+            tp_metric_add(&world->config.metrics->batches_applied, !request->applied_before);
+            tp_metric_add(&world->config.metrics->batches_repeated, request->applied_before);
+            tp_metric_add(&world->config.metrics->changes_applied, request->applied_before ? 0 : request->change_count);
             tp_metric_observe(&world->config.metrics->change_us,
                               world->config.now_us(world->config.context) - request->arrived_us);
         }
@@ -175,6 +181,16 @@ void tp__world_grant(struct tp_world *world, struct tp_world_request *request, s
     answer(world, request);
 }
 
+void tp__world_grant_again(struct tp_world *world, struct tp_world_request *request, struct tp__world_entry *entry,
+                           uint64_t epoch, uint64_t version)
+{
+    request->map = &entry->shared;
+    request->epoch = epoch;
+    request->version = version;
+    request->applied_before = true;
+    answer(world, request);
+}
+
 void tp__world_grant_dropped(struct tp_world *world, struct tp_world_request *request)
 {
     answer(world, request);
@@ -202,6 +218,9 @@ void tp_world_handle(struct tp_world *world, struct tp_mail *mail)
         break;
     case TP_WORLD_MAIL_LISTED:
         tp__world_listed(world, mail);
+        break;
+    case TP_WORLD_MAIL_UNUSED:
+        tp__world_layer_unused(world, mail);
         break;
     default:
         TP_CHECK(!"a mail of unknown kind");
@@ -241,8 +260,10 @@ void tp_world_close(struct tp_world *world)
         struct tp__world_entry *entry = world->slots[i];
         if (entry == NULL)
             continue;
+        tp__world_layers_fini(entry);
         tp_map_unref(entry->published);
         tp_map_unref(entry->tip);
+        tp_keys_fini(&entry->keys);
         free(entry);
     }
     pthread_mutex_destroy(&world->lock);
@@ -275,6 +296,18 @@ const struct tp_map *tp_world_current(struct tp_world *world, const struct tp_wo
     const struct tp__world_entry *entry = (const struct tp__world_entry *)map;
     pthread_mutex_lock(&world->lock);
     const struct tp_map *current = tp_map_ref(entry->published);
+    pthread_mutex_unlock(&world->lock);
+    return current;
+}
+
+const struct tp_map *tp_world_current_layered(struct tp_world *world, const struct tp_world_map *map,
+                                              const struct tp_world_layers **layers, uint64_t *seq)
+{
+    const struct tp__world_entry *entry = (const struct tp__world_entry *)map;
+    pthread_mutex_lock(&world->lock);
+    const struct tp_map *current = entry->published != NULL ? tp_map_ref(entry->published) : NULL; /* dropped just now */
+    *layers = tp_world_layers_ref(entry->layers_published);
+    *seq = entry->seq_published;
     pthread_mutex_unlock(&world->lock);
     return current;
 }

@@ -8,8 +8,10 @@
  *
  * The answer is posted after the publications, into the same mailbox, so that whoever gets it already has the
  * new version. When the store refuses (and does not serve on degraded), the tip falls back to the version
- * published and everything that was built on the refused one is refused too. A drop goes to the store likewise; while
- * it is there, later requests about the map wait. What it refuses: half a batch; a
+ * published and everything that was built on the refused one is refused too. A batch whose key came before is answered as that
+ * one was; while that one is on its way to the store it waits for it. A drop goes to the store likewise; while
+ * it is there, later requests about the map wait. A version is published with its
+ * layers, those that sessions use (world_layers.c). What it refuses: half a batch; a
  * replacement or a drop while sessions stand on the map; more maps than maps_max. Who calls it: tp_world_handle from
  * one thread (the world thread, or a simulation); the functions marked "any thread" from anywhere. No libuv,
  * clock or thread of its own.
@@ -17,6 +19,7 @@
 #ifndef TP_DAEMON_WORLD_H
 #define TP_DAEMON_WORLD_H
 
+#include "daemon/keys.h"
 #include "daemon/mailbox.h"
 #include "daemon/metrics.h"
 #include "daemon/store.h"
@@ -38,7 +41,37 @@ struct tp_world_map {
 
 enum { TP_WORLD_MAP_REPLACING = -1 };
 
-enum tp_world_op { TP_WORLD_PUT, TP_WORLD_OPEN, TP_WORLD_CHANGE, TP_WORLD_DROP };
+enum {
+    TP_WORLD_PROFILES_MAX = 64, /* of a map, besides its own */
+    TP_WORLD_LAYERS_MAX = 16,   /* of a map at a time */
+};
+
+/* A layer (map/layer.h) of a map as the shards see it: it stays while a session is counted in. */
+struct tp_world_layer {
+    struct tp_mail unused; /* first; to the world, when the last session has left */
+    struct tp_world *world;
+    struct tp_world_map *of;
+    uint32_t index;            /* below TP_WORLD_LAYERS_MAX: where it stands among those of one version */
+    _Atomic uint64_t sessions; /* world_layers.c */
+};
+
+/* The layers of one version, by index, NULL where none; immutable once published. */
+struct tp_world_layers {
+    _Atomic unsigned refs;
+    const struct tp_map *layer[TP_WORLD_LAYERS_MAX];
+};
+
+const struct tp_world_layers *tp_world_layers_ref(const struct tp_world_layers *layers);
+void tp_world_layers_unref(const struct tp_world_layers *layers);
+
+enum tp_world_op {
+    TP_WORLD_PUT,
+    TP_WORLD_OPEN,
+    TP_WORLD_CHANGE,
+    TP_WORLD_DROP,
+    TP_WORLD_PROFILE, /* gives the map a profile */
+    TP_WORLD_LAYER,   /* counts a session in on a layer, made if there is none of that kind */
+};
 
 /* Why a request was refused; words go to the client. */
 struct tp_world_refusal {
@@ -68,12 +101,17 @@ struct tp_world_request {
     bool replace;
     /* OPEN */
     uint64_t min_version;
+    /* PROFILE: with `profile`; LAYER: which, empty for the map's own */
+    char profile_name[TP_WORLD_NAME_MAX + 1];
+    uint32_t agent_size; /* LAYER: cells */
     /* CHANGE */
     bool has_base_version;
     uint64_t base_version;
     struct tp_change *changes; /* malloc'd, as is what their bitmaps borrow; freed with the request */
     uint8_t *change_bits;
     size_t change_count;
+    size_t run_count;  /* so many of the last are runs: rectangles of height 1, x being a cell's number */
+    struct tp_key key; /* one that is known: the answer of the batch that had it first, and nothing is applied */
     /* DROP */
     bool has_epoch; /* then `epoch` is the one to drop */
     /* the world's own */
@@ -84,6 +122,8 @@ struct tp_world_request {
     struct tp_world_refusal refusal;
     struct tp_world_map *map; /* when not refused; NULL: dropped */
     uint64_t epoch, version;  /* of the version this request made or found */
+    struct tp_world_layer *layer; /* LAYER: entered, as is its map; left with the request unless taken */
+    bool applied_before;      /* CHANGE: a batch of the same key made it */
 };
 
 /* Gives a zeroed request; NULL when out of memory. */
@@ -101,6 +141,8 @@ struct tp_world_publication {
     struct tp_mail mail;
     struct tp_world_map *of;
     const struct tp_map *map; /* one reference, given; NULL: the map is dropped */
+    const struct tp_world_layers *layers; /* of that version, likewise */
+    uint64_t seq;                         /* the larger is the newer */
 };
 
 /* What the world receives; post with tp_world_config.post's owner's means. */
@@ -110,6 +152,7 @@ enum tp_world_mail_kind {
     TP_WORLD_MAIL_LOADED,
     TP_WORLD_MAIL_LISTED,
     TP_WORLD_MAIL_DROPPED,
+    TP_WORLD_MAIL_UNUSED, /* the first of a struct tp_world_layer */
     TP_WORLD_MAIL_OWN
 };
 
@@ -151,6 +194,10 @@ struct tp_world_map *tp_world_find(struct tp_world *world, const char *name);
 /* Gives a reference to the version published last. Any thread. Cost: a short lock. */
 const struct tp_map *tp_world_current(struct tp_world *world, const struct tp_world_map *map);
 
+/* Likewise, with its layers as a second reference, and when it was published (struct tp_world_publication's seq). */
+const struct tp_map *tp_world_current_layered(struct tp_world *world, const struct tp_world_map *map,
+                                              const struct tp_world_layers **layers, uint64_t *seq);
+
 /* Calls `each` for every published map, with a reference borrowed until it returns; no lock is held
  * meanwhile. Any thread. TP_ERR_NO_MEMORY. */
 typedef void (*tp_world_each_cb)(struct tp_world_map *of, const struct tp_map *map, void *context);
@@ -160,5 +207,8 @@ int tp_world_each(struct tp_world *world, tp_world_each_cb each, void *context) 
  * of the epoch that stays until tp_world_leave. Any thread. */
 bool tp_world_enter(struct tp_world_map *map);
 void tp_world_leave(struct tp_world_map *map);
+
+/* Counts out a session that a request of TP_WORLD_LAYER counted in, of the layer and of its map. Any thread. */
+void tp_world_layer_leave(struct tp_world_layer *layer);
 
 #endif

@@ -1,13 +1,27 @@
 /* What the files of the world share: world.c (names, life cycle), world_request.c (put, open, change),
- * world_store.c (calls of the store, publishing). */
+ * world_store.c (calls of the store, publishing), world_layers.c (profiles and layers). */
 #ifndef TP_DAEMON_WORLD_INTERNAL_H
 #define TP_DAEMON_WORLD_INTERNAL_H
 
 #include "daemon/world.h"
+#include "map/layer.h"
+
+struct tp__world_layer; /* world_layers.c */
+
+struct tp__world_profile {
+    char name[TP_WORLD_NAME_MAX + 1];
+    struct tp_profile profile;
+};
 
 struct tp__world_entry {
     struct tp_world_map shared;     /* first: the shards' pointer is this one */
     const struct tp_map *published; /* under the lock; NULL until the first publication */
+    const struct tp_world_layers *layers_published; /* likewise, of that version */
+    uint64_t seq_published;                         /* likewise */
+    struct tp__world_layer *layer[TP_WORLD_LAYERS_MAX];
+    struct tp__world_profile *profiles; /* malloc'd */
+    size_t profile_count;
+    struct tp__world_op *sent; /* batches on their way to the store, oldest first; linked by sent_next */
     struct tp__world_entry *next;   /* of the bucket; under the lock */
     const struct tp_map *tip;       /* newest version made, perhaps not stored yet; NULL: none */
     uint64_t epoch_last;            /* highest epoch given */
@@ -20,6 +34,8 @@ struct tp__world_entry {
     int load_error; /* TP_ERR_CORRUPT: the store holds it, but cannot read it */
     const char *load_reason;
     struct tp_world_request *parked_first, **parked_end;
+    struct tp_keys keys;         /* of the batches published last, of the epoch published */
+    struct tp__world_op *keyed;  /* batches with keys on their way to the store; linked by keyed_next */
 };
 
 /* A call of the store on its way. */
@@ -29,6 +45,11 @@ struct tp__world_op {
     struct tp__world_entry *entry;
     struct tp_world_request *request; /* NULL for a load */
     const struct tp_map *map;         /* what was made, or loaded */
+    struct tp_world_layers *layers;   /* of it */
+    struct tp__world_op *sent_next;
+    struct tp_keys keys;              /* loaded */
+    struct tp__world_op *keyed_next;
+    struct tp_world_request *same_key; /* later requests with the batch's key: they get its answer; by parked_next */
     uint64_t seq;
     bool is_put;
     bool is_initial; /* a load of tp_world_load_all */
@@ -46,6 +67,7 @@ struct tp_world {
     uint32_t entries;
     struct tp__world_entry *dropped; /* out of the buckets, a shard may still hold them; linked by `next` */
     uint64_t epoch_dropped;          /* highest epoch of a map dropped */
+    uint64_t seq_published; /* of the last publication of all */
     size_t busy;
     size_t initial_loads; /* still to come back; world thread */
     _Atomic bool ready;
@@ -66,6 +88,8 @@ void tp__world_drop_unseen(struct tp_world *world, struct tp__world_entry *entry
 /* Answers a request: granted on `map`, or refused. */
 void tp__world_grant(struct tp_world *world, struct tp_world_request *request, struct tp__world_entry *entry,
                      const struct tp_map *map);
+void tp__world_grant_again(struct tp_world *world, struct tp_world_request *request, struct tp__world_entry *entry,
+                           uint64_t epoch, uint64_t version); /* a batch of the same key made that version */
 void tp__world_grant_dropped(struct tp_world *world, struct tp_world_request *request);
 __attribute__((format(printf, 5, 6))) void tp__world_refuse(struct tp_world *world,
                                                             struct tp_world_request *request, int error,
@@ -79,8 +103,14 @@ struct tp__world_op *tp__world_op_new(struct tp_world *world, struct tp__world_e
                                       struct tp_world_request *request);
 void tp__world_op_free(struct tp__world_op *op);
 
+/* Makes op->map the published version, with its layers, and tells every shard; once for an op. */
+void tp__world_publish(struct tp__world_op *op);
+
 /* Makes op->map the entry's tip and gives it to the store: as a put (op->is_put) or as a batch (copied). */
 void tp__world_submit(struct tp__world_op *op, const uint8_t *batch, size_t batch_bytes);
+
+/* Whether the key of a change to the tip is known: then the request was answered, or will be with the batch on its way. */
+bool tp__world_answer_by_key(struct tp_world *world, struct tp_world_request *request, struct tp__world_entry *entry);
 
 /* Gives the drop of the entry to the store; its sessions are at TP_WORLD_MAP_REPLACING. */
 void tp__world_submit_drop(struct tp__world_op *op);
@@ -90,6 +120,32 @@ void tp__world_park(struct tp__world_entry *entry, struct tp_world_request *requ
 
 /* The name is unknown here: asks the store, if that can know it, and parks the request. False: it cannot. */
 bool tp__world_look_up(struct tp_world *world, struct tp_world_request *request);
+
+/* world_layers.c: PROFILE and LAYER. */
+void tp__world_put_profile(struct tp_world *world, struct tp_world_request *request, struct tp__world_entry *entry);
+void tp__world_take_layer(struct tp_world *world, struct tp_world_request *request, struct tp__world_entry *entry);
+
+/* A map that is put anew begins without profiles. */
+void tp__world_forget_profiles(struct tp__world_entry *entry);
+
+/* Gives an empty one; NULL when out of memory. */
+struct tp_world_layers *tp__world_layers_new(void);
+
+/* Makes the layers of op->map, a batch on the tip, from the tip's. TP_ERR_NO_MEMORY. */
+int tp__world_follow_layers(struct tp__world_op *op) TP_MUST_CHECK;
+
+/* The entry's tip is another version, whose layers are these; NULL: it has none. */
+void tp__world_set_layer_tips(struct tp__world_entry *entry, const struct tp_world_layers *layers);
+
+/* A batch goes to the store, and has come back. */
+void tp__world_op_sent(struct tp__world_op *op);
+void tp__world_op_back(struct tp__world_op *op);
+
+/* The last session had left a layer; takes the mail. */
+void tp__world_layer_unused(struct tp_world *world, struct tp_mail *mail);
+
+/* Frees layers and profiles of an entry on its way out. */
+void tp__world_layers_fini(struct tp__world_entry *entry);
 
 /* What came back from the store; takes the mail. */
 void tp__world_stored(struct tp_world *world, struct tp_mail *mail);

@@ -133,11 +133,19 @@ static void open_map(struct tp_world *world, struct tp_world_request *request, s
     tp__world_grant(world, request, entry, entry->published);
 }
 
+/* The field that a change at fault came in. */
+static const char *field_of(const struct tp_world_request *request, size_t bad, int error)
+{
+    static const char *const fields[] = {"cell", "rectangle", "bitmap"};
+    if (bad < request->change_count - request->run_count)
+        return fields[request->changes[bad].kind];
+    return error == TP_ERR_RESOURCE_EXHAUSTED ? "run_cell" : "run_length";
+}
+
 /* Says which change was refused and why. */
 static void refuse_batch(struct tp_world *world, struct tp_world_request *request, int error, size_t bad,
                          uint32_t x, uint32_t y, const struct tp_map *base)
 {
-    static const char *const fields[] = {"cell", "rectangle", "bitmap"};
     if (error == TP_ERR_NO_MEMORY) {
         tp__world_refuse(world, request, error, NULL, "out of memory");
         return;
@@ -147,31 +155,32 @@ static void refuse_batch(struct tp_world *world, struct tp_world_request *reques
         return;
     }
     const struct tp_change *change = &request->changes[bad];
+    const char *field = field_of(request, bad, error);
     request->refusal.has_bad_change = true;
     request->refusal.change_index = (uint32_t)bad;
     request->refusal.bad_x = x;
     request->refusal.bad_y = y;
     if (error == TP_ERR_OUT_OF_RANGE)
-        tp__world_refuse(world, request, error, fields[change->kind],
+        tp__world_refuse(world, request, error, field,
                          "change %zu: cell (%u, %u) lies outside the map of %u x %u; nothing was applied",
                          bad, x, y, base->width, base->height);
     else if (error == TP_ERR_RESOURCE_EXHAUSTED)
         tp__world_refuse(
-            world, request, error, fields[change->kind],
+            world, request, error, field,
             "change %zu: the changes up to this one name more than %u cells; nothing was applied", bad,
             TP_BATCH_CELLS_MAX);
     else
         tp__world_refuse(
-            world, request, error, fields[change->kind], "change %zu: %s; nothing was applied", bad,
+            world, request, error, field, "change %zu: %s; nothing was applied", bad,
             change->width == 0 || change->height == 0 ? "a side is 0" : "the bits are too few for its size");
 }
 
-/* Cells of a ChangeCosts come as numbers; only here the width is known that turns them into places. */
+/* Cells and the beginnings of runs come as numbers; only here the width is known that turns them into places. */
 static void place_cells(struct tp_world_request *request, uint32_t width)
 {
     for (size_t i = 0; i < request->change_count; i++) {
         struct tp_change *change = &request->changes[i];
-        if (change->kind == TP_CHANGE_CELL) {
+        if (change->kind == TP_CHANGE_CELL || i >= request->change_count - request->run_count) {
             uint32_t cell = change->x;
             change->x = cell % width;
             change->y = cell / width;
@@ -186,6 +195,8 @@ static void change(struct tp_world *world, struct tp_world_request *request, str
         tp__world_refuse(world, request, TP_ERR_MAP_NOT_READY, "map", "the map is not ready");
         return;
     }
+    if (tp__world_answer_by_key(world, request, entry))
+        return;
     if (base->graph != NULL) {
         tp__world_refuse(world, request, TP_ERR_UNSUPPORTED, "map",
                          "the map is a graph; this server changes grids only: put the graph anew");
@@ -209,7 +220,7 @@ static void change(struct tp_world *world, struct tp_world_request *request, str
     size_t batch_bytes = 0;
     struct tp__world_op *op = tp__world_op_new(world, entry, request);
     if (op != NULL && !world->config.store->is_volatile)
-        error = tp_batch_encode(request->changes, request->change_count, &batch, &batch_bytes);
+        error = tp_batch_encode_keyed(request->changes, request->change_count, &request->key, &batch, &batch_bytes);
     if (op == NULL || error != 0) {
         tp_map_unref(after);
         if (op != NULL)
@@ -267,6 +278,10 @@ void tp__world_handle_request(struct tp_world *world, struct tp_world_request *r
         tp__world_refuse(world, request, entry->load_error, "map", "%s", entry->load_reason);
     } else if (request->op == TP_WORLD_OPEN) {
         open_map(world, request, entry);
+    } else if (request->op == TP_WORLD_PROFILE) {
+        tp__world_put_profile(world, request, entry);
+    } else if (request->op == TP_WORLD_LAYER) {
+        tp__world_take_layer(world, request, entry);
     } else {
         change(world, request, entry);
     }

@@ -44,14 +44,21 @@ struct tp__world_op *tp__world_op_new(struct tp_world *world, struct tp__world_e
     op->world = world;
     op->entry = entry;
     op->request = request;
+    op->layers = tp__world_layers_new();
+    if (op->layers == NULL) {
+        tp__world_op_free(op);
+        return NULL;
+    }
     return op;
 }
 
 void tp__world_op_free(struct tp__world_op *op)
 {
+    tp_keys_fini(&op->keys);
     for (unsigned i = 0; i < op->world->config.shards; i++)
         free(op->publication[i]);
     tp_map_unref(op->map);
+    tp_world_layers_unref(op->layers);
     free(op);
 }
 
@@ -64,25 +71,30 @@ static void tell_shards(struct tp__world_op *op)
         publication->mail.kind = TP_SHARD_MAIL_MAP;
         publication->of = &op->entry->shared;
         publication->map = op->map == NULL ? NULL : tp_map_ref(op->map);
+        publication->layers = tp_world_layers_ref(op->layers);
+        publication->seq = world->seq_published;
         world->config.post_shard(world->config.context, i, &publication->mail);
     }
 }
 
-/* Makes op->map the published version and tells every shard. */
-static void publish(struct tp__world_op *op)
+void tp__world_publish(struct tp__world_op *op)
 {
     struct tp_world *world = op->world;
     struct tp__world_entry *entry = op->entry;
     struct tp_metrics *metrics = world->config.metrics;
     pthread_mutex_lock(&world->lock);
     const struct tp_map *before = entry->published;
+    const struct tp_world_layers *layers_before = entry->layers_published;
     entry->published = tp_map_ref(op->map);
+    entry->layers_published = tp_world_layers_ref(op->layers);
+    entry->seq_published = ++world->seq_published;
     pthread_mutex_unlock(&world->lock);
     tp_metric_gauge_add(&metrics->maps, before == NULL);
     if (before != NULL)
         tp_metric_gauge_add(&metrics->map_cells, -(int64_t)before->width * before->height);
     tp_metric_gauge_add(&metrics->map_cells, (int64_t)op->map->width * op->map->height);
     tp_map_unref(before);
+    tp_world_layers_unref(layers_before);
     tell_shards(op);
 }
 
@@ -103,6 +115,48 @@ static void stored_cb(int error, void *context)
     op->world->config.post_self(op->world->config.context, &op->mail);
 }
 
+/* Whether the op is a batch with a key. */
+static bool is_keyed(const struct tp__world_op *op)
+{
+    return op->request != NULL && op->request->op == TP_WORLD_CHANGE && tp_key_is_set(&op->request->key);
+}
+
+/* A batch with a key has come back from the store: it is not on its way any more. Gives the requests that wait for it. */
+static struct tp_world_request *unlink_keyed(struct tp__world_op *op)
+{
+    struct tp__world_op **link = &op->entry->keyed;
+    while (*link != NULL && *link != op)
+        link = &(*link)->keyed_next;
+    if (*link != NULL)
+        *link = op->keyed_next;
+    struct tp_world_request *waiting = op->same_key;
+    op->same_key = NULL;
+    return waiting;
+}
+
+bool tp__world_answer_by_key(struct tp_world *world, struct tp_world_request *request, struct tp__world_entry *entry)
+{
+    if (!tp_key_is_set(&request->key))
+        return false;
+    for (struct tp__world_op *op = entry->keyed; op != NULL; op = op->keyed_next) {
+        if (op->map->epoch != entry->tip->epoch || !tp_key_equals(&op->request->key, &request->key))
+            continue;
+        struct tp_world_request **link = &op->same_key;
+        while (*link != NULL)
+            link = &(*link)->parked_next;
+        request->parked_next = NULL;
+        *link = request;
+        return true;
+    }
+    if (entry->published == NULL || entry->published->epoch != entry->tip->epoch)
+        return false; /* the map is being replaced: its keys go with it */
+    uint64_t version = tp_keys_find(&entry->keys, &request->key);
+    if (version == 0)
+        return false;
+    tp__world_grant_again(world, request, entry, entry->published->epoch, version);
+    return true;
+}
+
 /* Refuses the request of an op that came to nothing, and forgets the op. */
 static void give_up(struct tp__world_op *op, int error)
 {
@@ -110,9 +164,14 @@ static void give_up(struct tp__world_op *op, int error)
     struct tp__world_entry *entry = op->entry;
     if (op->is_put)
         atomic_store(&entry->shared.sessions, 0);
-    op->request->refusal.retry_after_ms = 1000;
-    tp__world_refuse(world, op->request, error == TP_ERR_NO_MEMORY ? TP_ERR_NO_MEMORY : TP_ERR_UNAVAILABLE,
-                     NULL, "the store cannot take it now; nothing was applied");
+    struct tp_world_request *waiting = unlink_keyed(op);
+    for (struct tp_world_request *request = op->request, *next = waiting; request != NULL; request = next) {
+        if (request != op->request)
+            next = request->parked_next;
+        request->refusal.retry_after_ms = 1000;
+        tp__world_refuse(world, request, error == TP_ERR_NO_MEMORY ? TP_ERR_NO_MEMORY : TP_ERR_UNAVAILABLE, NULL,
+                         "the store cannot take it now; nothing was applied");
+    }
     tp__world_op_free(op);
     tp__world_drop_unseen(world, entry);
 }
@@ -124,7 +183,13 @@ void tp__world_submit(struct tp__world_op *op, const uint8_t *batch, size_t batc
     struct tp_store *store = world->config.store;
     op->mail.kind = TP_WORLD_MAIL_STORED;
     op->seq = entry->seq + 1;
-    int error;
+    int error = is_keyed(op) ? tp_keys_reserve(&entry->keys) : 0;
+    if (error == 0 && !op->is_put)
+        error = tp__world_follow_layers(op);
+    if (error != 0) {
+        give_up(op, error);
+        return;
+    }
     if (op->is_put)
         error = store->ops->put(store, entry->shared.name, op->map, stored_cb, op);
     else
@@ -136,9 +201,16 @@ void tp__world_submit(struct tp__world_op *op, const uint8_t *batch, size_t batc
     entry->seq = op->seq;
     if (op->is_put)
         entry->seq_put = op->seq;
+    else
+        tp__world_op_sent(op);
+    if (is_keyed(op)) {
+        op->keyed_next = entry->keyed;
+        entry->keyed = op;
+    }
     entry->ops++;
     world->busy++;
     set_tip(entry, op->map);
+    tp__world_set_layer_tips(entry, op->layers);
 }
 
 /* The op failed: what was built on it is doomed, the tip falls back to what is published (unless a put in
@@ -152,6 +224,7 @@ static void fall_back(struct tp__world_op *op)
     }
     entry->seq_doomed = entry->seq;
     set_tip(entry, entry->published);
+    tp__world_set_layer_tips(entry, entry->layers_published);
 }
 
 void tp__world_stored(struct tp_world *world, struct tp_mail *mail)
@@ -162,6 +235,8 @@ void tp__world_stored(struct tp_world *world, struct tp_mail *mail)
     entry->ops--;
     if (op->is_put)
         entry->seq_put = 0;
+    else
+        tp__world_op_back(op);
     bool is_doomed = op->seq <= entry->seq_doomed;
     bool is_put_off = op->error == TP_ERR_UNAVAILABLE && world->config.store->serves_degraded;
     if (is_doomed || (op->error != 0 && !is_put_off)) {
@@ -175,13 +250,23 @@ void tp__world_stored(struct tp_world *world, struct tp_mail *mail)
         give_up(op, op->error);
         return;
     }
-    publish(op);
+    tp__world_publish(op);
+    struct tp_world_request *again = unlink_keyed(op);
+    if (is_keyed(op))
+        tp_keys_add(&entry->keys, &op->request->key, op->map->version);
     if (op->is_put) { /* after the publication: whoever enters now finds the new epoch */
+        entry->keys.count = 0; /* but the memory stays: batches behind this one may count on it */
         entry->load_error = 0;
+        tp__world_forget_profiles(entry);
         atomic_store(&entry->shared.sessions, 0);
         tp_metric_add(&world->config.metrics->maps_put, 1);
     }
     tp__world_grant(world, op->request, entry, op->map);
+    while (again != NULL) {
+        struct tp_world_request *request = again;
+        again = again->parked_next;
+        tp__world_grant_again(world, request, entry, op->map->epoch, op->map->version);
+    }
     tp__world_op_free(op);
 }
 
@@ -254,11 +339,15 @@ void tp__world_dropped(struct tp_world *world, struct tp_mail *mail)
 /* ---- Loading ---- */
 
 /* Store thread. */
-static void loaded_cb(int error, struct tp_map *map, const char *reason, void *context)
+static void loaded_cb(int error, struct tp_map *map, struct tp_keys *keys, const char *reason, void *context)
 {
     struct tp__world_op *op = context;
     op->error = error;
     op->map = map;
+    if (keys != NULL) {
+        op->keys = *keys;
+        *keys = (struct tp_keys){0};
+    }
     op->reason = reason;
     op->world->config.post_self(op->world->config.context, &op->mail);
 }
@@ -332,7 +421,9 @@ void tp__world_loaded(struct tp_world *world, struct tp_mail *mail)
         if (world->config.store->serves_degraded)
             begin_epoch(world, entry, op->map);
         set_tip(entry, op->map);
-        publish(op);
+        tp__world_publish(op);
+        entry->keys = op->keys;
+        op->keys = (struct tp_keys){0};
         tp_metric_add(&world->config.metrics->maps_loaded, 1);
         tp_log(TP_LOG_INFO, "map loaded", "map=%s width=%u height=%u version=%" PRIu64, quoted,
                op->map->width, op->map->height, op->map->version);

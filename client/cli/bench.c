@@ -70,6 +70,8 @@ static int play_optimal(const struct tp_cli_play *play, struct tp_cli_problem *p
     search.corners = play->search->corners;
     search.motion = play->search->motion;
     search.start_velocity = play->search->start_velocity;
+    search.profile = play->search->profile;
+    search.agent_size = play->search->agent_size;
     struct tp_cli_play astar = {.usage = play->usage, .search = &search, .map = play->map};
     return tp_cli_play(&astar, problems, count);
 }
@@ -284,11 +286,14 @@ static int bench_rows(const struct tp_cli_search *search, const struct bench_opt
     if (map == NULL)
         return bench_puzzles(&play, options, space, bench);
     bool is_graph = map->graph != NULL, by_steps = !is_graph && search->motion == TP_MOTION_STEPS;
-    bool has_nonopt = by_steps && search->neighbours == TP_NEIGHBOURS_8 && !map->weighted;
+    struct tp_layer_kind kind;
+    bool is_layered = tp_cli_search_layer(search, map, &kind);
+    bool is_weighted = is_layered ? tp_profile_largest_weight(&kind.profile) > 1 : map->weighted;
+    bool has_nonopt = by_steps && search->neighbours == TP_NEIGHBOURS_8 && !is_weighted;
     bool own = is_unlimited_astar(search);
     int result = tp_cli_play(&play, bench->problems, bench->played);
-    /* a vehicle's optimal cost is counted in ticks, which no scenario tells */
-    bool told = space->has_scen && by_steps;
+    /* a vehicle's optimal cost is counted in ticks, which no scenario tells; nor does one speak of agents of other kinds */
+    bool told = space->has_scen && by_steps && !is_layered;
     if (result == TP_CLI_OK && (has_nonopt || !told) && !own)
         result = play_optimal(&play, bench->optimal, bench->played);
     if (result != TP_CLI_OK)
@@ -305,7 +310,7 @@ static int bench_rows(const struct tp_cli_search *search, const struct bench_opt
     f.is_graph = is_graph;
     f.is_like = by_steps && search->neighbours == TP_NEIGHBOURS_8 &&
                 search->corners == TP_CORNERS_BOTH_FREE && search->goal_policy == TP_GOAL_EXACT &&
-                !search->terrain.given;
+                !search->terrain.given && !search->profile.given && search->agent_size == 1;
     f.algorithm = search->algorithm;
     f.ns_per_expansion *= play.seconds;
     print(&f, options);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-int tp_cli_mirror_init(struct tp_cli_mirror *mirror, const struct tp_map *map, uint64_t version,
-                       const struct tp_cli_search *search)
+int tp_cli_mirror_init(struct tp_cli_mirror *mirror, const struct tp_map *map, const struct tp_layer_kind *kind,
+                       uint64_t version, const struct tp_cli_search *search)
 {
     size_t cells = (size_t)map->width * map->height;
     bool drives = search->motion == TP_MOTION_INERTIA;
@@ -23,17 +23,40 @@ int tp_cli_mirror_init(struct tp_cli_mirror *mirror, const struct tp_map *map, u
         free(mirror->stack);
         return TP_ERR_NO_MEMORY;
     }
-    mirror->versions[0] = tp_map_ref(map);
+    if (kind == NULL) {
+        mirror->versions[0] = tp_map_ref(map);
+        return 0;
+    }
+    struct tp_map *layer;
+    int error = tp_layer_build(&layer, map, kind);
+    mirror->versions[0] = layer;
+    if (error != 0) {
+        tp_cli_mirror_fini(mirror);
+        return error;
+    }
+    mirror->kind = *kind;
+    mirror->bases[0] = tp_map_ref(map);
     return 0;
 }
 
 void tp_cli_mirror_fini(struct tp_cli_mirror *mirror)
 {
-    for (int i = 0; i < TP_CLI_MIRROR_VERSIONS; i++)
+    for (int i = 0; i < TP_CLI_MIRROR_VERSIONS; i++) {
         tp_map_unref(mirror->versions[i]);
+        tp_map_unref(mirror->bases[i]);
+    }
     free(mirror->labels);
     free(mirror->stack);
     memset(mirror, 0, sizeof *mirror);
+}
+
+/* Puts a version before the others, the last of which ends. */
+static void push(const struct tp_map **versions, const struct tp_map *newest)
+{
+    tp_map_unref(versions[TP_CLI_MIRROR_VERSIONS - 1]);
+    for (int i = TP_CLI_MIRROR_VERSIONS - 1; i > 0; i--)
+        versions[i] = versions[i - 1];
+    versions[0] = newest;
 }
 
 int tp_cli_mirror_apply(struct tp_cli_mirror *mirror, const struct tp_change *changes, size_t count,
@@ -41,16 +64,24 @@ int tp_cli_mirror_apply(struct tp_cli_mirror *mirror, const struct tp_change *ch
 {
     if (version != mirror->newest + 1)
         return TP_ERR_VERSION_MISMATCH;
-    struct tp_map *next;
+    bool is_layered = mirror->bases[0] != NULL;
+    struct tp_map *next, *layer = NULL;
     size_t bad;
     uint32_t bad_x, bad_y;
-    int error = tp_map_apply(&next, mirror->versions[0], changes, count, &bad, &bad_x, &bad_y);
+    int error = tp_map_apply(&next, is_layered ? mirror->bases[0] : mirror->versions[0], changes, count, &bad,
+                             &bad_x, &bad_y);
     if (error != 0)
         return error;
-    tp_map_unref(mirror->versions[TP_CLI_MIRROR_VERSIONS - 1]);
-    for (int i = TP_CLI_MIRROR_VERSIONS - 1; i > 0; i--)
-        mirror->versions[i] = mirror->versions[i - 1];
-    mirror->versions[0] = next;
+    if (is_layered) {
+        error = tp_layer_follow(&layer, mirror->versions[0], mirror->bases[0], next, &mirror->kind);
+        if (error != 0) {
+            tp_map_unref(next);
+            return error;
+        }
+        push(mirror->bases, next);
+        next = layer;
+    }
+    push(mirror->versions, next);
     mirror->newest = version;
     return 0;
 }

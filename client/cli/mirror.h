@@ -9,14 +9,16 @@
 #define TP_CLI_MIRROR_H
 
 #include "client/cli/search_options.h"
-#include "map/map.h"
+#include "map/layer.h"
 #include "map/walk.h"
 
 enum { TP_CLI_MIRROR_VERSIONS = 4 };
 
 struct tp_cli_mirror {
     const struct tp_map *versions[TP_CLI_MIRROR_VERSIONS]; /* newest first; NULL for none */
-    uint64_t newest;                                       /* the server's number of versions[0] */
+    const struct tp_map *bases[TP_CLI_MIRROR_VERSIONS]; /* with a layer: the map's, `versions` the layer's */
+    struct tp_layer_kind kind;
+    uint64_t newest; /* the server's number of versions[0] */
     enum tp_neighbours neighbours;
     enum tp_corners corners;
     bool drives;      /* the agents are vehicles */
@@ -26,9 +28,10 @@ struct tp_cli_mirror {
 };
 
 /* Begins with a map that the server calls `version`, for agents that move as these options say; takes a reference of its
- * own. TP_ERR_NO_MEMORY. */
-int tp_cli_mirror_init(struct tp_cli_mirror *mirror, const struct tp_map *map, uint64_t version,
-                       const struct tp_cli_search *search) TP_MUST_CHECK;
+ * own. With `kind` (NULL: none) the versions are those of its layer, as the agents meet them. TP_ERR_NO_MEMORY, and those of
+ * tp_layer_build. */
+int tp_cli_mirror_init(struct tp_cli_mirror *mirror, const struct tp_map *map, const struct tp_layer_kind *kind,
+                       uint64_t version, const struct tp_cli_search *search) TP_MUST_CHECK;
 void tp_cli_mirror_fini(struct tp_cli_mirror *mirror);
 
 /* Applies a batch that the server took and called `version`. TP_ERR_VERSION_MISMATCH if that is not the next

@@ -156,11 +156,35 @@ static bool parse_host_port(const char *text, void *value)
     return true;
 }
 
+/* Reads a file of such lists, a line each, into one of them. False: it can't be read, or is too long. */
+static bool read_terrain_file(const char *path, char *text, size_t size)
+{
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return false;
+    size_t used = fread(text, 1, size - 1, file);
+    bool is_whole = feof(file) != 0 && ferror(file) == 0;
+    fclose(file);
+    while (used > 0 && (text[used - 1] == '\n' || text[used - 1] == '\r'))
+        used--;
+    text[used] = '\0';
+    for (char *at = text; *at != '\0'; at++)
+        if (*at == '\n')
+            *at = ',';
+    return is_whole;
+}
+
 static bool parse_terrain(const char *text, void *value)
 {
     struct tp_cli_terrain *terrain = value;
+    char list[4096];
     tp_profile_init_movingai(&terrain->profile);
     terrain->given = true;
+    if (text[0] == '@' && text[1] != '=') {
+        if (!read_terrain_file(text + 1, list, sizeof list))
+            return false;
+        text = list;
+    }
     for (const char *at = text;; at++) {
         uint64_t weight = 0;
         unsigned char class = (unsigned char)*at;
@@ -236,7 +260,8 @@ static void describe(const struct tp_cli_option *option, char *words, size_t siz
         snprintf(words, size, "an address such as 127.0.0.1:7878");
         return;
     case TP_CLI_TERRAIN:
-        snprintf(words, size, "a list such as .=1,T=5,W=0: a map's character and its weight, 0 to %u",
+        snprintf(words, size,
+                 "a list such as .=1,T=5,W=0: a map's character and its weight, 0 to %u; or @FILE, a file of them",
                  TP_WEIGHT_MAX);
         return;
     case TP_CLI_CHOICE:

@@ -37,7 +37,7 @@ enum tp_cli_option_kind {
     TP_CLI_CHOICE, /* int, one of `choices` */
     TP_CLI_SIZE,   /* uint32_t[2]: WIDTHxHEIGHT, each side in min..max */
     TP_CLI_HOST_PORT, /* struct tp_cli_host_port: HOST:PORT or [IPV6]:PORT */
-    TP_CLI_TERRAIN,   /* struct tp_cli_terrain: CHAR=WEIGHT,... on top of the benchmarks' profile */
+    TP_CLI_TERRAIN,   /* struct tp_cli_terrain: CHAR=WEIGHT,... on top of the benchmarks' profile; @FILE: lines of that */
 };
 
 struct tp_cli_choice {
@@ -95,7 +95,7 @@ int tp_cli_fail(const struct tp_cli_usage *usage, const char *format, ...)
 void tp_cli_warn(const struct tp_cli_usage *usage, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A profile that --terrain gave. */
+/* A profile that an option gave. */
 struct tp_cli_terrain {
     bool given;
     struct tp_profile profile;

@@ -38,10 +38,10 @@ static void watch(const struct tp_cli_play *play, uint64_t tick, const struct tp
     play->step_cb(&step, play->context);
 }
 
-static void play_one(struct tp_cli_play *play, struct tp_session *session, struct tp_cli_problem *problem,
-                     const struct tp_session_params *start, struct tp_budget *budget)
+static void play_one(struct tp_cli_play *play, const struct tp_map *map, struct tp_session *session,
+                     struct tp_cli_problem *problem, const struct tp_session_params *start,
+                     struct tp_budget *budget)
 {
-    const struct tp_map *map = play->map->map;
     struct tp_tick_reply reply = {
         .from = problem->start,
         .to = problem->start,
@@ -83,6 +83,22 @@ static void play_one(struct tp_cli_play *play, struct tp_session *session, struc
     problem->move_hash = stats.move_hash;
 }
 
+/* The map as the agents meet it, a reference. */
+static int take_map(const struct tp_cli_play *play, const struct tp_map **out)
+{
+    struct tp_layer_kind kind;
+    if (!tp_cli_search_layer(play->search, play->map->map, &kind)) {
+        *out = tp_map_ref(play->map->map);
+        return TP_CLI_OK;
+    }
+    struct tp_map *layer;
+    int error = tp_layer_build(&layer, play->map->map, &kind);
+    *out = layer;
+    if (error == TP_ERR_UNSUPPORTED)
+        return tp_cli_refuse(play->usage, kind.size > 1 ? "agent-size" : "profile", "is for grids");
+    return error == 0 ? TP_CLI_OK : tp_cli_fail(play->usage, "%s", tp_error_text(error));
+}
+
 int tp_cli__play_local(struct tp_cli_play *play, struct tp_cli_problem *problems, size_t count)
 {
     struct tp_session_params params;
@@ -91,23 +107,29 @@ int tp_cli__play_local(struct tp_cli_play *play, struct tp_cli_problem *problems
         params.budget.expired = deadline_expired;
     if (play->known != NULL)
         params.known = play->known->map;
+    const struct tp_map *map;
+    int result = take_map(play, &map);
+    if (result != TP_CLI_OK)
+        return result;
+    if (map->graph != NULL)
+        params.goal_radius /= TP_COST_UNIT; /* in the graph's own unit */
     struct tp_pool pool;
     tp_pool_init(&pool, NULL);
-    int result = TP_CLI_OK;
     for (size_t i = 0; i < count && result == TP_CLI_OK; i++) {
         struct tp_session *session;
         struct tp_refusal refusal = {NULL, NULL};
         params.start = problems[i].start;
         params.goal = problems[i].goal;
-        int error = tp_session_open(&session, &params, play->map->map, &pool, &refusal);
+        int error = tp_session_open(&session, &params, map, &pool, &refusal);
         if (error != 0) {
             result = tp_cli_search_refused(play->usage, play->search, error, refusal.field, refusal.reason);
         } else {
-            play_one(play, session, &problems[i], &params, &params.budget);
+            play_one(play, map, session, &problems[i], &params, &params.budget);
             tp_session_close(session);
         }
     }
     tp_pool_fini(&pool);
+    tp_map_unref(map);
     return result;
 }
 

@@ -194,6 +194,8 @@ int tp_cli__play_remote(struct tp_cli_play *play, struct tp_cli_problem *problem
         return result;
     struct tp_cli_remote_map maps[2] = {{.name = ""}, {.name = ""}}, *map = &maps[0], *known = &maps[1];
     result = tp_cli_remote_put_map(play->usage, client, play->map, play->map_path, map);
+    if (result == TP_CLI_OK)
+        result = tp_cli_remote_put_profile(play->usage, client, play->search, map);
     if (result == TP_CLI_OK && play->known != NULL) {
         /* a name apart: it may be a file of the same name in another folder */
         const char *slash = strrchr(play->search->known, '/');

@@ -29,13 +29,9 @@ int tp_cli_remote_open(const struct tp_cli_usage *usage, const struct tp_cli_hos
     return TP_CLI_OK;
 }
 
-/* The profile as the protocol has it: classes not listed are impassable, an empty list is the benchmarks' profile. */
+/* The profile as the protocol has it: classes not listed are impassable. */
 static size_t list_weights(const struct tp_profile *profile, struct tp_client_weight weights[256])
 {
-    struct tp_profile benchmarks;
-    tp_profile_init_movingai(&benchmarks);
-    if (memcmp(&benchmarks, profile, sizeof benchmarks) == 0)
-        return 0;
     size_t n = 0;
     for (int class = 0; class < 256; class ++) {
         if (profile->weight[class] != 0)
@@ -72,9 +68,25 @@ static int put_grid(struct tp_client *client, const char *name, const struct tp_
                     struct tp_client_map *info)
 {
     struct tp_client_weight weights[256];
-    size_t weight_count = list_weights(&map->map->profile, weights);
+    struct tp_profile benchmarks;
+    tp_profile_init_movingai(&benchmarks);
+    bool is_default = memcmp(&benchmarks, &map->map->profile, sizeof benchmarks) == 0; /* an empty list says so */
+    size_t weight_count = is_default ? 0 : list_weights(&map->map->profile, weights);
     return tp_client_put_map(client, name, map->grid.width, map->grid.height, map->grid.cells, weights,
                              weight_count, true, info, TP_CLI_CALL_MS);
+}
+
+int tp_cli_remote_put_profile(const struct tp_cli_usage *usage, struct tp_client *client,
+                              const struct tp_cli_search *search, const struct tp_cli_remote_map *map)
+{
+    struct tp_client_weight weights[256];
+    if (!search->profile.given)
+        return TP_CLI_OK;
+    size_t weight_count = list_weights(&search->profile.profile, weights);
+    int error = tp_client_put_profile(client, map->name, TP_CLI_PROFILE_NAME, weights, weight_count, TP_CLI_CALL_MS);
+    if (error == TP_ERR_UNSUPPORTED || error == TP_ERR_INVALID_ARGUMENT)
+        return tp_cli_refuse(usage, "profile", "%s", tp_client_error(client)->message);
+    return error == 0 ? TP_CLI_OK : tp_cli_client_failed(usage, "cannot put the profile", tp_client_error(client));
 }
 
 /* The edges of a graph in the order they were given; NULL: out of memory. */

@@ -3,6 +3,7 @@
 #define TP_CLI_REMOTE_H
 
 #include "client/cli/files.h"
+#include "client/cli/search_options.h"
 #include "client/tickpath_client.h"
 
 enum { TP_CLI_CALL_MS = 120000 }; /* how long the tool waits for any answer */
@@ -26,6 +27,10 @@ struct tp_cli_remote_map {
  * process. */
 int tp_cli_remote_put_map(const struct tp_cli_usage *usage, struct tp_client *client,
                           const struct tp_cli_map *map, const char *path, struct tp_cli_remote_map *out);
+
+/* Gives the map the agents' profile, where --profile says that they have one. */
+int tp_cli_remote_put_profile(const struct tp_cli_usage *usage, struct tp_client *client,
+                              const struct tp_cli_search *search, const struct tp_cli_remote_map *map);
 
 /* Whether to end early: TP_CLI_FAILED, after saying so, once a signal has come; else TP_CLI_OK. To be asked every tick. */
 int tp_cli_remote_interrupted(const struct tp_cli_usage *usage);

@@ -74,9 +74,9 @@ static uint32_t find_way(const struct tp_cli_run *run, const struct tp_cli_agent
     astar.budget = tp_budget_k(1000000000);
     astar.start = agent->start;
     astar.goal = agent->goal;
-    if (tp_session_open(&session, &astar, run->space.map.map, pool, &refusal) != 0)
+    if (tp_session_open(&session, &astar, run->mirror.versions[0], pool, &refusal) != 0)
         return 0;
-    tp_session_tick(session, run->space.map.map, NULL, &reply);
+    tp_session_tick(session, run->mirror.versions[0], NULL, &reply);
     uint32_t count = tp_session_path(session, cells, max);
     tp_session_close(session);
     return count;
@@ -234,8 +234,15 @@ static int prepare(struct tp_cli_run *run)
                                        &run->remote);
     if (result != TP_CLI_OK)
         return result;
-    if (tp_cli_mirror_init(&run->mirror, run->space.map.map, run->remote.version, &run->search) != 0)
-        return tp_cli_fail(&tp_cli__run_usage, "out of memory");
+    result = tp_cli_remote_put_profile(&tp_cli__run_usage, run->client, &run->search, &run->remote);
+    if (result != TP_CLI_OK)
+        return result;
+    struct tp_layer_kind kind;
+    bool is_layered = tp_cli_search_layer(&run->search, run->space.map.map, &kind);
+    int error = tp_cli_mirror_init(&run->mirror, run->space.map.map, is_layered ? &kind : NULL, run->remote.version,
+                                   &run->search);
+    if (error != 0)
+        return tp_cli_fail(&tp_cli__run_usage, "%s", tp_error_text(error));
     result = tp_cli__run_agents(run);
     if (result == TP_CLI_OK && run->options.doors > 0)
         result = place_doors(run);

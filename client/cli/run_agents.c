@@ -50,8 +50,8 @@ static int read_agents(struct tp_cli_run *run)
          i += run->options.stride) {
         const struct tp_movingai_row *row = &scen.rows[i];
         chosen[taken++] = i;
-        if (!tp_map_passable(run->space.map.map, row->start_x, row->start_y) ||
-            !tp_map_passable(run->space.map.map, row->goal_x, row->goal_y)) {
+        if (!tp_map_passable(run->mirror.versions[0], row->start_x, row->start_y) ||
+            !tp_map_passable(run->mirror.versions[0], row->goal_x, row->goal_y)) {
             left_out++;
             continue;
         }

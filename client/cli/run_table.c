@@ -36,7 +36,7 @@ struct optimum {
 
 /* The shortest ways of the agents that arrived, as the map was when they set out: A* in-process, one after the
  * other, until OPTIMUM_EXPANSIONS_MAX. */
-static int find_optimum(const struct tp_cli_run *run, struct optimum *optimum)
+static int find_optimum_on(const struct tp_cli_run *run, const struct tp_cli_map *map, struct optimum *optimum)
 {
     struct tp_cli_search search;
     uint64_t expansions = 0;
@@ -47,7 +47,7 @@ static int find_optimum(const struct tp_cli_run *run, struct optimum *optimum)
     search.corners = run->search.corners;
     search.motion = run->search.motion;
     search.start_velocity = run->search.start_velocity;
-    struct tp_cli_play play = {.usage = &tp_cli__run_usage, .search = &search, .map = &run->space.map};
+    struct tp_cli_play play = {.usage = &tp_cli__run_usage, .search = &search, .map = map};
     *optimum = (struct optimum){.agents = 0};
     for (size_t i = 0; i < run->fleet.count; i++) {
         const struct tp_cli_agent *agent = &run->fleet.agents[i];
@@ -69,6 +69,21 @@ static int find_optimum(const struct tp_cli_run *run, struct optimum *optimum)
         optimum->shortest += (double)problem.cost / run->space.cost_unit;
     }
     return TP_CLI_OK;
+}
+
+/* Likewise, on the map as the agents meet it. */
+static int find_optimum(const struct tp_cli_run *run, struct optimum *optimum)
+{
+    struct tp_layer_kind kind;
+    if (!tp_cli_search_layer(&run->search, run->space.map.map, &kind))
+        return find_optimum_on(run, &run->space.map, optimum);
+    struct tp_cli_map layered = {.grid = run->space.map.grid};
+    int error = tp_layer_build(&layered.map, run->space.map.map, &kind);
+    if (error != 0)
+        return tp_cli_fail(&tp_cli__run_usage, "%s", tp_error_text(error));
+    int result = find_optimum_on(run, &layered, optimum);
+    tp_map_unref(layered.map);
+    return result;
 }
 
 static int print_optimum(const struct tp_cli_run *run)

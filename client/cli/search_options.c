@@ -70,7 +70,10 @@ const struct tp_cli_option tp_cli_search_options[] = {
     {"heuristic", TP_CLI_CHOICE, AT(heuristic), "WORD", "what h is (the one of the map and the moves)", 0, 0,
      heuristic_words, false},
     {"goal-policy", TP_CLI_CHOICE, AT(goal_policy), "WORD",
-     "where the agent has arrived (exact; the others not in this version)", 0, 0, goal_policy_words, false},
+     "where the agent has arrived (exact); within: near enough; nearest: as near as it can get", 0, 0, goal_policy_words,
+     false},
+    {"goal-radius", TP_CLI_MILLI, AT(goal_radius_milli), "X",
+     "with --goal-policy within: how far is near enough, in straight steps (on a graph its unit)", 0, 1000000000, NULL, false},
     {"restart", TP_CLI_CHOICE, AT(restart), "WORD",
      "when a changed map begins a new search (the algorithm's own)", 0, 0,
      restart_words, false},
@@ -89,8 +92,12 @@ const struct tp_cli_option tp_cli_search_options[] = {
     {"node-bytes-max", TP_CLI_UINT, AT(node_bytes_max), "N", "cap on one session's search memory (none)", 1,
      UINT64_MAX, NULL, false},
     {"terrain", TP_CLI_TERRAIN, AT(terrain), "CHAR=WEIGHT,...",
-     "weights of the map's characters, 0 impassable, the rest as before (.=1,G=1,S=1, others 0)", 0, 0, NULL,
-     false},
+     "weights of the map's characters, 0 impassable, the rest as before (.=1,G=1,S=1, others 0); or @FILE", 0,
+     0, NULL, false},
+    {"profile", TP_CLI_TERRAIN, AT(profile), "CHAR=WEIGHT,...",
+     "weights as the agents meet them, likewise, beside the map's own (the map's own)", 0, 0, NULL, false},
+    {"agent-size", TP_CLI_UINT, AT(agent_size), "N", "cells on a side of what an agent takes up (1)", 1,
+     TP_AGENT_SIZE_MAX, NULL, false},
     {"seed", TP_CLI_UINT, AT(seed), "N", "seed of whatever is drawn at random (1)", 0, UINT64_MAX, NULL,
      false},
     {NULL, TP_CLI_FLAG, 0, NULL, NULL, 0, 0, NULL, false},
@@ -105,8 +112,10 @@ void tp_cli_search_init(struct tp_cli_search *search)
         .neighbours = TP_NEIGHBOURS_8,
         .corners = TP_CORNERS_BOTH_FREE,
         .goal_policy = TP_GOAL_EXACT,
+        .goal_radius_milli = UINT32_MAX,
         .restart = TP_RESTART_DEFAULT,
         .open = TP_CLI_OPEN_EXACT,
+        .agent_size = 1,
         .seed = 1,
     };
 }
@@ -124,6 +133,10 @@ int tp_cli_search_check(const struct tp_cli_usage *usage, const struct tp_cli_se
     if (tp_algorithm_find(search->algorithm) == NULL)
         return tp_cli_refuse(usage, "alg", "no algorithm is called \"%s\"; `tickpath algorithms` lists them",
                              search->algorithm);
+    bool within = search->goal_policy == TP_GOAL_WITHIN, has_radius = search->goal_radius_milli != UINT32_MAX;
+    if (within != has_radius)
+        return tp_cli_refuse(usage, "goal-radius", within ? "goes with --goal-policy within and must be given"
+                                                          : "goes with --goal-policy within");
     bool has_k = search->k != 0, has_R = search->R != 0, has_deadline = search->deadline_us != 0;
     if (has_k && has_R)
         return tp_cli_refuse(usage, "k", "a tick's budget is one of --k, --R and --deadline-us");
@@ -143,7 +156,16 @@ int tp_cli_search_check(const struct tp_cli_usage *usage, const struct tp_cli_se
         return tp_cli_refuse(usage, "start-velocity", "goes with --motion inertia");
     if (search->unknown && search->known != NULL)
         return tp_cli_refuse(usage, "known", "an agent on an unknown map (--unknown) knows no map");
+    if (search->known != NULL && (search->profile.given || search->agent_size > 1))
+        return tp_cli_refuse(usage, "known", "does not go with --profile and --agent-size");
     return TP_CLI_GO_ON;
+}
+
+bool tp_cli_search_layer(const struct tp_cli_search *search, const struct tp_map *map, struct tp_layer_kind *kind)
+{
+    *kind = (struct tp_layer_kind){search->profile.given ? search->profile.profile : map->profile,
+                                   (uint32_t)search->agent_size};
+    return search->profile.given || search->agent_size > 1;
 }
 
 const struct tp_profile *tp_cli_search_profile(const struct tp_cli_search *search)
@@ -159,6 +181,8 @@ void tp_cli_search_params(const struct tp_cli_search *search, struct tp_session_
     params->neighbours = (enum tp_neighbours)search->neighbours;
     params->corners = (enum tp_corners)search->corners;
     params->goal_policy = (enum tp_goal_policy)search->goal_policy;
+    if (search->goal_radius_milli != UINT32_MAX)
+        params->goal_radius = (tp_cost)search->goal_radius_milli * TP_COST_UNIT / 1000; /* of a graph: play_local.c */
     params->knowledge = search->unknown         ? TP_KNOWLEDGE_FREESPACE
                         : search->known != NULL ? TP_KNOWLEDGE_MAP
                                                 : TP_KNOWLEDGE_FULL;
@@ -206,6 +230,9 @@ void tp_cli_search_client_params(const struct tp_cli_search *search, struct tp_c
         .start_vx = local.start_vx,
         .start_vy = local.start_vy,
         .heuristic = (enum tp_client_heuristic)local.heuristic,
+        .goal_radius = search->goal_radius_milli != UINT32_MAX ? search->goal_radius_milli / 1000.0 : 0,
+        .profile = search->profile.given ? TP_CLI_PROFILE_NAME : NULL,
+        .agent_size = search->agent_size > 1 ? (uint32_t)search->agent_size : 0,
     };
     if (local.budget.kind == TP_BUDGET_K)
         params->budget =
@@ -243,6 +270,7 @@ int tp_cli_search_refused(const struct tp_cli_usage *usage, const struct tp_cli_
         {"neighbours", "neighbours"},
         {"corners", "corners"},
         {"goal_policy", "goal-policy"},
+        {"goal_radius", "goal-radius"},
         {"restart", "restart"},
         {"knowledge", NULL}, /* --unknown or --known */
         {"known_map", "known"},
@@ -254,6 +282,8 @@ int tp_cli_search_refused(const struct tp_cli_usage *usage, const struct tp_cli_
         {"shortcut", "shortcut"},
         {"path_switch", "path-switch"},
         {"node_bytes_max", "node-bytes-max"},
+        {"profile", "profile"},
+        {"agent_size", "agent-size"},
     };
     const char *words = reason != NULL && reason[0] != '\0' ? reason : tp_error_text(error);
     bool usage_error = error == TP_ERR_INVALID_ARGUMENT || error == TP_ERR_UNSUPPORTED;

@@ -8,6 +8,7 @@
 
 #include "client/cli/options.h"
 #include "client/tickpath_client.h"
+#include "map/layer.h"
 #include "search/session.h"
 
 enum tp_cli_open { TP_CLI_OPEN_EXACT, TP_CLI_OPEN_BUCKET };
@@ -21,6 +22,7 @@ struct tp_cli_search {
     int neighbours;             /* enum tp_neighbours */
     int corners;                /* enum tp_corners */
     int goal_policy;            /* enum tp_goal_policy */
+    uint32_t goal_radius_milli; /* straight steps in thousandths; UINT32_MAX: not given */
     int restart;                /* enum tp_restart */
     int open;                   /* enum tp_cli_open */
     int motion;                 /* enum tp_motion */
@@ -30,7 +32,9 @@ struct tp_cli_search {
     const char *known; /* file, NULL: not given */
     bool longest_path_rule, shortcut, path_switch;
     uint64_t node_bytes_max; /* 0: no cap */
-    struct tp_cli_terrain terrain;
+    struct tp_cli_terrain terrain; /* the map's own profile */
+    struct tp_cli_terrain profile; /* the agents', where it is another */
+    uint64_t agent_size;           /* cells */
     uint64_t seed;
 };
 
@@ -44,6 +48,12 @@ int tp_cli_search_check(const struct tp_cli_usage *usage, const struct tp_cli_se
 
 /* The profile for the map: what --terrain gave, or NULL for the benchmarks'. Borrowed. */
 const struct tp_profile *tp_cli_search_profile(const struct tp_cli_search *search);
+
+/* Whether the agents meet the map as a layer of it, by a profile or a size of their own; fills *kind then. */
+bool tp_cli_search_layer(const struct tp_cli_search *search, const struct tp_map *map, struct tp_layer_kind *kind);
+
+/* The name of the agents' profile on a daemon. */
+#define TP_CLI_PROFILE_NAME "agents"
 
 /* The same as a session's parameters, without start and goal. A deadline's `expired` is left to the caller.
  */

@@ -14,6 +14,8 @@
 #define TP_W_MILLI_MAX 1000000000u
 /* Largest lookahead k and resource limit R, in expansions. */
 #define TP_BUDGET_MAX 1000000000000ull
+/* Goals of one session. */
+#define TP_GOALS_MAX 16u
 /* Largest c, in traceback steps per expansion. */
 #define TP_C_MAX 1000000u
 

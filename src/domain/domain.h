@@ -62,6 +62,8 @@ struct tp_domain {
     void (*run[2][2])(struct tp_search *search, struct tp_run *run);
     /* for another heuristic than the space's own, g of 64 bits; NULL where run serves them all */
     void (*run_other)(struct tp_search *search, struct tp_run *run);
+    /* for searches with several goals or a radius, by [wide], whatever the heuristic and learning; NULL where there are none */
+    void (*run_choosing[2])(struct tp_search *search, struct tp_run *run);
     /* whether the space has this heuristic */
     bool (*has)(const struct tp_map *map, enum tp_heuristic heuristic);
     /* h by the search's heuristic from one state to another, not learned; 0 at the goal */

@@ -30,6 +30,7 @@ static inline uint32_t graph_successors(const struct tp_search *s, tp_state stat
 _Static_assert((int)TP_MOVES_MAX == (int)TP_GRAPH_DEGREE_MAX, "a node's edges are the moves out of it");
 
 TP_LISTED_KERNEL(graph, TP_GRAPH_DEGREE_MAX, graph_successors, graph_h)
+TP_LISTED_KERNEL_CHOOSING(graph, TP_GRAPH_DEGREE_MAX, graph_successors)
 
 static void graph_predecessors(const struct tp_search *s, tp_state state, tp_predecessor_cb visit, void *context)
 {
@@ -73,6 +74,7 @@ static uint64_t graph_states(const struct tp_map *map)
 const struct tp_domain tp_domain_graph = {
     .name = "graph",
     .run = {{NULL, NULL}, {run_graph_plain, run_graph_learned}},
+    .run_choosing = {NULL, run_graph_choosing},
     .has = graph_has,
     .h = graph_h,
     .successors = graph_successors,

@@ -99,6 +99,14 @@ TP_ALWAYS_INLINE uint64_t priority_other(const struct tp_search *s, struct tp_go
     return s->g_factor * g + s->h_factor * h;
 }
 
+/* The same for several goals or a radius. */
+TP_ALWAYS_INLINE uint64_t priority_choosing(const struct tp_search *s, struct tp_goal goal, uint32_t x, uint32_t y, uint64_t g,
+                                            bool wide, bool learns)
+{
+    (void)goal, (void)wide, (void)learns;
+    return s->g_factor * g + s->h_factor * tp_search_h_now(s, tp_state_at(s, x, y));
+}
+
 /* The directions whose successor gets a lower g from a state with all its neighbours in its own tile: a comparison
  * each and no branch, where the loop over successors would mispredict. */
 TP_ALWAYS_INLINE uint32_t improving_within_tile(const struct tp_node_tile *tile, uint32_t slot, uint32_t g,
@@ -272,6 +280,11 @@ static tp_state grid_at_cell(const struct tp_search *s, uint32_t cell)
     {                                                                                                         \
         tp__kernel_run(search, run, TP_NEIGHBOURS_##n, priority_##n, expand_##n, wide_, learns_);             \
     }
+#define TP_GRID_KERNEL_CHOOSING(n, name, wide_)                                                               \
+    static void run_##n##_##name##_choosing(struct tp_search *search, struct tp_run *run)                     \
+    {                                                                                                         \
+        tp__kernel_run_to(search, run, TP_NEIGHBOURS_##n, priority_choosing, expand_choosing_##n, wide_, true, true); \
+    }
 #define TP_GRID(n, longest)                                                                                   \
     TP_ALWAYS_INLINE uint64_t priority_##n(const struct tp_search *s, struct tp_goal goal, uint32_t x,        \
                                            uint32_t y, uint64_t g, bool wide, bool learns)                    \
@@ -298,6 +311,13 @@ static tp_state grid_at_cell(const struct tp_search *s, uint32_t cell)
     {                                                                                                         \
         tp__kernel_run(search, run, TP_NEIGHBOURS_##n, priority_other_##n, expand_other_##n, true, true);     \
     }                                                                                                         \
+    TP_ALWAYS_INLINE bool expand_choosing_##n(struct tp_search *s, struct tp_run *run, struct tp_goal goal,   \
+                                              const struct tp_best *best, bool wide, bool learns)             \
+    {                                                                                                         \
+        return expand(s, run, goal, best, TP_NEIGHBOURS_##n, wide, learns, priority_choosing);                \
+    }                                                                                                         \
+    TP_GRID_KERNEL_CHOOSING(n, narrow, false)                                                                 \
+    TP_GRID_KERNEL_CHOOSING(n, wide, true)                                                                    \
     static bool has_##n(const struct tp_map *map, enum tp_heuristic heuristic)                                \
     {                                                                                                         \
         (void)map;                                                                                            \
@@ -333,6 +353,7 @@ static tp_state grid_at_cell(const struct tp_search *s, uint32_t cell)
         .name = "grid" #n,                                                                                    \
         .run = {{run_##n##_narrow, run_##n##_narrow_learned}, {run_##n##_wide, run_##n##_wide_learned}},      \
         .run_other = run_##n##_other,                                                                         \
+        .run_choosing = {run_##n##_narrow_choosing, run_##n##_wide_choosing},                                 \
         .has = has_##n,                                                                                       \
         .h = h_##n,                                                                                           \
         .successors = successors_##n,                                                                         \
@@ -350,6 +371,7 @@ TP_GRID(4, TP_COST_UNIT)
 TP_GRID(8, TP_COST_DIAGONAL)
 TP_GRID(16, TP_COST_KNIGHT)
 #undef TP_GRID
+#undef TP_GRID_KERNEL_CHOOSING
 #undef TP_GRID_KERNEL
 
 const struct tp_domain *tp_domain_grid(enum tp_neighbours neighbours)

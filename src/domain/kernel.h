@@ -63,8 +63,10 @@ TP_ALWAYS_INLINE bool tp__kernel_find_best(struct tp_search *s, struct tp_run *r
     return false;
 }
 
-TP_ALWAYS_INLINE void tp__kernel_run(struct tp_search *s, struct tp_run *run, uint32_t moves_max,
-                                     tp_kernel_priority priority, tp_kernel_expand expand, bool wide, bool learns)
+/* `choosing` is a constant too: whether the search may have several goals, or a radius. */
+TP_ALWAYS_INLINE void tp__kernel_run_to(struct tp_search *s, struct tp_run *run, uint32_t moves_max,
+                                        tp_kernel_priority priority, tp_kernel_expand expand, bool wide, bool learns,
+                                        bool choosing)
 {
     struct tp_goal goal = {s->goal, tp_state_x(s, s->goal), tp_state_y(s, s->goal)};
     for (;;) {
@@ -73,7 +75,9 @@ TP_ALWAYS_INLINE void tp__kernel_run(struct tp_search *s, struct tp_run *run, ui
             s->exhausted = true;
             return;
         }
-        if (best.entry.state == s->goal) {
+        if (choosing ? tp__goals_hold(s, best.entry.state) : best.entry.state == s->goal) {
+            if (choosing)
+                s->end = best.entry.state;
             s->found = true;
             return;
         }
@@ -97,6 +101,12 @@ TP_ALWAYS_INLINE void tp__kernel_run(struct tp_search *s, struct tp_run *run, ui
         s->hash += mixed ^ mixed >> 29;
         run->expansions++;
     }
+}
+
+TP_ALWAYS_INLINE void tp__kernel_run(struct tp_search *s, struct tp_run *run, uint32_t moves_max,
+                                     tp_kernel_priority priority, tp_kernel_expand expand, bool wide, bool learns)
+{
+    tp__kernel_run_to(s, run, moves_max, priority, expand, wide, learns, false);
 }
 
 #endif

@@ -88,6 +88,32 @@ TP_ALWAYS_INLINE bool tp__listed_expand(struct tp_search *s, struct tp_run *run,
         tp__kernel_run(s, run, moves_max, name##_priority, name##_expand, true, true);                     \
     }
 
+/* h of searches with several goals or a radius, in the place of a space's own. */
+static inline tp_cost tp__listed_h_choosing(const struct tp_search *s, tp_state from, tp_state to)
+{
+    (void)to;
+    return tp__goals_h(s, from);
+}
+
+/* For spaces whose searches may have those: gives run_##name##_choosing. */
+#define TP_LISTED_KERNEL_CHOOSING(name, moves_max, successors)                                                \
+    static inline uint64_t name##_priority_choosing(const struct tp_search *s, struct tp_goal goal, uint32_t x, \
+                                                    uint32_t y, uint64_t g, bool wide, bool learns)           \
+    {                                                                                                         \
+        (void)wide, (void)learns;                                                                             \
+        return tp__listed_priority(s, goal, x, y, g, tp__listed_h_choosing, s->learned != NULL);              \
+    }                                                                                                         \
+    static inline bool name##_expand_choosing(struct tp_search *s, struct tp_run *run, struct tp_goal goal,   \
+                                              const struct tp_best *best, bool wide, bool learns)             \
+    {                                                                                                         \
+        (void)wide, (void)learns;                                                                             \
+        return tp__listed_expand(s, run, goal, best, successors, tp__listed_h_choosing, s->learned != NULL);  \
+    }                                                                                                         \
+    static void run_##name##_choosing(struct tp_search *s, struct tp_run *run)                                \
+    {                                                                                                         \
+        tp__kernel_run_to(s, run, moves_max, name##_priority_choosing, name##_expand_choosing, true, true, true); \
+    }
+
 /* The cheapest of a state's moves that lead straight to another state: for a space's move_between. */
 static inline uint8_t tp__listed_move_between(const struct tp_search *s, tp_listed_successors successors_of, tp_state from,
                                               tp_state to)

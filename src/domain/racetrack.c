@@ -6,7 +6,8 @@
  * crosses, in that order (table `lines`; a corner that the line passes exactly belongs to no cell). So the cells are the same
  * whichever way the line is driven. Driving, it
  *   - meets a wall (an impassable cell, or the map's edge): it stays on the last free cell, at rest;
- *   - comes to the goal cell, at whatever speed: it has arrived; the state is the goal's, at rest.
+ *   - comes to the goal cell (one of them, or one near enough), at whatever speed: it has arrived; the state is the cell's, at
+ *     rest.
  * Each move costs TP_COST_UNIT, whatever the terrain weighs. A move that changes nothing (at rest: no acceleration, or a
  * wall ahead) is none. The vehicle's own cell need not be passable: caught in a change, it may leave.
  *
@@ -66,16 +67,38 @@ static inline void drive_cell(const struct drive *drive, uint32_t i, int *dx, in
 struct around {
     uint32_t rows[SPEEDS]; /* bit j of row i: cell (x - 3 + j, y - 3 + i) is passable */
     int64_t goal_dx, goal_dy;
+    const struct tp_search *choosing; /* with several goals or a radius; else NULL */
+    uint32_t cell, width;             /* its own cell */
 };
 
-static inline struct around around_cell(const struct tp_map *map, uint32_t cell, uint32_t goal_cell)
+/* `choosing` is a constant in the kernels. */
+TP_ALWAYS_INLINE struct around around_cell_by(const struct tp_search *s, const struct tp_map *map, uint32_t cell, bool choosing)
 {
     struct around around;
     int64_t x = cell % map->width, y = cell / map->width;
+    uint32_t goal_cell = s->goal / VELOCITIES;
     tp_map_passable_block(map, x - SPEED, y - SPEED, SPEEDS, around.rows);
     around.goal_dx = (int64_t)(goal_cell % map->width) - x;
     around.goal_dy = (int64_t)(goal_cell / map->width) - y;
+    around.choosing = choosing ? s : NULL;
+    around.cell = cell;
+    around.width = map->width;
     return around;
+}
+
+static inline struct around around_cell(const struct tp_search *s, const struct tp_map *map, uint32_t cell)
+{
+    return around_cell_by(s, map, cell, s->goals != NULL);
+}
+
+/* Whether a vehicle that comes to the cell (dx, dy) away has arrived. */
+TP_ALWAYS_INLINE bool arrives(const struct around *around, int dx, int dy)
+{
+    if (__builtin_expect(around->choosing != NULL, 0)) {
+        uint32_t cell = (uint32_t)((int64_t)around->cell + (int64_t)dy * around->width + dx);
+        return tp__goals_hold(around->choosing, cell * VELOCITIES + AT_REST);
+    }
+    return dx == around->goal_dx && dy == around->goal_dy;
 }
 
 /* Where driving with a velocity ends. */
@@ -84,7 +107,7 @@ struct ending {
     bool rests; /* arrived at the goal, or stopped by a wall */
 };
 
-static inline struct ending drive_from(const struct around *around, int vx, int vy)
+TP_ALWAYS_INLINE struct ending drive_from(const struct around *around, int vx, int vy)
 {
     struct drive drive = drive_of(vx, vy);
     struct ending ending = {0, 0, false};
@@ -97,7 +120,7 @@ static inline struct ending drive_from(const struct around *around, int vx, int 
         }
         ending.dx = dx;
         ending.dy = dy;
-        if (dx == around->goal_dx && dy == around->goal_dy) {
+        if (arrives(around, dx, dy)) {
             ending.rests = true;
             return ending;
         }
@@ -126,7 +149,7 @@ static inline tp_state state_of(uint32_t cell, int vx, int vy)
 }
 
 /* The state a velocity leads to from a cell. */
-static inline tp_state state_after(const struct around *around, const struct tp_map *map, uint32_t cell,
+TP_ALWAYS_INLINE tp_state state_after(const struct around *around, const struct tp_map *map, uint32_t cell,
                                    int vx, int vy)
 {
     struct ending ending = drive_from(around, vx, vy);
@@ -166,12 +189,11 @@ static bool racetrack_has(const struct tp_map *map, enum tp_heuristic heuristic)
            heuristic == TP_HEURISTIC_ZERO;
 }
 
-static inline uint32_t racetrack_successors(const struct tp_search *s, tp_state state,
-                                            struct tp_successor *out)
+TP_ALWAYS_INLINE uint32_t successors_by(const struct tp_search *s, tp_state state, struct tp_successor *out, bool choosing)
 {
     const struct tp_map *map = map_of(s);
     uint32_t cell = cell_of(state), count = 0;
-    struct around around = around_cell(map, cell, cell_of(s->goal));
+    struct around around = around_cell_by(s, map, cell, choosing);
     for (uint32_t move = 0; move < ACCELERATIONS; move++) {
         int vx, vy;
         if (!accelerate(state, move, &vx, &vy))
@@ -183,7 +205,23 @@ static inline uint32_t racetrack_successors(const struct tp_search *s, tp_state 
     return count;
 }
 
-TP_LISTED_KERNEL(racetrack, ACCELERATIONS, racetrack_successors, racetrack_h)
+static inline uint32_t successors_plain(const struct tp_search *s, tp_state state, struct tp_successor *out)
+{
+    return successors_by(s, state, out, false);
+}
+
+static inline uint32_t successors_choosing(const struct tp_search *s, tp_state state, struct tp_successor *out)
+{
+    return successors_by(s, state, out, true);
+}
+
+TP_LISTED_KERNEL(racetrack, ACCELERATIONS, successors_plain, racetrack_h)
+TP_LISTED_KERNEL_CHOOSING(racetrack, ACCELERATIONS, successors_choosing)
+
+static uint32_t racetrack_successors(const struct tp_search *s, tp_state state, struct tp_successor *out)
+{
+    return s->goals ? successors_choosing(s, state, out) : successors_plain(s, state, out);
+}
 
 static bool racetrack_step(const struct tp_search *s, const struct tp_map *map, tp_state state, uint8_t move,
                            struct tp_successor *out)
@@ -191,7 +229,7 @@ static bool racetrack_step(const struct tp_search *s, const struct tp_map *map, 
     int vx, vy;
     if (move >= ACCELERATIONS || !accelerate(state, move, &vx, &vy))
         return false;
-    struct around around = around_cell(map, cell_of(state), cell_of(s->goal));
+    struct around around = around_cell(s, map, cell_of(state));
     *out = (struct tp_successor){state_after(&around, map, cell_of(state), vx, vy), move, TP_COST_UNIT};
     return out->state != state;
 }
@@ -206,7 +244,7 @@ static bool visit_from(const struct tp_search *s, tp_state state, int dx, int dy
     if (x < 0 || y < 0 || x >= map->width || y >= map->height)
         return true;
     uint32_t cell = (uint32_t)(y * map->width + x);
-    struct around around = around_cell(map, cell, cell_of(s->goal));
+    struct around around = around_cell(s, map, cell);
     if (state_after(&around, map, cell, vx, vy) != state)
         return true;
     for (uint32_t move = 0; move < ACCELERATIONS; move++) {
@@ -226,7 +264,8 @@ static bool stops_vehicles(const struct tp_search *s, uint32_t cell)
     const struct tp_map *map = map_of(s);
     uint32_t rows[3];
     tp_map_passable_block(map, (int64_t)(cell % map->width) - 1, (int64_t)(cell / map->width) - 1, 3, rows);
-    return cell == cell_of(s->goal) || (rows[0] & rows[2]) != 7 || (rows[1] & 5) != 5;
+    bool goal = s->goals ? tp__goals_hold(s, state_of(cell, 0, 0)) : cell == cell_of(s->goal);
+    return goal || (rows[0] & rows[2]) != 7 || (rows[1] & 5) != 5;
 }
 
 /* Candidates are the moves that end here and, for a state at rest, those that could be stopped here; each is driven. */
@@ -290,6 +329,7 @@ static uint64_t racetrack_states(const struct tp_map *map)
 const struct tp_domain tp_domain_racetrack = {
     .name = "racetrack",
     .run = {{NULL, NULL}, {run_racetrack_plain, run_racetrack_learned}},
+    .run_choosing = {NULL, run_racetrack_choosing},
     .has = racetrack_has,
     .h = racetrack_h,
     .successors = racetrack_successors,

@@ -153,6 +153,14 @@ typedef bool (*tp_map_cell_changed_cb)(void *context, uint32_t x, uint32_t y, ui
 bool tp_map_compare(const struct tp_map *before, const struct tp_map *now, uint64_t *cursor,
                     tp_map_cell_changed_cb changed, void *context);
 
+/* A cell whose class differs between two versions, and its class now; false to stop. */
+typedef bool (*tp_map_class_changed_cb)(void *context, uint32_t cell, uint8_t class_now);
+
+/* Calls for each cell whose class differs between two versions of one epoch of a grid (weighing the same or not), tile by tile.
+ * False when stopped. Cost: a pointer a tile, the classes of changed tiles. */
+bool tp_map_compare_classes(const struct tp_map *before, const struct tp_map *now, tp_map_class_changed_cb changed,
+                            void *context);
+
 /* Bytes that this version alone would free plus its share of tiles (tile bytes divided by holders). */
 size_t tp_map_bytes(const struct tp_map *map);
 

@@ -44,6 +44,8 @@ enum tp_learning {
     X(TP_CAN_RESTART_BY_RULE, 7, "takes every restart rule")                                                      \
     /* towards that open state (daRTAA*) */                                                                       \
     X(TP_CAN_AVOID_RAISED, 8, "goes where h was raised least")                                                    \
+    /* and the goal policies WITHIN and NEAREST */                                                                \
+    X(TP_CAN_CHOOSE_GOAL, 9, "takes goal sets and every goal policy")                                             \
     /* and so moves more than its path has moves */                                                               \
     X(TP_PACES, 10, "steps to and fro while it searches")
 

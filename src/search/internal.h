@@ -13,6 +13,7 @@
  *   prioritized.c   the learning of P-LRTA*
  *   react.c         what a changed map or a new sight asks: restart rules, forgetting what was learned
  *   watch.c         what changed under the path followed, looked for over as many ticks as the budget asks
+ *   goals.c         several goals, a radius, and the nearest state to goals that can't be reached
  *   shortcut.c      TBA*'s search for a shortcut while the agent moves back
  *   dstar_lite.c    the engine of D* Lite, with a search of its own
  */
@@ -74,6 +75,17 @@ struct tp_lookahead {
 struct tp_priorities;
 enum { TP_PRIORITIES_MAX = 100 }; /* of P-LRTA*'s queue */
 
+/* How far the expanded states of an exhausted search were looked through for the nearest to a goal, and the nearest of those
+ * (goals.c). */
+struct tp_nearest {
+    uint32_t page, tile, slot; /* the next state, in the order of the store */
+    bool paid;                 /* the look for that page was paid */
+    bool done;                 /* all were looked at */
+    tp_state best;             /* TP_STATE_NONE: none yet */
+    tp_cost h, g;              /* its own, and its cell */
+    uint32_t cell;
+};
+
 /* Where an agent-centred session stands in its cycle (agent_centred.c). */
 enum tp_cycle { TP_CYCLE_LOOK, TP_CYCLE_LEARN, TP_CYCLE_TRACE };
 
@@ -103,7 +115,12 @@ struct tp_session {
     struct tp_shortcut *shortcut; /* NULL until first needed */
     struct tp_dstar *dstar;       /* the search of dstar_lite.c; NULL until first needed */
     tp_state at, at_before;     /* where the agent stands; where it stood before its last move (NONE: nowhere) */
-    tp_state goal;
+    tp_state goal;              /* the first of the goals */
+    struct tp_goals goals;
+    struct tp_nearest nearest;
+    bool holds;                 /* the agent waits until the search meets a state nearer to a goal than this: */
+    tp_cost hold_h;             /* an h */
+    bool rushed;                /* the search's partial end was chosen though a cost had fallen: it is walked to first */
     bool restart_wanted;        /* begin a new search at the next tick */
     bool path_fresh;            /* the path followed was traced since the agent's last move */
     bool path_complete;         /* the path followed reaches the goal (2009: solutionFoundAndTraced) */
@@ -120,6 +137,7 @@ struct tp_tick {
     struct tp_tick_reply *reply;
     uint64_t steps_left; /* traceback steps that may still be taken in this tick */
     uint64_t looked;     /* at what changed of the map, before the search phase; paid like traceback steps */
+    uint64_t scanned;    /* of those, at states that may be the nearest to a goal */
     bool began_anew;     /* a new search was begun after this tick's search phase */
     bool changed;        /* the map is another version than at the last tick */
     bool node_cap;
@@ -154,6 +172,9 @@ int tp__session_check_budget(const struct tp_algorithm *algorithm, const struct 
 
 /* Whether both are within TP_VELOCITY_MAX of 0. */
 bool tp__velocity_allowed(int vx, int vy);
+
+/* Whether this row may have several goals, or another policy than EXACT, on this map. */
+bool tp__goals_allowed(const struct tp_session_params *params, const struct tp_map *map);
 
 /* The state space that a session's parameters name on this map. */
 const struct tp_domain *tp__session_domain(const struct tp_session_params *params, const struct tp_map *map);
@@ -224,7 +245,8 @@ bool tp__session_proved_unreachable(const struct tp_session *session);
 bool tp__session_forget_sights(struct tp_session *session);
 
 /* 2014, line 21, after a search phase: true when the open list ran empty and that proves the goal unreachable (the
- * reply says so). When a cost fell since the search began it proves nothing: a new search begins and spends what is
+ * reply says so, or, under NEAREST, that the end is being looked for, or stood upon: the tick is over; once it is chosen the
+ * search counts as found). When a cost fell since the search began it proves nothing: a new search begins and spends what is
  * left of `expansions`. */
 bool tp__session_exhausted(struct tp_tick *tick, uint64_t expansions);
 
@@ -255,6 +277,33 @@ bool tp__session_move_legal(const struct tp_session *session, uint8_t move);
 
 /* Takes the move: books it and sets status and flags. It must be legal. */
 void tp__session_move(struct tp_tick *tick, uint8_t move, bool back);
+
+/* ---- goals.c ---- */
+
+/* Sets the session's goals, at least one, and how its search tells them. */
+void tp__goals_set(struct tp_session *session, const tp_state *states, uint32_t count);
+
+/* Whether an exhausted search's expanded states are still to be looked through: for the nearest to a goal, or for one near enough
+ * to a goal that moved. */
+bool tp__nearest_due(const struct tp_session *session);
+
+/* A new search begins: nothing was looked through. */
+void tp__nearest_begin(struct tp_session *session);
+
+/* The goal or the agent is elsewhere: no end was chosen, and the agent holds no longer. */
+void tp__nearest_drop(struct tp_session *session);
+
+/* The agent is to hold until the search meets a state nearer to a goal than the end that it leaves; whether it still does. */
+void tp__nearest_hold(struct tp_session *session);
+bool tp__nearest_holds(struct tp_session *session);
+
+/* Goes on looking through the expanded states, within what the tick has left; all looks are in tick->scanned. The search's end is
+ * chosen when all were seen and one will do. Rushed: though a cost fell since the search began. */
+enum tp_nearest_outcome { TP_NEAREST_LOOKING, TP_NEAREST_CHOSEN, TP_NEAREST_NONE };
+enum tp_nearest_outcome tp__nearest_run(struct tp_tick *tick, bool rushed);
+
+/* Whether the agent stands on the end chosen for goals that can't be reached. */
+bool tp__nearest_at_end(const struct tp_session *session);
 
 /* ---- learn.c ---- */
 

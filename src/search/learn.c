@@ -85,7 +85,7 @@ static bool relax_one(void *context, tp_state from, uint8_t move, tp_cost cost)
         return false;
     }
     tile->meta[slot] |= TP_NODE_REACHED;
-    if (!tp_learned_set(&session->learned, x, y, through - tp_search_h(search, from, search->goal)) ||
+    if (!tp_learned_set(&session->learned, x, y, through - tp_search_h_goal(search, from)) ||
         !enter(&session->learn, from, through))
         tick->node_cap = session->learn.lost = true;
     return true;

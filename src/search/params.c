@@ -148,6 +148,35 @@ static int check_motion(const struct tp_session_params *p, const struct tp_map *
     return TP_OK;
 }
 
+bool tp__goals_allowed(const struct tp_session_params *p, const struct tp_map *map)
+{
+    return p->algorithm->capabilities & TP_CAN_CHOOSE_GOAL && !map->puzzle;
+}
+
+static int check_goals(const struct tp_session_params *p, const struct tp_map *map, struct tp_refusal *refusal)
+{
+    uint64_t cells = (uint64_t)map->width * map->height;
+    bool allowed = tp__goals_allowed(p, map);
+    const char *one_goal = map->puzzle ? "is EXACT, towards one goal, on puzzles" : "this algorithm walks to one goal, EXACT";
+    if (p->goal_policy > TP_GOAL_NEAREST)
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "goal_policy", "is none of EXACT, WITHIN, NEAREST");
+    if (p->goal_policy != TP_GOAL_EXACT && !allowed)
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "goal_policy", one_goal);
+    if (p->goal_radius && p->goal_policy != TP_GOAL_WITHIN)
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "goal_radius", "goes with the goal policy WITHIN only");
+    bool blind = p->heuristic == TP_HEURISTIC_ZERO || (map->graph && !map->graph->x);
+    if (p->goal_policy == TP_GOAL_WITHIN && blind)
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "goal_policy", "WITHIN is measured by h, which is 0 here");
+    if (p->more_goal_count >= TP_GOALS_MAX)
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "more_goals", "there are at most 16 goals in all");
+    if (p->more_goal_count && !allowed)
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "more_goals", one_goal);
+    for (uint32_t i = 0; i < p->more_goal_count; i++)
+        if (p->more_goals[i] >= cells)
+            return refuse(refusal, TP_ERR_OUT_OF_RANGE, "more_goals", "one of them lies outside the map");
+    return TP_OK;
+}
+
 int tp__session_check_params(const struct tp_session_params *p, const struct tp_map *map,
                              struct tp_refusal *refusal)
 {
@@ -170,8 +199,9 @@ int tp__session_check_params(const struct tp_session_params *p, const struct tp_
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "w", "must lie in 1..1000000");
     if (p->w_milli != 1000 && !(p->algorithm->capabilities & TP_CAN_TAKE_W))
         return refuse(refusal, TP_ERR_UNSUPPORTED, "w", "this algorithm has no weight");
-    if (p->goal_policy != TP_GOAL_EXACT)
-        return refuse(refusal, TP_ERR_UNSUPPORTED, "goal_policy", "only EXACT is served by this version");
+    error = check_goals(p, map, refusal);
+    if (error)
+        return error;
     if (p->knowledge > TP_KNOWLEDGE_MAP)
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "knowledge", "is none of FULL, FREESPACE, KNOWN_MAP");
     if (p->knowledge != TP_KNOWLEDGE_FULL && !(p->algorithm->capabilities & TP_CAN_DISCOVER))

@@ -30,7 +30,13 @@ static uint8_t step_back(const struct tp_session *session)
     return move != TP_MOVE_NONE && tp__session_move_legal(session, move) ? move : TP_MOVE_NONE;
 }
 
-/* The move from the root to the lowest neighbour but the goal that the agent can come back from; TP_MOVE_NONE if there is none. */
+static bool is_goal(const struct tp_session *session, tp_state state)
+{
+    const struct tp_search *search = &session->search;
+    return search->goals ? tp__goals_hold(search, state) : state == session->goal;
+}
+
+/* The move from the root to the lowest neighbour but a goal that the agent can come back from; TP_MOVE_NONE if there is none. */
 static uint8_t step_out(const struct tp_session *session)
 {
     const struct tp_search *search = &session->search;
@@ -40,7 +46,7 @@ static uint8_t step_out(const struct tp_session *session)
     uint8_t out = TP_MOVE_NONE;
     for (uint32_t i = 0; i < count; i++) {
         tp_state to = successors[i].state;
-        if (to >= lowest || to == session->at || to == session->goal ||
+        if (to >= lowest || to == session->at || is_goal(session, to) ||
             !tp__session_move_legal(session, successors[i].move))
             continue;
         uint8_t move = search->domain->move_between(search, to, session->at);
@@ -58,7 +64,7 @@ static void pace(struct tp_tick *tick)
     struct tp_session *session = tick->session;
     const struct tp_search *search = &session->search;
     const struct tp_tick_work *work = &tick->reply->work;
-    if (!paces(session) || !(work->expansions || work->traced || work->rekeyed))
+    if (!paces(session) || session->holds || search->partial || !(work->expansions || work->traced || work->rekeyed))
         return;
     uint8_t unused;
     bool at_root = tp_search_knows(search, session->at) && tp_search_parent(search, session->at, &unused) == TP_STATE_NONE;
@@ -112,10 +118,11 @@ static void replan_tick(struct tp_tick *tick)
         tick->steps_left = UINT64_MAX;
         if (budget->kind == TP_BUDGET_R) {
             tick->steps_left = (expansions - tick->reply->work.expansions) * budget->c - updates;
-            tick->steps_left -= rekeyed < tick->steps_left ? rekeyed : tick->steps_left;
+            uint64_t spent = rekeyed + tick->scanned;
+            tick->steps_left -= spent < tick->steps_left ? spent : tick->steps_left;
         }
-        if (!session->trace.running || session->trace.fresh_end != session->goal)
-            tp__trace_begin(session, session->goal);
+        if (!session->trace.running || session->trace.fresh_end != search->end)
+            tp__trace_begin(session, search->end);
         if (tp__trace_run(tick)) {
             tp__trace_follow(session);
             session->path_complete = true;

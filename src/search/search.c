@@ -69,9 +69,9 @@ void tp_search_begin_seeds(struct tp_search *search, tp_state goal)
 {
     tp_nodes_begin(&search->nodes);
     tp_open_clear(&search->open);
-    search->goal = goal;
+    search->goal = search->end = goal;
     search->active = true;
-    search->rekey = search->exhausted = search->found = false;
+    search->rekey = search->exhausted = search->found = search->partial = false;
     search->begun_version = search->nodes.belief->truth->version;
     search->begun_stamp = search->nodes.belief->stamp;
     search->begun_falls = search->nodes.belief->falls;
@@ -103,7 +103,9 @@ void tp_search_run(struct tp_search *search, struct tp_run *run)
     TP_CHECK(search->active);
     if (search->found || search->exhausted)
         return;
-    if (search->heuristic != TP_HEURISTIC_DEFAULT && search->domain->run_other)
+    if (search->goals)
+        search->domain->run_choosing[search->nodes.wide](search, run);
+    else if (search->heuristic != TP_HEURISTIC_DEFAULT && search->domain->run_other)
         search->domain->run_other(search, run);
     else
         search->domain->run[search->nodes.wide][search->learned != NULL](search, run);
@@ -113,7 +115,7 @@ void tp_search_run(struct tp_search *search, struct tp_run *run)
 bool tp_search_best(const struct tp_search *search, tp_state *best)
 {
     if (search->found) {
-        *best = search->goal;
+        *best = search->end;
         return true;
     }
     /* a run leaves the best open state on top of the list, free of stale entries */
@@ -143,7 +145,7 @@ bool tp_search_closed(const struct tp_search *search, tp_state state)
 
 tp_cost tp_search_h_now(const struct tp_search *search, tp_state state)
 {
-    tp_cost h = tp_search_h(search, state, search->goal);
+    tp_cost h = tp_search_h_goal(search, state);
     return search->learned ? h + tp_learned_at(search->learned, tp_state_x(search, state), tp_state_y(search, state)) : h;
 }
 
@@ -203,9 +205,9 @@ tp_cost tp_search_g(const struct tp_search *search, tp_state state)
 
 void tp_search_retarget(struct tp_search *search, tp_state goal)
 {
-    search->goal = goal;
+    search->goal = search->end = goal;
     search->rekey = true;
-    search->found = false;
+    search->found = search->partial = false;
     uint32_t slot;
     const struct tp_node_tile *tile = node_of(search, goal, &slot);
     if (!tile)

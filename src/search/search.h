@@ -12,10 +12,19 @@
 #ifndef TP_SEARCH_SEARCH_H
 #define TP_SEARCH_SEARCH_H
 
+#include "base/limits.h"
 #include "domain/domain.h"
 #include "map/walk.h"
 #include "node/nodes.h"
 #include "open/exact.h"
+
+/* Where a search may end, if not on one goal alone: on one of several, or near enough to one. */
+struct tp_goals {
+    tp_state states[TP_GOALS_MAX];
+    uint32_t count;
+    bool within;    /* near enough: h to one of them is at most */
+    tp_cost radius; /* this; 0 if not within */
+};
 
 struct tp_search {
     const struct tp_domain *domain;
@@ -24,7 +33,8 @@ struct tp_search {
     struct tp_space *space; /* owned; NULL where the space keeps nothing (tp_search_open_space) */
     uint32_t shift; /* bits of x in a state, 0..26; in listed spaces 3: a tile holds 64 states in a row */
     uint32_t width, height; /* of the store */
-    tp_state goal;
+    tp_state goal; /* the first, where there are several */
+    const struct tp_goals *goals; /* borrowed; NULL: `goal` alone */
     uint64_t g_factor, h_factor;
     uint64_t h_unit;    /* the profile's least weight: h counts in it */
     enum tp_corners corners;
@@ -35,7 +45,9 @@ struct tp_search {
     bool rekey;         /* the goal moved since the search began: f of entries is renewed as they come up */
     bool active;        /* begun and not forgotten */
     bool exhausted;     /* the open list ran empty: every state reachable from the root is closed */
-    bool found;         /* the goal is the best open state, or closed: its path is final */
+    bool found;         /* a goal is the best open state, or closed: its path is final */
+    tp_state end;       /* once found: that goal, or the state taken for it */
+    bool partial;       /* the end is the nearest state to goals that can't be reached (goals.c) */
     uint64_t begun_version;  /* the map's version and the belief's stamp when the search began */
     uint32_t begun_stamp;
     uint64_t begun_falls;    /* the belief's falls then */
@@ -82,10 +94,11 @@ bool tp_search_closed(const struct tp_search *search, tp_state state);
  * Valid after a run. */
 tp_cost tp_search_least_f(const struct tp_search *search);
 
-/* The best open state: the goal once found. False when none is open. */
+/* The best open state: the end once found. False when none is open. */
 bool tp_search_best(const struct tp_search *search, tp_state *best);
 
-/* Turns the search to another goal, keeping g and the tree; `found` is set anew. Cost: O(log n). */
+/* Turns the search to another goal, keeping g and the tree; `found` is set anew (closed states near enough to it are not looked
+ * for). Cost: O(log n). */
 void tp_search_retarget(struct tp_search *search, tp_state goal);
 
 /* Whether the state has a place in the present tree (open or closed). */
@@ -125,6 +138,14 @@ static inline tp_state tp_state_step(const struct tp_search *search, tp_state st
 /* Where a move once found leads, be it legal still or not; TP_STATE_NONE where a listed space no longer has it. */
 tp_state tp_search_move(const struct tp_search *search, tp_state state, uint8_t move);
 
+/* ---- goals.c: searches with `goals` ---- */
+
+/* The least h to a goal, less the radius: consistent where the space's h is. Cost: O(goals). */
+tp_cost tp__goals_h(const struct tp_search *search, tp_state state);
+
+/* Whether the state is a goal, or near enough to one. Cost: O(goals). */
+bool tp__goals_hold(const struct tp_search *search, tp_state state);
+
 /* h of a state to the present goal, as learned. */
 tp_cost tp_search_h_now(const struct tp_search *search, tp_state state);
 
@@ -132,6 +153,12 @@ tp_cost tp_search_h_now(const struct tp_search *search, tp_state state);
 static inline tp_cost tp_search_h(const struct tp_search *search, tp_state from, tp_state to)
 {
     return search->domain->h(search, from, to);
+}
+
+/* The same to the present goal, or goals. */
+static inline tp_cost tp_search_h_goal(const struct tp_search *search, tp_state state)
+{
+    return search->goals ? tp__goals_h(search, state) : tp_search_h(search, state, search->goal);
 }
 
 #endif

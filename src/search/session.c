@@ -72,7 +72,13 @@ int tp_session_open(struct tp_session **out, const struct tp_session_params *par
     tp_marks_init(&session->trace.fresh, pool, search->width, search->height, &session->bytes, bytes_max);
     session->trace.follow_end = session->trace.fresh_end = TP_STATE_NONE;
     session->at = state_at(session, params->start, params->start_vx, params->start_vy);
-    session->goal = session->search.goal = search->domain->at_cell(search, params->goal);
+    tp_state goals[TP_GOALS_MAX] = {search->domain->at_cell(search, params->goal)};
+    for (uint32_t i = 0; i < params->more_goal_count; i++)
+        goals[1 + i] = search->domain->at_cell(search, params->more_goals[i]);
+    session->params.more_goals = NULL; /* copied */
+    tp__goals_set(session, goals, 1 + params->more_goal_count);
+    session->search.goal = session->goal;
+    tp__nearest_begin(session);
     session->at_before = TP_STATE_NONE;
     session->stats.move_hash = 0xcbf29ce484222325u;
     *out = session;
@@ -112,6 +118,10 @@ static uint32_t cell_of(const struct tp_session *session, tp_state state)
 void tp__session_begin_search(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
+    if (session->search.active && session->search.partial)
+        tp__nearest_hold(session);
+    tp__nearest_begin(session);
+    session->rushed = false;
     session->restart_wanted = false;
     session->path_complete = false;
     session->first_tick = true;
@@ -209,11 +219,16 @@ static bool proof_is_stale(const struct tp_session *session)
     return session->belief.falls > search->begun_falls || session->map->fell_version > session->belief.since_version;
 }
 
-bool tp__session_proved_unreachable(const struct tp_session *session)
+/* Whether the search ran empty, for a goal and an agent that are where it takes them to be. */
+static bool ran_empty(const struct tp_session *session)
 {
     const struct tp_search *search = &session->search;
-    return search->active && search->exhausted && !search->found && !session->restart_wanted &&
-           !proof_is_stale(session);
+    return search->active && search->exhausted && !search->found && !session->restart_wanted;
+}
+
+bool tp__session_proved_unreachable(const struct tp_session *session)
+{
+    return ran_empty(session) && !tp__nearest_due(session) && !proof_is_stale(session);
 }
 
 bool tp__session_forget_sights(struct tp_session *session)
@@ -233,15 +248,27 @@ bool tp__session_exhausted(struct tp_tick *tick, uint64_t expansions)
 {
     struct tp_session *session = tick->session;
     const struct tp_search *search = &session->search;
-    if (search->exhausted && !search->found && proof_is_stale(session)) {
+    bool stale = search->exhausted && !search->found && proof_is_stale(session);
+    bool rushed = stale && !session->restart_wanted && tp__nearest_due(session);
+    if (stale && !rushed) {
         tp__session_forget_sights(session);
         tp__session_begin_search(tick);
         uint64_t spent = tick->reply->work.expansions;
         if (search->active && spent < expansions)
             tp__session_expand(tick, expansions - spent);
     }
-    if (!tp__session_proved_unreachable(session))
+    if (!ran_empty(session) || (proof_is_stale(session) && !rushed))
         return false;
+    if (tp__nearest_due(session)) {
+        enum tp_nearest_outcome outcome = tp__nearest_run(tick, rushed);
+        if (outcome == TP_NEAREST_CHOSEN) {
+            if (tp_session_arrived(session))
+                tick->reply->status = TP_STATUS_ARRIVED;
+            return tick->reply->status == TP_STATUS_ARRIVED;
+        }
+        if (outcome == TP_NEAREST_LOOKING || rushed)
+            return true;
+    }
     tick->reply->status = TP_STATUS_UNREACHABLE;
     return true;
 }
@@ -313,7 +340,7 @@ void tp__session_move(struct tp_tick *tick, uint8_t move, bool back)
     session->at_before = session->at;
     session->at = to;
     session->stats.move_hash = (session->stats.move_hash ^ cell_of(session, to)) * 0x100000001b3u;
-    tick->reply->status = to == session->goal ? TP_STATUS_ARRIVED : TP_STATUS_MOVING;
+    tick->reply->status = tp_session_arrived(session) ? TP_STATUS_ARRIVED : TP_STATUS_MOVING;
     if (back)
         tick->reply->flags |= TP_FLAG_BACK_MOVE;
 }
@@ -332,26 +359,44 @@ static bool adopt_map(struct tp_session *session, const struct tp_map *map)
     if (map->epoch != before->epoch) {
         TP_CHECK(memcmp(&map->profile, &before->profile, sizeof map->profile) == 0);
         session->restart_wanted = true;
+        tp__nearest_drop(session);
         if (session->search.learned)
             tp__learning_forget(session);
     }
-    if (map->graph != before->graph) /* moves are places among a node's edges, which may be others now */
+    if (map->graph != before->graph) { /* moves are places among a node's edges, which may be others now */
         session->restart_wanted = true;
+        tp__nearest_drop(session);
+    }
     session->map = tp_map_ref(map);
     session->map_before = before; /* its reference is dropped at the tick's end */
     tp_belief_set_truth(&session->belief, map);
     return changed;
 }
 
+/* Whether the agent takes its only goal for impassable, and may stand nowhere else. */
 static bool goal_taken_for_blocked(const struct tp_session *session)
 {
     const struct tp_search *search = &session->search;
+    if (search->goals || session->params.goal_policy != TP_GOAL_EXACT)
+        return false; /* the search finds out */
     if (session->belief.full)
         return impassable(session, session->goal);
     return !tp_belief_passable(&session->belief, tp_state_x(search, session->goal), tp_state_y(search, session->goal));
 }
 
-/* Whether the agent takes the goal for impassable. One that remembers looks again first, and forgets what may have
+/* Under NEAREST, when a cost fell since the search that chose its end began: a goal may be in reach. */
+static void doubt_the_end(struct tp_session *session)
+{
+    const struct tp_search *search = &session->search;
+    if (!search->active || !search->partial || session->restart_wanted || !proof_is_stale(session))
+        return;
+    if (session->rushed && session->at != search->end)
+        return;
+    tp__session_forget_sights(session);
+    session->restart_wanted = true;
+}
+
+/* The same, but one that remembers looks again first, and forgets what may have
  * become free out of its sight. */
 static bool goal_is_blocked(struct tp_session *session)
 {
@@ -394,14 +439,15 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
     *reply = (struct tp_tick_reply){.status = TP_STATUS_SEARCHING};
     struct tp_tick tick = {.session = session, .budget = budget, .reply = reply};
     tick.changed = adopt_map(session, map);
-    if (tp_session_arrived(session))
-        session->at = session->goal; /* vehicles: at whatever speed */
+    doubt_the_end(session);
+    if (tp_session_arrived(session)) /* vehicles: at whatever speed */
+        session->at = session->search.domain->at_cell(&session->search, cell_of(session, session->at));
     reply->from = cell_of(session, session->at);
     if (impassable(session, session->at))
         reply->flags |= TP_FLAG_START_BLOCKED;
 
     bool searches = false;
-    if (session->at == session->goal) {
+    if (tp_session_arrived(session)) {
         reply->status = TP_STATUS_ARRIVED;
     } else if (goal_is_blocked(session)) {
         /* rows that can't prove it don't say it, and wait */
@@ -412,8 +458,11 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
         session->params.algorithm->engine->tick(&tick);
     }
 
+    if (session->search.active && session->search.partial && !session->restart_wanted)
+        reply->flags |= TP_FLAG_PARTIAL;
     bool proves = session->params.algorithm->capabilities & TP_CAN_DETECT_UNREACHABLE;
-    if (reply->status == TP_STATUS_UNREACHABLE || (reply->status == TP_STATUS_SEARCHING && !proves)) {
+    if (reply->status == TP_STATUS_UNREACHABLE || (reply->status == TP_STATUS_SEARCHING && !proves) ||
+        (reply->status == TP_STATUS_ARRIVED && reply->flags & TP_FLAG_PARTIAL)) {
         bool leaves = false;
         struct tp_successor out;
         for (uint32_t move = 0; move < session->search.domain->moves_max && !leaves; move++)
@@ -474,11 +523,26 @@ int tp_session_at_velocity(struct tp_session *session, uint32_t cell, int vx, in
     session->at = state;
     session->at_before = TP_STATE_NONE;
     session->displaced = true;
-    if (!session->params.algorithm->engine->own_search && !search_serves(session, state, had_arrived))
+    if (!session->params.algorithm->engine->own_search && !search_serves(session, state, had_arrived)) {
         session->restart_wanted = true;
+        tp__nearest_drop(session);
+    }
     if (tp__trace_next(session) == TP_MOVE_NONE)
         session->path_complete = false; /* it was traced to where the agent stood, which need not be an ancestor */
     return TP_OK;
+}
+
+/* The goals are others: what was on the way to the former ones is done with. */
+static void take_goals(struct tp_session *session, const tp_state *states, uint32_t count)
+{
+    tp__goals_set(session, states, count);
+    tp__nearest_drop(session);
+    session->strandings = 0;
+    session->displaced = true;
+    session->path_complete = false;
+    tp__shortcut_forget(session);
+    if (session->search.learned)
+        tp__learning_forget(session);
 }
 
 int tp_session_retarget(struct tp_session *session, uint32_t goal)
@@ -488,18 +552,13 @@ int tp_session_retarget(struct tp_session *session, uint32_t goal)
         return TP_ERR_OUT_OF_RANGE;
     struct tp_search *search = &session->search;
     tp_state state = search->domain->at_cell(search, goal);
-    if (state == session->goal)
+    bool was_set = session->goals.count > 1;
+    if (state == session->goal && !was_set)
         return TP_OK;
     tp_cost moved = tp_search_h(search, session->goal, state), left = tp_search_h(search, session->at, state);
     bool few_steps = !search->domain->listed && moved <= RETARGET_STEPS * TP_COST_UNIT * search->h_unit;
-    bool little = few_steps || moved <= left / 2;
-    session->goal = state;
-    session->strandings = 0;
-    session->displaced = true;
-    session->path_complete = false;
-    tp__shortcut_forget(session);
-    if (search->learned)
-        tp__learning_forget(session);
+    bool little = !was_set && (few_steps || moved <= left / 2);
+    take_goals(session, &state, 1);
     bool kept = little && session->begun && !session->restart_wanted && !search->domain->goal_in_moves;
     if (session->params.algorithm->engine->own_search) {
         search->goal = state; /* the space's moves may ask for it */
@@ -511,6 +570,31 @@ int tp_session_retarget(struct tp_session *session, uint32_t goal)
         tp_search_retarget(search, state);
     else
         session->restart_wanted = true;
+    return TP_OK;
+}
+
+int tp_session_retarget_set(struct tp_session *session, const uint32_t *goals, uint32_t count)
+{
+    const struct tp_search *search = &session->search;
+    uint64_t cells = (uint64_t)session->map->width * session->map->height;
+    if (count < 1 || count > TP_GOALS_MAX)
+        return TP_ERR_INVALID_ARGUMENT;
+    if (count > 1 && !tp__goals_allowed(&session->params, session->map))
+        return TP_ERR_UNSUPPORTED;
+    tp_state states[TP_GOALS_MAX];
+    bool same = count == session->goals.count;
+    for (uint32_t i = 0; i < count; i++) {
+        if (goals[i] >= cells)
+            return TP_ERR_OUT_OF_RANGE;
+        states[i] = search->domain->at_cell(search, goals[i]);
+        same = same && states[i] == session->goals.states[i];
+    }
+    if (same)
+        return TP_OK;
+    if (count == 1)
+        return tp_session_retarget(session, goals[0]);
+    take_goals(session, states, count);
+    session->restart_wanted = true;
     return TP_OK;
 }
 
@@ -561,5 +645,11 @@ const struct tp_algorithm *tp_session_algorithm(const struct tp_session *session
 
 bool tp_session_arrived(const struct tp_session *session)
 {
-    return cell_of(session, session->at) == cell_of(session, session->goal);
+    const struct tp_search *search = &session->search;
+    bool met = session->at == session->goal;
+    if (search->goals)
+        met = tp__goals_hold(search, search->domain->at_cell(search, cell_of(session, session->at)));
+    else if (search->domain->at_velocity) /* at whatever speed */
+        met = cell_of(session, session->at) == cell_of(session, session->goal);
+    return met || (tp__nearest_at_end(session) && !proof_is_stale(session));
 }

@@ -17,6 +17,7 @@
 #define TP_SEARCH_SESSION_H
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/pool.h"
 #include "domain/domain.h"
 #include "map/map.h"
@@ -46,7 +47,13 @@ enum tp_flag {
     TP_FLAG_DEAD_END = 1 << 9,      /* the agent's own state has no way out */
 };
 
-enum tp_goal_policy { TP_GOAL_EXACT, TP_GOAL_WITHIN, TP_GOAL_NEAREST };
+/* When the agent has arrived. With several goals the nearest counts. */
+enum tp_goal_policy {
+    TP_GOAL_EXACT,   /* on a goal */
+    TP_GOAL_WITHIN,  /* on a state whose h to a goal is at most goal_radius */
+    TP_GOAL_NEAREST, /* on a goal; where none can be reached, on the reachable state that is nearest to one: the least by
+                      * (h, g, cell) of all that the exhausted search expanded (flag PARTIAL) */
+};
 
 enum tp_knowledge {
     TP_KNOWLEDGE_FULL,      /* the agent knows the map's version */
@@ -78,7 +85,10 @@ struct tp_session_params {
     enum tp_motion motion;         /* default steps */
     int8_t start_vx, start_vy;     /* vehicles: the velocity at the start, -3..3; default at rest */
     enum tp_heuristic heuristic;
+    const uint32_t *more_goals;    /* besides `goal`, copied; the set has at most TP_GOALS_MAX */
+    uint32_t more_goal_count;
     enum tp_goal_policy goal_policy;
+    tp_cost goal_radius;           /* WITHIN: cost units; 0 for other policies */
     enum tp_knowledge knowledge;
     const struct tp_map *known;    /* TP_KNOWLEDGE_MAP: the map told, of the same size; referenced by the session */
     uint32_t sensor_radius;        /* cells seen around the agent, 1..8, at least 2 with 16 neighbours; 0: the least */
@@ -87,6 +97,9 @@ struct tp_session_params {
     bool longest_path_rule;  /* tba: first tick expands until the longest path has N_T actions (2009, 3.3) */
     bool shortcut;           /* tba: look for a shortcut while backtracking (2009, 3.4, first enhancement) */
     bool path_switch;        /* tba: switch only to a path of at least the g followed (2009, 3.4, second) */
+    uint32_t switch_margin_milli; /* time-bounded rows: a path that reaches the goal is always taken; another only if its g + h is
+                              * below that of the path followed by this share, in thousandths; 0: always */
+    bool pause_on_backtrack; /* time-bounded rows: no back-move until the path is complete: BLOCKED with BACK_MOVE */
     uint64_t node_bytes_max; /* cap on this session's pool bytes; 0 for none */
     uint32_t stamp_max;      /* largest search stamp before wrapping, 0 for the default; tests set it small */
 };
@@ -149,6 +162,11 @@ int tp_session_at_velocity(struct tp_session *session, uint32_t cell, int vx, in
  * else the next tick begins a new search from the agent. TP_ERR_OUT_OF_RANGE. Cost: O(1). */
 int tp_session_retarget(struct tp_session *session, uint32_t goal) TP_MUST_CHECK;
 
+/* Sets a goal set, 1..TP_GOALS_MAX cells. The same set in the same order is free; of one goal, as above; else the next tick
+ * begins a new search. TP_ERR_OUT_OF_RANGE; TP_ERR_INVALID_ARGUMENT: none or too many; TP_ERR_UNSUPPORTED: more than one, and
+ * the row takes one goal only. */
+int tp_session_retarget_set(struct tp_session *session, const uint32_t *goals, uint32_t count) TP_MUST_CHECK;
+
 /* Copies up to `max` cells of the path the agent is going to follow, the agent's own cell first, into `cells`;
  * returns how many. Cost: O(result). */
 uint32_t tp_session_path(const struct tp_session *session, uint32_t *cells, uint32_t max);
@@ -159,6 +177,7 @@ struct tp_session_stats {
     tp_cost cost;
     uint64_t expansions, generated, traced, learned, rekeyed;
     uint64_t restarts;       /* searches begun after the first */
+    uint64_t flips;          /* times the path followed was left for one that does not go on from it */
     uint64_t learning_ticks; /* ticks that learned instead of moving: tbrwa's actions are its moves and these */
     uint64_t expansions_max; /* the largest in one tick */
     uint64_t touched;        /* states in the present search's tree, open or closed */

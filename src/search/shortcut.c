@@ -50,7 +50,7 @@ static void seed(struct tp_tick *tick, struct tp_shortcut *shortcut)
 {
     struct tp_session *session = tick->session;
     const struct tp_search *tree = &session->search;
-    tp_cost whole = tp_search_g(tree, session->goal);
+    tp_cost whole = tp_search_g(tree, tree->end);
     while (tp__tick_step(tick)) {
         uint32_t x = tp_state_x(tree, shortcut->cursor), y = tp_state_y(tree, shortcut->cursor);
         uint8_t mark = tp_marks_at(&session->trace.follow, x, y);

@@ -118,7 +118,7 @@ static void trace_phase(struct tp_tick *tick)
         tick->began_anew = true;
         return;
     }
-    bool reaches_goal = session->search.found && session->trace.fresh_end == session->goal;
+    bool reaches_goal = session->search.found && session->trace.fresh_end == session->search.end;
     if (switch_allowed(session, reaches_goal))
         tp__trace_follow(session);
     session->path_fresh = true;
@@ -195,6 +195,10 @@ static void move_phase(struct tp_tick *tick)
             back = false;
         }
     }
+    if (step == TP_MOVE_NONE && session->search.partial) {
+        tp__session_begin_search(tick); /* no move leads back to the way to that end: there is another, nearest from here */
+        return;
+    }
     if (step == TP_MOVE_NONE)
         step = step_to_before(session);
     if (step == TP_MOVE_NONE && stranded(session)) {
@@ -250,7 +254,7 @@ static uint64_t steps_for_tracing(const struct tp_tick *tick, const struct tp_sh
     const struct tp_tick_work *work = &tick->reply->work;
     if (budget->kind != TP_BUDGET_R)
         return UINT64_MAX;
-    uint64_t steps = share->steps, spent = work->rekeyed + (one_purse(tick) ? 0 : tick->looked);
+    uint64_t steps = share->steps, spent = work->rekeyed + tick->scanned + (one_purse(tick) ? 0 : tick->looked);
     if (one_purse(tick)) {
         steps = purse;
         spent += work->expansions * budget->c;
@@ -296,10 +300,12 @@ static void time_bounded_tick(struct tp_tick *tick)
     purse -= tp__adaptive_book(tick);
     if (unreachable)
         return;
-    if (waits_at_root(session) && !search->found && !tick->node_cap)
+    if (((waits_at_root(session) && !search->found) || tp__nearest_holds(session)) && !tick->node_cap)
         return;
     tick->steps_left = steps_for_tracing(tick, &share, purse, found_before);
     trace_phase(tick);
+    if (search->partial && !session->path_complete)
+        return; /* the way to the nearest state is traced whole before it is walked */
     if (!search->active || tick->began_anew)
         return; /* 2012, Algorithm 2, line 23: a restart after the search costs the move */
     move_phase(tick);

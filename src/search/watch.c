@@ -111,7 +111,14 @@ static tp_cost cost_left(const struct tp_session *session)
     tp_state end = session->trace.follow_end;
     tp_cost to_end = tp_search_g(search, end), at = tp_search_knows(search, session->at) ? tp_search_g(search, session->at) : 0;
     bool on_path = session->at == end || tp__trace_next(session) != TP_MOVE_NONE;
-    return (on_path ? to_end - at : to_end + at) + tp_search_h(search, end, session->goal);
+    return (on_path ? to_end - at : to_end + at) + tp_search_h_goal(search, end);
+}
+
+/* h from a state to the nearest cell of a rectangle: on a grid the same in both directions. */
+static tp_cost h_to_rectangle(const struct tp_search *search, tp_state from, uint32_t x0, uint32_t y0, uint32_t x1, uint32_t y1)
+{
+    uint32_t x = tp_state_x(search, from), y = tp_state_y(search, from);
+    return tp_search_h(search, tp_state_at(search, x < x0 ? x0 : x > x1 ? x1 : x, y < y0 ? y0 : y > y1 ? y1 : y), from);
 }
 
 /* Whether a way through a move beside some cell of a rectangle (first and last column and row) may be w times shorter than
@@ -119,13 +126,13 @@ static tp_cost cost_left(const struct tp_session *session)
 static bool may_shorten(const struct tp_session *session, uint32_t x0, uint32_t y0, uint32_t x1, uint32_t y1, tp_cost left)
 {
     const struct tp_search *search = &session->search;
-    tp_state ends[2] = {session->at, session->goal};
-    tp_cost through = 0, beside = 4 * TP_COST_UNIT * (tp_cost)search->h_unit; /* from the cell to the ends of such a move */
-    for (int i = 0; i < 2; i++) {
-        uint32_t x = tp_state_x(search, ends[i]), y = tp_state_y(search, ends[i]);
-        tp_state nearest = tp_state_at(search, x < x0 ? x0 : x > x1 ? x1 : x, y < y0 ? y0 : y > y1 ? y1 : y);
-        through += tp_search_h(search, nearest, ends[i]); /* the same in both directions on a grid */
+    const struct tp_goals *goals = &session->goals;
+    tp_cost to_goal = TP_COST_INFINITE, beside = 4 * TP_COST_UNIT * (tp_cost)search->h_unit; /* from the cell to the ends of such a move */
+    for (uint32_t i = 0; i < goals->count; i++) {
+        tp_cost h = h_to_rectangle(search, goals->states[i], x0, y0, x1, y1);
+        to_goal = h < to_goal ? h : to_goal;
     }
+    tp_cost through = h_to_rectangle(search, session->at, x0, y0, x1, y1) + (to_goal > goals->radius ? to_goal - goals->radius : 0);
     return (through > beside ? through - beside : 0) * session->params.w_milli < left * 1000;
 }
 
@@ -150,7 +157,7 @@ static bool shortens(const struct tp_session *session, uint32_t x, uint32_t y, t
                 tp_cost cost = tp_walk_cost(map, cx, cy, to_x, to_y, direction);
                 if (moves_before >> direction & 1 && tp_walk_cost(base, cx, cy, to_x, to_y, direction) <= cost)
                     continue;
-                tp_cost through = tp_search_h(search, session->at, from) + cost + tp_search_h(search, to, session->goal);
+                tp_cost through = tp_search_h(search, session->at, from) + cost + tp_search_h_goal(search, to);
                 if (through * session->params.w_milli < left * 1000)
                     return true;
             }
@@ -192,7 +199,7 @@ static bool shortcut_opened(struct tp_tick *tick, uint64_t *looks)
     struct tp_watch *watch = &tick->session->watch;
     uint64_t tiles = (uint64_t)watch->aim->tiles_x * watch->aim->tiles_y;
     tp_cost left = cost_left(session);
-    if (tp_search_h(&session->search, session->at, session->goal) * session->params.w_milli >= left * 1000)
+    if (tp_search_h_goal(&session->search, session->at) * session->params.w_milli >= left * 1000)
         watch->tile = tiles; /* the path is within w of any way there can be */
     for (; watch->tile < tiles; watch->tile++, watch->row = watch->column = 0, watch->paid = false) {
         bool looked = concerns(session, watch->tile, left);

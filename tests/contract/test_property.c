@@ -10,6 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- goals ---- */
+
+static uint32_t more_goals[3];
+
+/* Several goals, or another policy than EXACT. */
+static void random_goals(struct tp_test_rng *rng, struct tp_session_params *params, const struct space *space)
+{
+    const struct tp_map *map = space->map;
+    params->more_goals = more_goals;
+    params->more_goal_count = tp_test_below(rng, 4);
+    for (uint32_t i = 0; i < params->more_goal_count; i++)
+        more_goals[i] = space_cell(rng, map, tp_test_percent(rng, 70));
+    bool blind = params->heuristic == TP_HEURISTIC_ZERO || (map->graph && !map->graph->x);
+    params->goal_policy = (enum tp_goal_policy)tp_test_below(rng, 3);
+    if (params->goal_policy == TP_GOAL_WITHIN && blind)
+        params->goal_policy = TP_GOAL_NEAREST;
+    if (params->goal_policy == TP_GOAL_WITHIN)
+        params->goal_radius = tp_test_below(rng, 5 * TP_COST_UNIT);
+}
+
 /* ---- a life ---- */
 
 /* What is varied between two lives that must be the same move by move. */
@@ -128,6 +148,8 @@ static uint64_t life(uint64_t number, const struct tp_algorithm *row, enum space
     space_random(&space, &rng, kind, row_space_size(row));
     struct tp_map *map = space.map;
     struct tp_session_params params = random_params(&rng, row, &space);
+    if (row->capabilities & TP_CAN_CHOOSE_GOAL && tp_test_percent(&rng, 50))
+        random_goals(&rng, &params, &space);
     params.stamp_max = variant.stamp_max;
     struct tp_map *known = random_knowledge(&rng, &params, &space);
     struct tp_pool pool;
@@ -137,14 +159,13 @@ static uint64_t life(uint64_t number, const struct tp_algorithm *row, enum space
     struct play play;
     space_open(&play, &params, &space, &pool);
     snprintf(play.label, sizeof play.label,
-             "life %llu of %s on a %s (%ux%u, n %d, corners %d, h %d, w %u/1000, start %u, goal %u, velocity "
-             "(%d, %d), "
-             "knowledge %d, sight %u, restart %d, stamps to %u%s; TICKPATH_SEED=%llu)",
-             (unsigned long long)number, row->name, space_names[kind], map->width, map->height,
-             (int)params.neighbours, (int)params.corners, (int)params.heuristic, params.w_milli, params.start,
-             params.goal, params.start_vx, params.start_vy, (int)params.knowledge, params.sensor_radius,
-             (int)params.restart, variant.stamp_max, variant.used_pool ? ", used pool" : "",
-             (unsigned long long)tp_test_seed());
+             "life %llu of %s on a %s (%ux%u, n %d, corners %d, h %d, w %u/1000, start %u, goal %u, velocity (%d, %d), "
+             "knowledge %d, sight %u, restart %d, policy %d of %u, radius %llu, stamps to %u%s; TICKPATH_SEED=%llu)",
+             (unsigned long long)number, row->name, space_names[kind], map->width, map->height, (int)params.neighbours,
+             (int)params.corners, (int)params.heuristic, params.w_milli, params.start, params.goal, params.start_vx,
+             params.start_vy, (int)params.knowledge, params.sensor_radius, (int)params.restart,
+             (int)params.goal_policy, 1 + params.more_goal_count, (unsigned long long)params.goal_radius, variant.stamp_max,
+             variant.used_pool ? ", used pool" : "", (unsigned long long)tp_test_seed());
     uint32_t ticks = tp_test_between(&rng, 10, 90);
     struct plain_vehicle before = play_vehicle(&play);
     if (kind != SPACE_GRID && tp_test_percent(&rng, 30))
@@ -157,6 +178,10 @@ static uint64_t life(uint64_t number, const struct tp_algorithm *row, enum space
             play_retarget(&play, space_cell(&rng, play.map, tp_test_percent(&rng, 80)));
         if (tp_test_percent(&rng, 6))
             play_retarget(&play, space_cell_near(&rng, play.map, play.goal));
+        if (row->capabilities & TP_CAN_CHOOSE_GOAL && tp_test_percent(&rng, 3)) {
+            uint32_t goals[] = {space_cell(&rng, play.map, true), space_cell(&rng, play.map, false)};
+            play_retarget_set(&play, goals, tp_test_between(&rng, 1, 2));
+        }
         if (tp_test_percent(&rng, 5))
             random_place(&rng, &play, before);
         before = play_vehicle(&play);

@@ -28,7 +28,7 @@ static uint64_t least_cost(const struct tp_session_params *params, const struct 
     struct ref_problem problem = play_problem(space->map, params);
     uint64_t cost;
     if (space->kind == SPACE_VEHICLE) {
-        struct plain_track track = {problem.width, problem.height, problem.weight, params->goal};
+        struct plain_track track = {problem.width, problem.height, problem.weight, params->goal, NULL};
         struct plain_vehicle from = {params->start, params->start_vx, params->start_vy};
         cost = plain_vehicle_distance(&track, from) * TP_COST_UNIT;
     } else {

@@ -136,13 +136,24 @@ START_TEST(test_open_options)
     const uint32_t neighbours[] = {0, 5, 12, 17, UINT32_MAX};
     for (size_t i = 0; i < sizeof neighbours / sizeof neighbours[0]; i++)
         OPEN_REFUSED(INVALID_ARGUMENT, "neighbours", SET(neighbours, neighbours[i]));
+    uint32_t cells[16] = {0, UINT32_MAX};
     /* protobuf-c hands unknown numbers of an enum through */
     OPEN_REFUSED(INVALID_ARGUMENT, "corners", SET(corners, (Tickpath__Corners)4));
     OPEN_REFUSED(INVALID_ARGUMENT, "goal_policy", SET(goal_policy, (Tickpath__GoalPolicy)0));
     OPEN_REFUSED(INVALID_ARGUMENT, "knowledge", SET(knowledge, (Tickpath__Knowledge)9));
     OPEN_REFUSED(INVALID_ARGUMENT, "restart", SET(restart, (Tickpath__Restart)5));
-    OPEN_REFUSED(UNSUPPORTED, "goal_policy", SET(goal_policy, TICKPATH__GOAL_POLICY__WITHIN));
-    OPEN_REFUSED(UNSUPPORTED, "goal_policy", SET(goal_policy, TICKPATH__GOAL_POLICY__NEAREST));
+    OPEN_REFUSED(UNSUPPORTED, "goal_policy",
+                 (open_.algorithm = "lrta", SET(goal_policy, TICKPATH__GOAL_POLICY__NEAREST)));
+    OPEN_REFUSED(UNSUPPORTED, "more_goals",
+                 (open_.algorithm = "lrta", open_.more_goals = cells, open_.n_more_goals = 1));
+    OPEN_REFUSED(INVALID_ARGUMENT, "more_goals", (open_.more_goals = cells, open_.n_more_goals = 16));
+    OPEN_REFUSED(OUT_OF_RANGE, "more_goals", (open_.more_goals = cells, open_.n_more_goals = 2));
+    OPEN_REFUSED(INVALID_ARGUMENT, "goal_radius", SET(goal_policy, TICKPATH__GOAL_POLICY__WITHIN));
+    OPEN_REFUSED(INVALID_ARGUMENT, "goal_radius", SET(goal_radius, 1));
+    const double radii[] = {-1, 1e13, 0.0001, NAN, INFINITY};
+    for (size_t i = 0; i < sizeof radii / sizeof radii[0]; i++)
+        OPEN_REFUSED(INVALID_ARGUMENT, "goal_radius",
+                     (SET(goal_policy, TICKPATH__GOAL_POLICY__WITHIN), SET(goal_radius, radii[i])));
     OPEN_REFUSED(UNSUPPORTED, "knowledge", SET(knowledge, TICKPATH__KNOWLEDGE__KNOWN_MAP));
     OPEN_REFUSED(UNSUPPORTED, "knowledge", SET(knowledge, TICKPATH__KNOWLEDGE__FREESPACE));
     OPEN_REFUSED(INVALID_ARGUMENT, "known_map", open_.known_map = "m");

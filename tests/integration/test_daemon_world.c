@@ -77,11 +77,11 @@ static void late_load(struct tp_store *store, const char *name, tp_store_loaded_
     (void)store;
     const struct tp_map *map = store_.kept[kept_at(name)].map;
     if (store_.load_error != 0)
-        loaded(store_.load_error, NULL, NULL, context);
+        loaded(store_.load_error, NULL, NULL, NULL, context);
     else if (map == NULL)
-        loaded(TP_ERR_NOT_FOUND, NULL, NULL, context);
+        loaded(TP_ERR_NOT_FOUND, NULL, NULL, NULL, context);
     else
-        loaded(0, (struct tp_map *)tp_map_ref(map), NULL, context);
+        loaded(0, (struct tp_map *)tp_map_ref(map), NULL, NULL, context);
 }
 
 static void late_list(struct tp_store *store, tp_store_listed_cb listed, void *context)
@@ -152,6 +152,34 @@ static struct {
 } acknowledged_[MAPS];
 static uint64_t asked_, granted_, refused_;
 
+/* What the answers to batches with keys said: every batch of a key is one version, and one of them made it. */
+enum { KEYS = 12 };
+static struct {
+    uint64_t epoch, version;
+    uint32_t made; /* answers that said to have made it */
+} keyed_[MAPS][KEYS];
+static uint64_t repeated_;
+
+static void take_keyed(const struct tp_world_request *request, int m)
+{
+    if (request->op != TP_WORLD_CHANGE || !tp_key_is_set(&request->key)) {
+        ck_assert(!request->applied_before);
+        return;
+    }
+    uint8_t k = request->key.bytes[0];
+    if (request->epoch < keyed_[m][k].epoch)
+        return; /* of a life before the one that was heard of */
+    if (request->epoch > keyed_[m][k].epoch) {
+        keyed_[m][k].epoch = request->epoch;
+        keyed_[m][k].version = request->version;
+        keyed_[m][k].made = 0;
+    }
+    ck_assert_uint_eq(request->version, keyed_[m][k].version);
+    keyed_[m][k].made += !request->applied_before;
+    ck_assert_uint_le(keyed_[m][k].made, 1);
+    repeated_ += request->applied_before;
+}
+
 static int map_index(const char *name)
 {
     return name[1] - '0';
@@ -165,11 +193,12 @@ static void take_answer(unsigned shard, struct tp_world_request *request)
         ck_assert(request->refusal.words[0] != '\0');
     } else {
         granted_++;
+        take_keyed(request, m);
         const struct tp_map *here = shard_map_[shard][m];
         ck_assert_ptr_nonnull(here); /* its own shard has the version, or a newer one, before the answer */
         ck_assert(here->epoch > request->epoch ||
                   (here->epoch == request->epoch && here->version >= request->version));
-        if (request->op != TP_WORLD_OPEN) {
+        if (request->op != TP_WORLD_OPEN && !request->applied_before) {
             size_t n = acknowledged_[m].count++;
             acknowledged_[m].all[n].epoch = request->epoch;
             acknowledged_[m].all[n].version = request->version;
@@ -200,6 +229,7 @@ static void run_shard(unsigned shard)
                            publication->map->version == before->version + 1));
             tp_map_unref(before);
             shard_map_[shard][m] = publication->map;
+            tp_world_layers_unref(publication->layers);
             free(publication);
         } else {
             take_answer(shard, (struct tp_world_request *)mail);
@@ -236,6 +266,10 @@ static void ask_world(struct tp_test_rng *rng)
             }
         request->has_base_version = tp_test_percent(rng, 20);
         request->base_version = acknowledged_[m].version;
+        if (tp_test_percent(rng, 30)) {
+            request->key.size = 1;
+            request->key.bytes[0] = (uint8_t)tp_test_below(rng, KEYS);
+        }
     }
     asked_++;
     tp_mailbox_push(&world_box_, &request->mail);
@@ -260,6 +294,7 @@ static void begin_world(bool serves_degraded)
     ck_assert_int_eq(tp_world_open(&world_, &config), 0);
     tp_world_load_all(world_);
     memset(acknowledged_, 0, sizeof acknowledged_);
+    memset(keyed_, 0, sizeof keyed_);
     asked_ = granted_ = refused_ = 0;
     tp_profile_init_movingai(&profile_);
     tp_log_level_max = TP_LOG_ERROR; /* every refusal would be told */
@@ -340,6 +375,7 @@ START_TEST(test_world_and_a_failing_store)
         }
         end_world();
     }
+    ck_assert_uint_gt(repeated_, 0);
 }
 END_TEST
 
@@ -373,6 +409,7 @@ static int ask_for(enum tp_world_op op, bool replace, int completion)
         next = mail->next;
         if (mail->kind == TP_SHARD_MAIL_MAP) {
             tp_map_unref(((struct tp_world_publication *)mail)->map);
+            tp_world_layers_unref(((struct tp_world_publication *)mail)->layers);
             free(mail);
         } else {
             error = request->refusal.error;
@@ -386,6 +423,7 @@ static int ask_for(enum tp_world_op op, bool replace, int completion)
         for (struct tp_mail *mail = tp_mailbox_take(&shard_box_[s]), *next; mail != NULL; mail = next) {
             next = mail->next;
             tp_map_unref(((struct tp_world_publication *)mail)->map);
+            tp_world_layers_unref(((struct tp_world_publication *)mail)->layers);
             free(mail);
         }
     ck_assert_uint_eq(tp_world_busy(world_), 0);

@@ -77,8 +77,9 @@ static void done_cb(int error, void *context)
     answer_came(answer, error);
 }
 
-static void loaded_cb(int error, struct tp_map *map, const char *reason, void *context)
+static void loaded_cb(int error, struct tp_map *map, struct tp_keys *keys, const char *reason, void *context)
 {
+    (void)keys;
     struct answer *answer = context;
     pthread_mutex_lock(&answer->lock);
     answer->map = map;

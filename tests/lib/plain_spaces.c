@@ -125,6 +125,11 @@ bool plain_graph_safe(const struct plain_graph *graph, uint32_t from, uint32_t g
 
 /* ---- Vehicles ---- */
 
+static bool ends(const struct plain_track *track, uint32_t cell)
+{
+    return track->ends ? track->ends[cell] != 0 : cell == track->goal;
+}
+
 /* Where a vehicle comes that drives with a velocity. The straight line to the cell's middle that is (vx, vy) away leaves a
  * column at the times (2a + 1) / (2 |vx|), a row at (2b + 1) / (2 |vy|): the earlier is crossed first, and both at once in a
  * corner. */
@@ -149,8 +154,8 @@ static struct plain_vehicle drive(const struct plain_track *track, uint32_t cell
             return (struct plain_vehicle){(uint32_t)(y * track->width + x), 0, 0};
         x = next_x;
         y = next_y;
-        if (y * track->width + x == track->goal)
-            return (struct plain_vehicle){track->goal, 0, 0};
+        if (ends(track, (uint32_t)(y * track->width + x)))
+            return (struct plain_vehicle){(uint32_t)(y * track->width + x), 0, 0};
     }
     return (struct plain_vehicle){(uint32_t)(y * track->width + x), vx, vy};
 }
@@ -176,7 +181,7 @@ static size_t number_of(struct plain_vehicle vehicle)
 
 uint64_t plain_vehicle_distance(const struct plain_track *track, struct plain_vehicle from)
 {
-    if (from.cell == track->goal)
+    if (ends(track, from.cell))
         return 0;
     size_t states = (size_t)track->width * track->height * 49, head = 0, tail = 1;
     struct plain_vehicle *queue = allocate(states, sizeof *queue);
@@ -193,7 +198,7 @@ uint64_t plain_vehicle_distance(const struct plain_track *track, struct plain_ve
                 continue;
             *reached = depth[number_of(at)] + 1;
             queue[tail++] = out[i];
-            if (out[i].cell == track->goal)
+            if (ends(track, out[i].cell))
                 found = *reached - 1;
         }
     }

@@ -50,6 +50,7 @@ struct plain_track {
     uint32_t width, height;
     const uint16_t *weight; /* of each cell; 0 is a wall; borrowed */
     uint32_t goal;
+    const uint8_t *ends; /* of each cell: whether a vehicle that comes there has arrived; NULL: the goal alone. Borrowed */
 };
 
 /* What the accelerations lead to, moves that change nothing left out. Returns how many, at most 9. */

@@ -63,6 +63,36 @@ struct ref_problem play_problem(const struct tp_map *map, const struct tp_sessio
                                 .w_milli = params->w_milli};
 }
 
+uint64_t play_h(const struct play *play, uint32_t cell)
+{
+    uint64_t least = UINT64_MAX;
+    uint32_t width = play->map->width;
+    for (uint32_t i = 0; i < play->goal_count; i++) {
+        uint32_t goal = play->goals[i];
+        uint64_t dx = (uint64_t)llabs((int64_t)(cell % width) - goal % width);
+        uint64_t dy = (uint64_t)llabs((int64_t)(cell / width) - goal / width);
+        uint64_t h = play->map->graph ? tp_graph_h(play->map->graph, cell, goal)
+                     : play->drives   ? (dx > dy ? dx : dy) * TP_COST_UNIT / 3
+                                      : ref_distance(&play->plain, cell, goal);
+        least = h < least ? h : least;
+    }
+    return least;
+}
+
+/* Finds the cells where the goal policy is met. */
+static void find_ends(struct play *play)
+{
+    uint32_t cells = play->map->width * play->map->height;
+    free(play->ends);
+    play->ends = calloc(cells, 1);
+    ck_assert_ptr_nonnull(play->ends);
+    for (uint32_t cell = 0; play->params.goal_policy == TP_GOAL_WITHIN && cell < cells; cell++)
+        play->ends[cell] = play_h(play, cell) <= play->params.goal_radius;
+    for (uint32_t i = 0; i < play->goal_count; i++)
+        play->ends[play->goals[i]] = 1;
+    play->asked.version = 0;
+}
+
 static void take_map(struct play *play, struct tp_map *map)
 {
     free((void *)play->plain.weight);
@@ -70,6 +100,8 @@ static void take_map(struct play *play, struct tp_map *map)
     play->map = map;
     play->asked.version = 0;
     play->plain = play_problem(map, &play->params);
+    if (play->goal_count)
+        find_ends(play);
 }
 
 void play_open_graph(struct play *play, const struct tp_session_params *params, const struct tp_map *map,
@@ -87,6 +119,11 @@ void play_open_graph(struct play *play, const struct tp_session_params *params, 
     play->drives = params->motion == TP_MOTION_INERTIA;
     play->vx = params->start_vx;
     play->vy = params->start_vy;
+    play->goals[0] = params->goal;
+    play->goal_count = 1 + params->more_goal_count;
+    for (uint32_t i = 0; i < params->more_goal_count; i++)
+        play->goals[1 + i] = params->more_goals[i];
+    find_ends(play);
     play->hash = UINT64_C(0xcbf29ce484222325);
     if (!pool)
         tp_pool_init(&play->own_pool, NULL);
@@ -116,7 +153,7 @@ void play_open(struct play *play, const struct tp_session_params *params, const 
 
 struct plain_track play_track(const struct play *play)
 {
-    return (struct plain_track){play->map->width, play->map->height, play->plain.weight, play->goal};
+    return (struct plain_track){play->map->width, play->map->height, play->plain.weight, play->goal, play->ends};
 }
 
 struct plain_vehicle play_vehicle(const struct play *play)
@@ -127,7 +164,7 @@ struct plain_vehicle play_vehicle(const struct play *play)
 /* Whether the agent changed its state: a vehicle may brake where it stands. */
 static bool moved(const struct play *play, const struct tp_tick_reply *r)
 {
-    if (play->drives && play->cell == play->goal)
+    if (play->drives && play->ends[play->cell])
         return false; /* it stands where it had arrived */
     return r->to != r->from || r->vx != play->vx || r->vy != play->vy;
 }
@@ -172,7 +209,7 @@ static void check_move(struct play *play, const struct tp_tick_reply *r)
         (unsigned long long)play->map->version);
     SAY(r->epoch == play->map->epoch, "epoch");
     SAY(r->to < play->map->width * play->map->height, "to %u lies outside", r->to);
-    if (!play->drives || r->to == play->goal)
+    if (!play->drives || play->ends[r->to])
         SAY(r->vx == 0 && r->vy == 0, "the velocity (%d, %d)", r->vx, r->vy);
     if (moved(play, r)) {
         play->cost += play->graph    ? graph_move(play, r)
@@ -209,6 +246,25 @@ static bool can_leave(struct play *play)
     return false;
 }
 
+/* The agent stands as near to a goal as it can get, and none can be reached. */
+static void check_partial(struct play *play, const struct tp_tick_reply *r)
+{
+    SAY(play->params.goal_policy == TP_GOAL_NEAREST && !play->ends[r->to], "PARTIAL on %u", r->to);
+    if (!play_knows_enough(play))
+        return;
+    SAY(!play_reachable(play), "PARTIAL on %u, but a way leads to a goal", r->to);
+    if (play->graph || play->drives || play->params.knowledge != TP_KNOWLEDGE_FULL || play->params.heuristic != TP_HEURISTIC_DEFAULT)
+        return;
+    uint32_t cells = play->map->width * play->map->height;
+    uint8_t *reached = malloc(cells);
+    ck_assert_ptr_nonnull(reached);
+    ref_flood(&play->plain, r->to, reached);
+    for (uint32_t cell = 0; cell < cells; cell++)
+        SAY(!reached[cell] || play_h(play, cell) >= play_h(play, r->to), "PARTIAL on %u, but %u can be reached and is nearer",
+            r->to, cell);
+    free(reached);
+}
+
 static void check_status(struct play *play, const struct tp_tick_reply *r)
 {
     bool blocked_here = play->plain.weight && play->plain.weight[r->from] == 0;
@@ -229,17 +285,24 @@ static void check_status(struct play *play, const struct tp_tick_reply *r)
             SAY(!play_reachable(play), "UNREACHABLE, but a way leads from %u to %u", r->to, play->goal);
         break;
     case TP_STATUS_ARRIVED:
-        SAY(r->to == play->goal, "ARRIVED on %u, the goal is %u", r->to, play->goal);
+        if (r->flags & TP_FLAG_PARTIAL)
+            check_partial(play, r);
+        else
+            SAY(play->ends[r->to], "ARRIVED on %u, the goal is %u", r->to, play->goal);
         break;
     default:
         SAY(false, "status %d", (int)r->status);
     }
     bool dead_end = r->flags & TP_FLAG_DEAD_END;
-    bool proves = play->params.algorithm->capabilities & TP_CAN_DETECT_UNREACHABLE;
-    bool stays = r->status == TP_STATUS_UNREACHABLE || (r->status == TP_STATUS_SEARCHING && !proves);
-    SAY(dead_end == (stays && !can_leave(play)), "%s DEAD_END on %u",
-        dead_end ? "a false" : "no", r->to);
-    SAY(r->to != play->goal || r->status == TP_STATUS_ARRIVED, "on the goal with status %d", (int)r->status);
+    bool partial = r->flags & TP_FLAG_PARTIAL, proves = play->params.algorithm->capabilities & TP_CAN_DETECT_UNREACHABLE;
+    bool gave_up = r->status == TP_STATUS_UNREACHABLE || (r->status == TP_STATUS_ARRIVED && partial) ||
+                   (r->status == TP_STATUS_SEARCHING && !proves);
+    SAY(!partial || play->params.goal_policy == TP_GOAL_NEAREST, "PARTIAL");
+    if (play->params.goal_policy == TP_GOAL_NEAREST)
+        SAY(r->status != TP_STATUS_UNREACHABLE, "UNREACHABLE under NEAREST");
+    if (!gave_up || !moves) /* it was asked where the agent stood before */
+        SAY(dead_end == (gave_up && !can_leave(play)), "%s DEAD_END on %u", dead_end ? "a false" : "no", r->to);
+    SAY(!play->ends[r->to] || r->status == TP_STATUS_ARRIVED, "on the goal with status %d", (int)r->status);
     SAY(!(r->flags & TP_FLAG_CONTINUED) || !(r->flags & TP_FLAG_RESTARTED), "CONTINUED and RESTARTED");
     SAY(!(r->flags & TP_FLAG_CONTINUED) || r->version != play->version_before,
         "CONTINUED on the same version");
@@ -306,7 +369,8 @@ static void check_stats(struct play *play, const struct tp_tick_reply *r, bool m
             (unsigned long long)s->bytes_peak, (unsigned long long)play->params.node_bytes_max);
     SAY(tp_session_cell(play->session) == play->cell, "tp_session_cell");
     SAY(tp_session_goal(play->session) == play->goal, "tp_session_goal");
-    SAY(tp_session_arrived(play->session) == (play->cell == play->goal), "tp_session_arrived");
+    play->at_partial = r->status == TP_STATUS_ARRIVED && r->flags & TP_FLAG_PARTIAL;
+    SAY(tp_session_arrived(play->session) == (play->ends[play->cell] || play->at_partial), "tp_session_arrived");
 }
 
 /* The path begins on the agent's cell and goes on in single moves; whether they are free still is another
@@ -323,7 +387,7 @@ static void check_path(struct play *play, const struct tp_tick_reply *r)
     bool on_it = r->status == TP_STATUS_MOVING && !(r->flags & TP_FLAG_BACK_MOVE) &&
                  (!play->drives || r->version == play->version_begun);
     if (on_it && (r->flags & TP_FLAG_PATH_COMPLETE) && count < PATH_LOOK)
-        SAY(count > 1 && cells[count - 1] == play->goal, "PATH_COMPLETE, but the path of %u cells ends on %u",
+        SAY(r->flags & TP_FLAG_PARTIAL ? count > 0 : count > 1 && play->ends[cells[count - 1]], "PATH_COMPLETE, but the path of %u cells ends on %u",
             count, count ? cells[count - 1] : 0);
     uint32_t width = play->map->width;
     for (uint32_t i = 1; i < count; i++) {
@@ -440,13 +504,30 @@ void play_retarget(struct play *play, uint32_t goal)
     int error = tp_session_retarget(play->session, goal);
     SAY(error == 0, "tp_session_retarget: %s", tp_error_name(error));
     SAY(tp_session_goal(play->session) == goal, "tp_session_goal after retarget");
-    play->goal = goal;
+    play->goal = play->goals[0] = goal;
+    play->goal_count = 1;
+    find_ends(play);
+}
+
+void play_retarget_set(struct play *play, const uint32_t *goals, uint32_t count)
+{
+    int error = tp_session_retarget_set(play->session, goals, count);
+    SAY(error == 0, "tp_session_retarget_set: %s", tp_error_name(error));
+    SAY(tp_session_goal(play->session) == goals[0], "tp_session_goal after retarget_set");
+    memcpy(play->goals, goals, count * sizeof *goals);
+    play->goal = goals[0];
+    play->goal_count = count;
+    find_ends(play);
 }
 
 static bool find_out_reachable(const struct play *play)
 {
-    if (play->graph)
-        return plain_graph_cost(play->graph, play->cell, play->goal) != UINT64_MAX;
+    if (play->graph) {
+        for (uint32_t node = 0; node < play->map->width * play->map->height; node++)
+            if (play->ends[node] && plain_graph_cost(play->graph, play->cell, node) != UINT64_MAX)
+                return true;
+        return false;
+    }
     if (play->drives) {
         struct plain_track track = play_track(play);
         return plain_vehicle_distance(&track, play_vehicle(play)) != UINT64_MAX;
@@ -454,7 +535,9 @@ static bool find_out_reachable(const struct play *play)
     uint8_t *reached = malloc((size_t)play->map->width * play->map->height);
     ck_assert_ptr_nonnull(reached);
     ref_flood(&play->plain, play->cell, reached);
-    bool reachable = reached[play->goal];
+    bool reachable = false;
+    for (uint32_t cell = 0; cell < play->map->width * play->map->height; cell++)
+        reachable |= reached[cell] && play->ends[cell];
     free(reached);
     return reachable;
 }
@@ -495,5 +578,6 @@ void play_close(struct play *play)
         tp_pool_fini(&play->own_pool);
     }
     free((void *)play->plain.weight);
+    free(play->ends);
     tp_map_unref(play->map);
 }

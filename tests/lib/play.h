@@ -3,7 +3,7 @@
  * What it is: a session, its pool and the map version in force, with a plain second opinion on every reply:
  * the move is legal (on grids by the library's rule and by the reference's own, on graphs by the list of edges, for
  * vehicles by the words of the dynamics), the cost adds up, the status fits the move, the work fits the budget,
- * UNREACHABLE is true by a flood of the true map, DEAD_END too, and the measures agree with the replies.
+ * UNREACHABLE is true by a flood of the true map, DEAD_END too, and that PARTIAL ends nearest to a goal that can't be reached, and the measures agree with the replies.
  * With TICKPATH_TRACE=1 each tick prints a line. What it refuses: nothing; a broken promise fails the running
  * Check test with the label in its message. Who calls it: tests of one thread.
  */
@@ -28,7 +28,10 @@ struct play {
     struct ref_problem plain; /* the same, for the reference; its weights are ours */
     const struct plain_graph *graph; /* of a graph; the caller's */
     bool drives;                     /* it is a vehicle */
-    uint32_t cell, goal;             /* where the agent stands and should go */
+    uint32_t cell, goal;             /* where the agent stands and should go, first of the goals: */
+    uint32_t goals[TP_GOALS_MAX], goal_count;
+    uint8_t *ends; /* of each cell: whether the goal policy is met there; ours */
+    bool at_partial; /* the last reply said ARRIVED with PARTIAL */
     int vx, vy;                      /* a vehicle's velocity */
     struct {
         uint64_t version;
@@ -89,12 +92,16 @@ void play_use_map(struct play *play, const struct tp_map *map);
 void play_at(struct play *play, uint32_t cell);
 void play_at_velocity(struct play *play, uint32_t cell, int vx, int vy);
 void play_retarget(struct play *play, uint32_t goal);
+void play_retarget_set(struct play *play, const uint32_t *goals, uint32_t count);
+
+/* h of a cell to the nearest goal, the heuristic being the space's default. */
+uint64_t play_h(const struct play *play, uint32_t cell);
 
 /* A vehicle and its track as the second opinion takes them. */
 struct plain_track play_track(const struct play *play);
 struct plain_vehicle play_vehicle(const struct play *play);
 
-/* Whether the goal can be reached from the agent's state in the version in force. */
+/* Whether the goal policy can be met (NEAREST: a goal reached) from the agent's state in the version in force. */
 bool play_reachable(struct play *play);
 
 /* Whether what the agent can't prove isn't so: it takes for free at least what is free in the version in force. With a

@@ -72,7 +72,10 @@ static const struct {
     {"--open list", "--open"},
     {"--unknown=yes", "--unknown"},
     {"--unknown", "--unknown"},
-    {"--goal-policy nearest", "--goal-policy"},
+    {"--goal-policy near", "--goal-policy"},
+    {"--goal-policy within", "--goal-radius"},
+    {"--goal-radius 2", "--goal-radius"},
+    {"--goal-policy within --goal-radius -1", "--goal-radius"},
     {"--restart lazy", "--restart"},
     {"--stride 0", "--stride"},
     {"--count 0", "--count"},
@@ -154,7 +157,7 @@ START_TEST(help_and_version)
     char *out = tool_ok("--version");
     ck_assert_str_eq(out, "tickpath " TP_VERSION "\n");
     free(out);
-    static const char *const commands[] = {"bench", "trace", "run", "map generate", "draw", "algorithms"};
+    static const char *const commands[] = {"bench", "trace", "run", "watch", "map generate", "draw", "algorithms"};
     char *help = tool_ok("--help");
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         ck_assert_msg(strstr(help, commands[i]) != NULL, "%s", help);
@@ -201,7 +204,7 @@ START_TEST(help_marks_what_is_not_served)
         {"--unknown", ""},
         {"--known", good_known},
         {"--goal-policy", "exact"},
-        {"--goal-policy", "within"},
+        {"--goal-policy", "within --goal-radius 1"},
         {"--goal-policy", "nearest"},
         {"--restart", "default"},
         {"--restart", "never"},

@@ -57,7 +57,7 @@ START_TEST(test_round_trip)
 {
     DIR *folder = opendir(FOLDER);
     ck_assert_msg(folder != NULL, "cannot read %s; the test runs from the project's root", FOLDER);
-    bool request_seen[16] = {0}, reply_seen[16] = {0};
+    bool request_seen[32] = {0}, reply_seen[32] = {0};
     unsigned count = 0;
     for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         char name[256];
@@ -89,9 +89,9 @@ START_TEST(test_round_trip)
         count++;
     }
     closedir(folder);
-    for (int kind = TICKPATH__REQUEST__BODY_HELLO; kind <= TICKPATH__REQUEST__BODY_LIST; kind++)
+    for (int kind = TICKPATH__REQUEST__BODY_HELLO; kind <= TICKPATH__REQUEST__BODY_SUBSCRIBE; kind++)
         ck_assert_msg(request_seen[kind], "no golden frame for request %d", kind);
-    for (int kind = TICKPATH__REPLY__BODY_ERROR; kind <= TICKPATH__REPLY__BODY_LISTING; kind++)
+    for (int kind = TICKPATH__REPLY__BODY_ERROR; kind <= TICKPATH__REPLY__BODY_MAP_CHANGED; kind++)
         ck_assert_msg(reply_seen[kind], "no golden frame for reply %d", kind);
     ck_assert_uint_ge(count, 21);
 }
@@ -144,6 +144,19 @@ static void expect_reply(const char *name, uint64_t id, Tickpath__Reply__BodyCas
     reply.id = id;
     reply.body_case = kind;
     reply.error = message;
+    uint8_t body[FRAME_ROOM];
+    size_t size = tickpath__reply__pack(&reply, body);
+    ck_assert_msg(size == golden.body_size && memcmp(body, golden.body, size) == 0, "%s: other bytes", name);
+}
+
+/* A push has no id. */
+static void expect_push(const char *name, Tickpath__MapChanged *message)
+{
+    struct golden golden;
+    golden_read(&golden, name);
+    Tickpath__Reply reply = TICKPATH__REPLY__INIT;
+    reply.body_case = TICKPATH__REPLY__BODY_MAP_CHANGED;
+    reply.map_changed = message;
     uint8_t body[FRAME_ROOM];
     size_t size = tickpath__reply__pack(&reply, body);
     ck_assert_msg(size == golden.body_size && memcmp(body, golden.body, size) == 0, "%s: other bytes", name);
@@ -263,6 +276,57 @@ START_TEST(test_maps_by_hand)
 }
 END_TEST
 
+START_TEST(test_changes_by_hand)
+{
+    Tickpath__ChangeCosts change = TICKPATH__CHANGE_COSTS__INIT;
+    change.map = "golden/4x2";
+    change.n_run_cell = change.n_run_length = change.n_run_terrain = 2;
+    change.run_cell = (uint32_t[]){0, 300};
+    change.run_length = (uint32_t[]){4, 128};
+    change.run_terrain = (uint32_t[]){'@', '.'};
+    change.has_key = 1;
+    change.key = binary("\001\377k\000", 4);
+    expect_request("request_change_costs_runs", 60, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change);
+
+    Tickpath__Changed changed = TICKPATH__CHANGED__INIT;
+    changed.map = "golden/4x2";
+    changed.has_epoch = changed.has_version = changed.has_applied_before = changed.applied_before = 1;
+    changed.epoch = 1764288000123456;
+    changed.version = 42;
+    expect_reply("reply_changed_again", 60, TICKPATH__REPLY__BODY_CHANGED, &changed);
+
+    Tickpath__Subscribe subscribe = TICKPATH__SUBSCRIBE__INIT;
+    subscribe.map = "golden/4x2";
+    subscribe.has_want_cells = subscribe.want_cells = 1;
+    expect_request("request_subscribe", 61, TICKPATH__REQUEST__BODY_SUBSCRIBE, &subscribe);
+    subscribe.has_want_cells = 0;
+    subscribe.has_off = subscribe.off = 1;
+    expect_request("request_subscribe_off", 62, TICKPATH__REQUEST__BODY_SUBSCRIBE, &subscribe);
+
+    Tickpath__Subscribed subscribed = TICKPATH__SUBSCRIBED__INIT;
+    subscribed.map = "golden/4x2";
+    subscribed.has_epoch = subscribed.has_version = 1;
+    subscribed.epoch = 1764288000123456;
+    subscribed.version = 42;
+    expect_reply("reply_subscribed", 61, TICKPATH__REPLY__BODY_SUBSCRIBED, &subscribed);
+
+    Tickpath__MapChanged pushed = TICKPATH__MAP_CHANGED__INIT;
+    pushed.map = "golden/4x2";
+    pushed.has_epoch = pushed.has_from_version = pushed.has_version = pushed.has_resync = 1;
+    pushed.epoch = 1764288000123456;
+    pushed.from_version = 42;
+    pushed.version = 45;
+    pushed.n_cell = pushed.n_terrain = 2;
+    pushed.cell = (uint32_t[]){3, 300};
+    pushed.terrain = (uint32_t[]){'@', '.'};
+    expect_push("reply_map_changed", &pushed);
+    pushed.from_version = 45;
+    pushed.n_cell = pushed.n_terrain = 0;
+    pushed.has_dropped = pushed.dropped = 1;
+    expect_push("reply_map_changed_last", &pushed);
+}
+END_TEST
+
 START_TEST(test_graphs_by_hand)
 {
     Tickpath__PutGraph put = TICKPATH__PUT_GRAPH__INIT;
@@ -359,6 +423,53 @@ START_TEST(test_sessions_by_hand)
     known.sensor_radius = 2;
     expect_request("request_open_session_known", 8, TICKPATH__REQUEST__BODY_OPEN_SESSION, &known);
 
+    Tickpath__OpenSession layer = TICKPATH__OPEN_SESSION__INIT;
+    layer.map = "golden/4x2";
+    layer.has_start = layer.has_goal = layer.has_agent_size = 1;
+    layer.start = 0;
+    layer.goal = 2;
+    layer.profile = "cart";
+    layer.agent_size = 2;
+    expect_request("request_open_session_layer", 19, TICKPATH__REQUEST__BODY_OPEN_SESSION, &layer);
+
+    Tickpath__OpenSession goals = TICKPATH__OPEN_SESSION__INIT;
+    goals.map = "golden/4x2";
+    goals.has_start = goals.has_goal = goals.has_goal_policy = goals.has_goal_radius = 1;
+    goals.start = 0;
+    goals.goal = 7;
+    goals.goal_policy = TICKPATH__GOAL_POLICY__WITHIN;
+    goals.more_goals = (uint32_t[]){3, 300};
+    goals.n_more_goals = 2;
+    goals.goal_radius = 1.5;
+    expect_request("request_open_session_goals", 23, TICKPATH__REQUEST__BODY_OPEN_SESSION, &goals);
+
+    Tickpath__SetGoal set_goals = TICKPATH__SET_GOAL__INIT;
+    set_goals.has_session = set_goals.has_goal = 1;
+    set_goals.session = 4294967296;
+    set_goals.goal = 7;
+    set_goals.more_goals = (uint32_t[]){3};
+    set_goals.n_more_goals = 1;
+    expect_request("request_set_goals", 24, TICKPATH__REQUEST__BODY_SET_GOAL, &set_goals);
+
+    Tickpath__ClassWeight free_ground = TICKPATH__CLASS_WEIGHT__INIT, swamp = TICKPATH__CLASS_WEIGHT__INIT;
+    free_ground.has_terrain = free_ground.has_weight = swamp.has_terrain = swamp.has_weight = 1;
+    free_ground.terrain = '.';
+    free_ground.weight = 1;
+    swamp.terrain = 'S';
+    swamp.weight = 3;
+    Tickpath__ClassWeight *weights[] = {&free_ground, &swamp};
+    Tickpath__PutProfile put_profile = TICKPATH__PUT_PROFILE__INIT;
+    put_profile.map = "golden/4x2";
+    put_profile.name = "cart";
+    put_profile.weights = weights;
+    put_profile.n_weights = 2;
+    expect_request("request_put_profile", 18, TICKPATH__REQUEST__BODY_PUT_PROFILE, &put_profile);
+
+    Tickpath__ProfilePut profile_put = TICKPATH__PROFILE_PUT__INIT;
+    profile_put.map = "golden/4x2";
+    profile_put.name = "cart";
+    expect_reply("reply_profile_put", 18, TICKPATH__REPLY__BODY_PROFILE_PUT, &profile_put);
+
     Tickpath__SetGoal set = TICKPATH__SET_GOAL__INIT;
     set.has_session = set.has_goal = 1;
     set.session = UINT64_MAX;
@@ -433,6 +544,7 @@ static Suite *proto_golden_suite(void)
     tcase_add_test(cases, test_truncated_differs);
     tcase_add_test(cases, test_connection_by_hand);
     tcase_add_test(cases, test_maps_by_hand);
+    tcase_add_test(cases, test_changes_by_hand);
     tcase_add_test(cases, test_graphs_by_hand);
     tcase_add_test(cases, test_vehicles_by_hand);
     tcase_add_test(cases, test_sessions_by_hand);

@@ -138,17 +138,35 @@ START_TEST(enums_are_checked)
 }
 END_TEST
 
-START_TEST(what_is_not_served_yet_is_refused)
+START_TEST(goals_are_for_rows_that_choose)
 {
+    static const uint32_t goals[TP_GOALS_MAX] = {1, 2, 3, 8 * 6};
+    params.more_goals = goals;
     for (size_t i = 0; tp_algorithm_at(i); i++) {
         params.algorithm = tp_algorithm_at(i);
-        params.goal_policy = TP_GOAL_NEAREST;
-        refused(TP_ERR_UNSUPPORTED, 0, "goal_policy");
-        params.goal_policy = TP_GOAL_WITHIN;
-        refused(TP_ERR_UNSUPPORTED, 0, "goal_policy");
+        bool chooses = params.algorithm->capabilities & TP_CAN_CHOOSE_GOAL;
+        for (int policy = TP_GOAL_WITHIN; policy <= TP_GOAL_NEAREST; policy++) {
+            params.goal_policy = (enum tp_goal_policy)policy;
+            chooses ? accepted() : refused(TP_ERR_UNSUPPORTED, 0, "goal_policy");
+        }
         params.goal_policy = TP_GOAL_EXACT;
         accepted();
+        params.more_goal_count = 3;
+        chooses ? accepted() : refused(TP_ERR_UNSUPPORTED, 0, "more_goals");
+        params.more_goal_count = 0;
     }
+    params.algorithm = row_named("astar");
+    params.more_goal_count = 4;
+    refused(TP_ERR_OUT_OF_RANGE, 0, "more_goals");
+    params.more_goal_count = TP_GOALS_MAX;
+    refused(TP_ERR_INVALID_ARGUMENT, 0, "more_goals");
+    params.more_goal_count = 0;
+    params.goal_radius = 1;
+    refused(TP_ERR_INVALID_ARGUMENT, 0, "goal_radius");
+    params.goal_policy = TP_GOAL_WITHIN;
+    accepted();
+    params.heuristic = TP_HEURISTIC_ZERO; /* h would be 0 everywhere */
+    refused(TP_ERR_UNSUPPORTED, 0, "goal_policy");
 }
 END_TEST
 
@@ -367,7 +385,7 @@ static Suite *open_suite(void)
     tcase_add_test(tcase, cells_outside_are_refused);
     tcase_add_test(tcase, w_has_bounds);
     tcase_add_test(tcase, enums_are_checked);
-    tcase_add_test(tcase, what_is_not_served_yet_is_refused);
+    tcase_add_test(tcase, goals_are_for_rows_that_choose);
     tcase_add_test(tcase, knowledge_goes_with_rows_that_discover);
     tcase_add_test(tcase, restart_rules_go_with_their_rows);
     tcase_add_test(tcase, options_go_with_their_rows_alone);

@@ -15,5 +15,5 @@ const struct tp_algorithm tp__algorithm_rtbwa = {
     .priority = TP_PRIORITY_WASTAR,
     .restart = TP_RESTART_LAZY,
     .learning = TP_LEARNING_NONE,
-    .capabilities = TP_CAN_TAKE_W | TP_CAN_BOUND_COST | TP_CAN_DETECT_UNREACHABLE | TP_CAN_DISCOVER | TP_CAN_RESTART_BY_RULE,
+    .capabilities = TP_CAN_TAKE_W | TP_CAN_BOUND_COST | TP_CAN_DETECT_UNREACHABLE | TP_CAN_DISCOVER | TP_CAN_RESTART_BY_RULE | TP_CAN_CHOOSE_GOAL,
 };

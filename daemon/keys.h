@@ -1,0 +1,88 @@
+/* The keys of the batches applied to a map last: a batch that comes again is known by its key.
+ *
+ * What it is: a ring of the last TP_KEYS_MAX keys with the version that each made; and its bytes, which go into a snapshot.
+ * What it refuses: to say whether two batches of one key are the same; keys of another life (epoch) of the map, which its
+ * owner forgets. Who calls it: the world (to answer) and the stores (to keep), each with a ring of its own.
+ */
+#ifndef TP_DAEMON_KEYS_H
+#define TP_DAEMON_KEYS_H
+
+#include "base/error.h"
+#include "daemon/name.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TP_KEY_BYTES_MAX = 64, TP_KEYS_MAX = 1024 };
+
+/* A batch's key; size 0: it has none. */
+struct tp_key {
+    uint8_t size;
+    uint8_t bytes[TP_KEY_BYTES_MAX];
+};
+
+static inline bool tp_key_is_set(const struct tp_key *key)
+{
+    return key->size > 0;
+}
+
+bool tp_key_equals(const struct tp_key *a, const struct tp_key *b);
+
+struct tp_key_made {
+    uint64_t hash;
+    uint64_t version;
+    struct tp_key key;
+};
+
+/* Zeroed is empty, and holds no memory. */
+struct tp_keys {
+    struct tp_key_made *ring; /* TP_KEYS_MAX of them; NULL before the first */
+    uint32_t first, count;    /* the oldest, and how many */
+};
+
+void tp_keys_fini(struct tp_keys *keys);
+
+/* Makes sure that tp_keys_add finds memory. TP_ERR_NO_MEMORY. */
+int tp_keys_reserve(struct tp_keys *keys) TP_MUST_CHECK;
+
+/* Adds a key, in place of the oldest where there are TP_KEYS_MAX; one that is not set is passed over. Versions rise from one
+ * to the next. tp_keys_reserve came before. */
+void tp_keys_add(struct tp_keys *keys, const struct tp_key *key, uint64_t version);
+
+/* The version that the batch of this key made; 0: not known. Cost: O(keys), a comparison of two numbers each. */
+uint64_t tp_keys_find(const struct tp_keys *keys, const struct tp_key *key);
+
+/* Makes *copy, which is empty, the same. TP_ERR_NO_MEMORY. */
+int tp_keys_copy(struct tp_keys *copy, const struct tp_keys *keys) TP_MUST_CHECK;
+
+/* As bytes: u32 count, then per key, the oldest first: u8 size, the key, u64 version; little-endian. */
+size_t tp_keys_encoded_bytes(const struct tp_keys *keys);
+void tp_keys_encode(const struct tp_keys *keys, uint8_t *bytes);
+
+/* Reads such bytes into *keys, which is empty; *used says how many they were. TP_ERR_CORRUPT, TP_ERR_NO_MEMORY; *keys is
+ * empty then. */
+int tp_keys_decode(struct tp_keys *keys, const uint8_t *bytes, size_t size, size_t *used) TP_MUST_CHECK;
+
+/* The keys of maps by name, for whoever has no better place for them. A list; NULL is empty. */
+struct tp_keyed {
+    struct tp_keyed *next;
+    char name[TP_WORLD_NAME_MAX + 1];
+    struct tp_keys keys;
+};
+
+/* Room for the keys of a map; tp_keys_add finds memory. NULL when out of memory. */
+struct tp_keyed *tp_keyed_new(const char *name);
+void tp_keyed_free(struct tp_keyed *keyed);
+
+/* NULL: there are none of that name. */
+struct tp_keyed *tp_keyed_find(struct tp_keyed *list, const char *name);
+
+/* Takes it into the list, which has none of that name. */
+void tp_keyed_put(struct tp_keyed **list, struct tp_keyed *keyed);
+void tp_keyed_forget(struct tp_keyed **list, const char *name);
+
+/* A copy of these keys takes the place of what the list has of that name. TP_ERR_NO_MEMORY: the list is as it was. */
+int tp_keyed_set(struct tp_keyed **list, const char *name, const struct tp_keys *keys) TP_MUST_CHECK;
+
+#endif

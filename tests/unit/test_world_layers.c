@@ -1,0 +1,315 @@
+/* Layers in the world, driven by hand: batches, puts and drops that the store takes late, or refuses; layers that come and go
+ * meanwhile. Whatever happens, a version is published with all its layers, each the same as one built of it from scratch. */
+#include "daemon/log.h"
+#include "daemon/world.h"
+#include "map/layer.h"
+#include "tests/lib/maps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIDE = 70, HOLDS = 12, CALLS = 32 };
+
+/* ---- A store that answers late ---- */
+
+static struct call {
+    bool is_put, is_drop;
+    uint64_t epoch, version;
+    tp_store_done_cb done;
+    void *context;
+} calls_[CALLS];
+static size_t call_count_;
+static bool takes_;
+static uint64_t kept_epoch_, kept_version_;
+
+static int take(struct call call)
+{
+    if (!takes_ || call_count_ == CALLS)
+        return TP_ERR_NO_MEMORY;
+    calls_[call_count_++] = call;
+    return 0;
+}
+
+static int late_put(struct tp_store *store, const char *name, const struct tp_map *map, tp_store_done_cb done,
+                    void *context)
+{
+    (void)store, (void)name;
+    return take((struct call){
+        .is_put = true, .epoch = map->epoch, .version = map->version, .done = done, .context = context});
+}
+
+static int late_append(struct tp_store *store, const char *name, const struct tp_map *after,
+                       const void *batch, size_t batch_bytes, tp_store_done_cb done, void *context)
+{
+    (void)store, (void)name, (void)batch, (void)batch_bytes;
+    return take(
+        (struct call){.epoch = after->epoch, .version = after->version, .done = done, .context = context});
+}
+
+static int late_drop(struct tp_store *store, const char *name, const struct tp_map *map,
+                     tp_store_done_cb done, void *context)
+{
+    (void)store, (void)name, (void)map;
+    return take((struct call){.is_drop = true, .done = done, .context = context});
+}
+
+static void late_list(struct tp_store *store, tp_store_listed_cb listed, void *context)
+{
+    (void)store;
+    listed(0, NULL, 0, context);
+}
+
+static const struct tp_store_ops late_ops = {
+    .name = "late", .put = late_put, .append = late_append, .drop = late_drop, .list = late_list};
+static struct tp_store store_ = {.ops = &late_ops, .is_volatile = true};
+
+/* Completes the oldest call; a batch that does not follow what is kept fails as it must. */
+static void answer_late(bool succeeds)
+{
+    struct call call = calls_[0];
+    memmove(calls_, calls_ + 1, --call_count_ * sizeof call);
+    if (!call.is_put && !call.is_drop)
+        succeeds = succeeds && call.epoch == kept_epoch_ && call.version == kept_version_ + 1;
+    if (succeeds && !call.is_drop) {
+        kept_epoch_ = call.epoch;
+        kept_version_ = call.version;
+    }
+    call.done(succeeds ? 0 : TP_ERR_UNAVAILABLE, call.context);
+}
+
+/* ---- The world, and one shard that looks at everything ---- */
+
+static struct tp_world *world_;
+static struct tp_metrics *metrics_;
+static struct tp_mailbox world_box_, shard_box_;
+static uint64_t clock_us_;
+static const struct tp_map *map_; /* as published last */
+static const struct tp_world_layers *layers_;
+static uint64_t seq_;
+static uint64_t granted_layers_, refused_, compared_;
+
+static struct hold {
+    struct tp_world_layer *layer;
+    struct tp_layer_kind kind;
+} holds_[HOLDS];
+static size_t hold_count_;
+
+static const uint16_t profiles_[3][3] = {
+    {1, 0, 0}, {1, 3, 0}, {2, 1, 7}}; /* of '.', 'W', '@'; the first is the map's own */
+
+static struct tp_profile profile_of(int n)
+{
+    struct tp_profile profile = {{0}};
+    for (int i = 0; i < 3; i++)
+        profile.weight[(uint8_t) ".W@"[i]] = profiles_[n][i];
+    return profile;
+}
+
+static void post_self(void *context, struct tp_mail *mail)
+{
+    (void)context;
+    tp_mailbox_push(&world_box_, mail);
+}
+
+static void post_shard(void *context, unsigned shard, struct tp_mail *mail)
+{
+    (void)context, (void)shard;
+    tp_mailbox_push(&shard_box_, mail);
+}
+
+static uint64_t now(void *context)
+{
+    (void)context;
+    return ++clock_us_;
+}
+
+/* Each layer in use is that of the map's version. */
+static void expect_layers(void)
+{
+    for (size_t i = 0; i < hold_count_; i++) {
+        const struct tp_map *layer = layers_->layer[holds_[i].layer->index];
+        struct tp_map *anew;
+        ck_assert_ptr_nonnull(layer);
+        ck_assert_uint_eq(layer->epoch, map_->epoch);
+        ck_assert_uint_eq(layer->version, map_->version);
+        ck_assert_int_eq(tp_layer_build(&anew, map_, &holds_[i].kind), 0);
+        ck_assert_mem_eq(&layer->profile, &anew->profile, sizeof anew->profile);
+        static uint8_t a[SIDE * SIDE], b[SIDE * SIDE];
+        tp_map_copy_cells(layer, a);
+        tp_map_copy_cells(anew, b);
+        ck_assert_mem_eq(a, b, sizeof a);
+        tp_map_unref(anew);
+        compared_++;
+    }
+}
+
+static void take_publication(struct tp_world_publication *publication)
+{
+    ck_assert_uint_gt(publication->seq, publication->map != NULL ? seq_ : 0);
+    tp_map_unref(map_);
+    tp_world_layers_unref(layers_);
+    map_ = publication->map;
+    layers_ = publication->layers;
+    if (map_ == NULL) { /* dropped */
+        ck_assert_uint_eq(hold_count_, 0);
+        tp_world_layers_unref(layers_);
+        layers_ = NULL;
+        atomic_fetch_sub(&publication->of->holders, 1);
+    } else {
+        seq_ = publication->seq;
+        expect_layers();
+    }
+    free(publication);
+}
+
+static void take_answer(struct tp_test_rng *rng, struct tp_world_request *request)
+{
+    if (request->refusal.error != 0) {
+        refused_++;
+        ck_assert_int_ne(request->refusal.words[0], '\0');
+        ck_assert_ptr_null(request->layer);
+    } else if (request->op == TP_WORLD_LAYER && hold_count_ < HOLDS && tp_test_percent(rng, 90)) {
+        int profile = request->profile_name[0] == '\0' ? 0 : request->profile_name[0] - '0';
+        holds_[hold_count_++] = (struct hold){request->layer, {profile_of(profile), request->agent_size}};
+        request->layer = NULL;
+        granted_layers_++;
+        expect_layers();
+    } /* else a session that did not come about: freeing the request leaves the layer */
+    tp_world_request_free(request);
+}
+
+static void run(struct tp_test_rng *rng)
+{
+    struct tp_mail *mail;
+    while ((mail = tp_mailbox_take(&world_box_)) != NULL)
+        for (struct tp_mail *next; mail != NULL; mail = next) {
+            next = mail->next;
+            tp_world_handle(world_, mail);
+        }
+    while ((mail = tp_mailbox_take(&shard_box_)) != NULL)
+        for (struct tp_mail *next; mail != NULL; mail = next) {
+            next = mail->next;
+            if (mail->kind == TP_SHARD_MAIL_MAP)
+                take_publication((struct tp_world_publication *)mail);
+            else
+                take_answer(rng, (struct tp_world_request *)mail);
+        }
+}
+
+static void leave(size_t i)
+{
+    struct tp_world_layer *layer = holds_[i].layer;
+    holds_[i] = holds_[--hold_count_];
+    tp_world_layer_leave(layer);
+}
+
+static struct tp_world_request *request_new(enum tp_world_op op)
+{
+    struct tp_world_request *request = tp_world_request_new(op);
+    ck_assert_ptr_nonnull(request);
+    strcpy(request->name, "m");
+    return request;
+}
+
+static void ask(struct tp_test_rng *rng)
+{
+    uint32_t dice = tp_test_below(rng, 100);
+    struct tp_world_request *request;
+    if (dice < 6) {
+        request = request_new(TP_WORLD_PUT);
+        request->width = request->height = SIDE;
+        request->cells = malloc(SIDE * SIDE);
+        ck_assert_ptr_nonnull(request->cells);
+        for (int i = 0; i < SIDE * SIDE; i++)
+            request->cells[i] = (uint8_t) "......W@"[tp_test_below(rng, 8)];
+        request->profile = profile_of(0);
+        request->replace = tp_test_percent(rng, 80);
+    } else if (dice < 8) {
+        request = request_new(TP_WORLD_DROP);
+    } else if (dice < 18) {
+        request = request_new(TP_WORLD_PROFILE);
+        request->profile_name[0] = (char)('1' + tp_test_below(rng, 2));
+        request->profile = profile_of(request->profile_name[0] - '0');
+    } else if (dice < 45) {
+        request = request_new(TP_WORLD_LAYER);
+        if (tp_test_percent(rng, 60))
+            request->profile_name[0] = (char)('1' + tp_test_below(rng, 2));
+        request->agent_size = tp_test_between(rng, 1, 3);
+    } else {
+        request = request_new(TP_WORLD_CHANGE);
+        request->change_count = tp_test_between(rng, 1, 4);
+        request->changes = calloc(request->change_count, sizeof(struct tp_change));
+        ck_assert_ptr_nonnull(request->changes);
+        for (size_t i = 0; i < request->change_count; i++)
+            request->changes[i] = (struct tp_change){.kind = TP_CHANGE_CELL,
+                                                     .class_to = (uint8_t) ".W@"[tp_test_below(rng, 3)],
+                                                     .x = tp_test_below(rng, SIDE * SIDE)};
+    }
+    tp_mailbox_push(&world_box_, &request->mail);
+}
+
+START_TEST(test_layers_in_step)
+{
+    struct tp_test_rng rng = tp_test_rng("layers in step");
+    metrics_ = tp_metrics_new("world");
+    tp_mailbox_init(&world_box_);
+    tp_mailbox_init(&shard_box_);
+    struct tp_world_config config = {.store = &store_,
+                                     .metrics = metrics_,
+                                     .maps_max = 4,
+                                     .shards = 1,
+                                     .post_self = post_self,
+                                     .post_shard = post_shard,
+                                     .now_us = now,
+                                     .unix_now_us = now};
+    ck_assert_int_eq(tp_world_open(&world_, &config), 0);
+    tp_log_level_max = TP_LOG_ERROR; /* every refusal would be told */
+    tp_world_load_all(world_);
+    uint64_t steps = tp_test_steps(4000, 100000);
+    for (uint64_t step = 0; step < steps; step++) {
+        takes_ = !tp_test_percent(&rng, 3);
+        if (tp_test_percent(&rng, 50))
+            ask(&rng);
+        if (hold_count_ > 0 && tp_test_percent(&rng, 15))
+            leave(tp_test_below(&rng, (uint32_t)hold_count_));
+        if (hold_count_ > 0 && tp_test_percent(&rng, 1)) /* all at once: puts and drops may follow */
+            while (hold_count_ > 0)
+                leave(0);
+        if (tp_test_percent(&rng, 40))
+            run(&rng);
+        while (call_count_ > 0 && tp_test_percent(&rng, 45))
+            answer_late(tp_test_percent(&rng, 92));
+    }
+    for (run(&rng); call_count_ > 0; run(&rng))
+        answer_late(true);
+    while (hold_count_ > 0)
+        leave(0);
+    run(&rng);
+    ck_assert_int_eq(atomic_load(&metrics_->layers), 0);
+    ck_assert_uint_gt(granted_layers_, 100);
+    ck_assert_uint_gt(refused_, 20);
+    ck_assert_uint_gt(compared_, 1000);
+    ck_assert_uint_eq(tp_world_busy(world_), 0);
+    tp_world_close(world_);
+    tp_map_unref(map_);
+    tp_world_layers_unref(layers_);
+    tp_mailbox_fini(&world_box_);
+    tp_mailbox_fini(&shard_box_);
+    free(metrics_);
+}
+END_TEST
+
+static Suite *world_layers_suite(void)
+{
+    Suite *suite = suite_create("world_layers");
+    TCase *all = tcase_create("world_layers");
+    tcase_set_timeout(all, 120);
+    tcase_add_test(all, test_layers_in_step);
+    suite_add_tcase(suite, all);
+    return suite;
+}
+
+int main(void)
+{
+    return tp_test_main("test_world_layers", world_layers_suite);
+}
