@@ -1002,7 +1002,8 @@ static void check_change(struct connection *connection, const struct entry *entr
     const struct grid *grid = &grids[entry->map];
     if (entry->reply->body_case == TICKPATH__REPLY__BODY_CHANGED) {
         const Tickpath__Changed *changed = entry->reply->changed;
-        SAY(entry->wanted != REFUSED, "a batch was taken that is to be refused with %d", entry->code);
+        SAY(entry->wanted != REFUSED, "%s: a batch was taken as version %llu that is to be refused with %d, change %u at (%u, %u), key %llu",
+            grid->name, ULL(changed->version), entry->code, entry->bad_index, entry->bad_x, entry->bad_y, ULL(entry->key));
         SAY(entry->wanted != MAYBE || changed->version == entry->base_version + 1, "version %llu from base_version %llu",
             ULL(changed->version), ULL(entry->base_version));
         if (changed->applied_before)
