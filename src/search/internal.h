@@ -114,6 +114,7 @@ struct tp_session {
     uint64_t looked_ahead; /* expansions of the present lookahead */
     uint64_t strandings;   /* searches given up by tbrwa's rule on the way to this goal */
     uint64_t closed;       /* states the present search expanded (time-bounded rows) */
+    uint64_t closed_traced; /* and when the last trace began */
     uint64_t learned_falls, learned_fell_version; /* the state of falls when learning last began */
     struct tp_search search;
     struct tp_trace trace;
@@ -232,6 +233,9 @@ bool tp__steady_switches(const struct tp_session *session, bool reaches_goal);
 
 /* Whether the agent is to wait instead of moving back; the reply says so then. */
 bool tp__steady_pauses(struct tp_tick *tick);
+
+/* Whether another trace is to wait until a state is expanded, so that an agent that waits does not spend all on tracing. */
+bool tp__steady_rests(const struct tp_session *session);
 
 /* The fresh path becomes the one followed (tp__trace_follow); counts a flip. */
 void tp__steady_follow(struct tp_tick *tick);

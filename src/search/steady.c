@@ -56,6 +56,13 @@ bool tp__steady_pauses(struct tp_tick *tick)
     return true;
 }
 
+bool tp__steady_rests(const struct tp_session *session)
+{
+    /* Where R is one purse a trace under way comes first. The path to where a waiting agent stands is always as long, so
+     * that one trace after another might leave less than an expansion in every tick, for ever. */
+    return session->params.pause_on_backtrack && !session->search.found && session->closed == session->closed_traced;
+}
+
 /* ---- Flips ---- */
 
 void tp__steady_follow(struct tp_tick *tick)

@@ -107,9 +107,10 @@ static void trace_phase(struct tp_tick *tick)
     if (session->path_complete)
         return;
     if (!session->trace.running) {
-        if (!tp_search_best(&session->search, &best))
+        if (tp__steady_rests(session) || !tp_search_best(&session->search, &best))
             return;
         tp__trace_begin(session, best);
+        session->closed_traced = session->closed;
     }
     if (!tp__trace_run(tick))
         return;
