@@ -12,6 +12,8 @@
 #define TP_WEIGHT_MAX 65535u
 /* Largest search weight w, in thousandths: 1,000,000. */
 #define TP_W_MILLI_MAX 1000000000u
+/* Largest switch margin, in thousandths: 10. */
+#define TP_SWITCH_MARGIN_MILLI_MAX 10000u
 /* Largest lookahead k and resource limit R, in expansions. */
 #define TP_BUDGET_MAX 1000000000000ull
 /* Goals of one session. */

@@ -14,6 +14,7 @@
  *   react.c         what a changed map or a new sight asks: restart rules, forgetting what was learned
  *   watch.c         what changed under the path followed, looked for over as many ticks as the budget asks
  *   goals.c         several goals, a radius, and the nearest state to goals that can't be reached
+ *   steady.c        switch margin, pauses instead of back-moves, flips, the loop detector
  *   shortcut.c      TBA*'s search for a shortcut while the agent moves back
  *   dstar_lite.c    the engine of D* Lite, with a search of its own
  */
@@ -46,6 +47,14 @@ struct tp_watch {
     uint64_t tile;                   /* how far: the next tile, in it the next row and column */
     uint32_t row, column;
     bool paid;                       /* the look for that tile was paid */
+};
+
+/* The loop detector (steady.c): how often the agent came back to one state since anything else happened. */
+struct tp_steady {
+    tp_state anchor;
+    uint32_t visits;      /* of the anchor, the first included */
+    uint64_t moves, stay; /* moves since the anchor was taken, and after how many another is */
+    bool looping;
 };
 
 struct tp_shortcut;
@@ -108,10 +117,12 @@ struct tp_session {
     uint64_t looked_ahead; /* expansions of the present lookahead */
     uint64_t strandings;   /* searches given up by tbrwa's rule on the way to this goal */
     uint64_t closed;       /* states the present search expanded (time-bounded rows) */
+    uint64_t closed_traced; /* and when the last trace began */
     uint64_t learned_falls, learned_fell_version; /* the state of falls when learning last began */
     struct tp_search search;
     struct tp_trace trace;
     struct tp_watch watch;
+    struct tp_steady steady;
     struct tp_shortcut *shortcut; /* NULL until first needed */
     struct tp_dstar *dstar;       /* the search of dstar_lite.c; NULL until first needed */
     tp_state at, at_before;     /* where the agent stands; where it stood before its last move (NONE: nowhere) */
@@ -214,6 +225,25 @@ void tp__watch_forget(struct tp_session *session);
 /* Goes on looking at what changed under the path followed. True when it asks for a new search: a step rose, or (lazy) a
  * shorter way may have opened. */
 bool tp__watch_run(struct tp_tick *tick);
+
+/* ---- steady.c ---- */
+
+/* Whether the fresh path may be taken for the one followed, by the switch margin. */
+bool tp__steady_switches(const struct tp_session *session, bool reaches_goal);
+
+/* Whether the agent is to wait instead of moving back; the reply says so then. */
+bool tp__steady_pauses(struct tp_tick *tick);
+
+/* Whether another trace is to wait until a state is expanded, so that an agent that waits does not spend all on tracing. */
+bool tp__steady_rests(const struct tp_session *session);
+
+/* The fresh path becomes the one followed (tp__trace_follow); counts a flip. */
+void tp__steady_follow(struct tp_tick *tick);
+
+/* The loop detector: begins anew from where the agent stands; looks at a tick's end, the agent having stood on `before` at its
+ * begin, its path having been complete already. Cost: O(1). */
+void tp__steady_begin(struct tp_session *session);
+void tp__steady_watch(struct tp_tick *tick, tp_state before, bool was_complete);
 
 /* ---- session.c ---- */
 

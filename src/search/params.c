@@ -177,6 +177,19 @@ static int check_goals(const struct tp_session_params *p, const struct tp_map *m
     return TP_OK;
 }
 
+/* What makes an agent steadier (steady.c). */
+static int check_steady(const struct tp_session_params *p, struct tp_refusal *refusal)
+{
+    bool follows_as_it_searches = p->algorithm->engine == &tp__engine_time_bounded;
+    if (p->switch_margin_milli > TP_SWITCH_MARGIN_MILLI_MAX)
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "switch_margin", "must lie in 0..10");
+    if (p->switch_margin_milli && !follows_as_it_searches)
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "switch_margin", "is an option of the time-bounded algorithms");
+    if (p->pause_on_backtrack && !follows_as_it_searches)
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "pause_on_backtrack", "is an option of the time-bounded algorithms");
+    return TP_OK;
+}
+
 int tp__session_check_params(const struct tp_session_params *p, const struct tp_map *map,
                              struct tp_refusal *refusal)
 {
@@ -227,6 +240,9 @@ int tp__session_check_params(const struct tp_session_params *p, const struct tp_
         return refuse(refusal, TP_ERR_UNSUPPORTED, "path_switch", "is an option of tba");
     if (p->longest_path_rule && !enhances)
         return refuse(refusal, TP_ERR_UNSUPPORTED, "longest_path_rule", "is an option of tba");
+    error = check_steady(p, refusal);
+    if (error)
+        return error;
     const struct tp_domain *domain = tp__session_domain(p, map);
     error = domain->listed ? check_listed(p, refusal) : TP_OK;
     if (error)

@@ -80,6 +80,7 @@ int tp_session_open(struct tp_session **out, const struct tp_session_params *par
     session->search.goal = session->goal;
     tp__nearest_begin(session);
     session->at_before = TP_STATE_NONE;
+    tp__steady_begin(session);
     session->stats.move_hash = 0xcbf29ce484222325u;
     *out = session;
     return TP_OK;
@@ -446,7 +447,8 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
     if (impassable(session, session->at))
         reply->flags |= TP_FLAG_START_BLOCKED;
 
-    bool searches = false;
+    tp_state before = session->at;
+    bool searches = false, was_complete = session->path_complete;
     if (tp_session_arrived(session)) {
         reply->status = TP_STATUS_ARRIVED;
     } else if (goal_is_blocked(session)) {
@@ -477,6 +479,7 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
         reply->flags |= TP_FLAG_NODE_CAP;
     if (tick.changed && searches && !(reply->flags & TP_FLAG_RESTARTED))
         reply->flags |= TP_FLAG_CONTINUED;
+    tp__steady_watch(&tick, before, was_complete);
     tp_map_unref(session->map_before);
     session->map_before = NULL;
     book(session, &reply->work);
@@ -523,6 +526,7 @@ int tp_session_at_velocity(struct tp_session *session, uint32_t cell, int vx, in
     session->at = state;
     session->at_before = TP_STATE_NONE;
     session->displaced = true;
+    tp__steady_begin(session);
     if (!session->params.algorithm->engine->own_search && !search_serves(session, state, had_arrived)) {
         session->restart_wanted = true;
         tp__nearest_drop(session);
@@ -537,6 +541,7 @@ static void take_goals(struct tp_session *session, const tp_state *states, uint3
 {
     tp__goals_set(session, states, count);
     tp__nearest_drop(session);
+    tp__steady_begin(session);
     session->strandings = 0;
     session->displaced = true;
     session->path_complete = false;

@@ -141,6 +141,7 @@ struct tp_tick_reply {
     uint64_t epoch;
     tp_cost cost; /* solution cost so far, moves of this reply included */
     struct tp_tick_work work;
+    uint32_t flips; /* times in this tick that the path followed was left for one that does not go on from it */
 };
 
 /* One tick: searches within the budget (NULL: the session's own), then moves. `map` is this tick's version, of the
@@ -177,7 +178,7 @@ struct tp_session_stats {
     tp_cost cost;
     uint64_t expansions, generated, traced, learned, rekeyed;
     uint64_t restarts;       /* searches begun after the first */
-    uint64_t flips;          /* times the path followed was left for one that does not go on from it */
+    uint64_t flips;          /* times the path followed was left for one that does not go on from it (time-bounded rows) */
     uint64_t learning_ticks; /* ticks that learned instead of moving: tbrwa's actions are its moves and these */
     uint64_t expansions_max; /* the largest in one tick */
     uint64_t touched;        /* states in the present search's tree, open or closed */

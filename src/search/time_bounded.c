@@ -91,13 +91,14 @@ static void search_phase(struct tp_tick *tick, const struct tp_share *share)
         tp__session_expand(tick, share->expansions);
 }
 
-/* 2009, section 3.4, second enhancement: whether the path just traced is taken. */
+/* Whether the path just traced is taken: 2009, section 3.4, second enhancement, and the switch margin. */
 static bool switch_allowed(const struct tp_session *session, bool reaches_goal)
 {
     const struct tp_trace *trace = &session->trace;
-    if (!session->params.path_switch || reaches_goal || trace->follow_end == TP_STATE_NONE)
-        return true;
-    return tp_search_g(&session->search, trace->fresh_end) >= tp_search_g(&session->search, trace->follow_end);
+    bool by_g = session->params.path_switch && !reaches_goal && trace->follow_end != TP_STATE_NONE;
+    if (by_g && tp_search_g(&session->search, trace->fresh_end) < tp_search_g(&session->search, trace->follow_end))
+        return false;
+    return tp__steady_switches(session, reaches_goal);
 }
 
 static void trace_phase(struct tp_tick *tick)
@@ -107,9 +108,10 @@ static void trace_phase(struct tp_tick *tick)
     if (session->path_complete)
         return;
     if (!session->trace.running) {
-        if (!tp_search_best(&session->search, &best))
+        if (tp__steady_rests(session) || !tp_search_best(&session->search, &best))
             return;
         tp__trace_begin(session, best);
+        session->closed_traced = session->closed;
     }
     if (!tp__trace_run(tick))
         return;
@@ -120,7 +122,7 @@ static void trace_phase(struct tp_tick *tick)
     }
     bool reaches_goal = session->search.found && session->trace.fresh_end == session->search.end;
     if (switch_allowed(session, reaches_goal))
-        tp__trace_follow(session);
+        tp__steady_follow(tick);
     session->path_fresh = true;
     session->path_complete = reaches_goal;
 }
@@ -183,24 +185,26 @@ static void move_phase(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
     tp_state best;
-    bool back = false;
+    bool back = false, retreats = false;
     uint8_t step = tp__trace_next(session);
     if (step == TP_MOVE_NONE && tp_search_best(&session->search, &best) && best == session->at)
         return; /* nothing beyond is known yet */
     if (step == TP_MOVE_NONE) {
         step = tp__session_move_to_parent(session);
-        back = step != TP_MOVE_NONE;
+        back = retreats = step != TP_MOVE_NONE;
         if (back && session->params.shortcut && session->path_complete && tp__shortcut_try(tick)) {
             step = tp__trace_next(session);
-            back = false;
+            back = retreats = false;
         }
     }
     if (step == TP_MOVE_NONE && session->search.partial) {
         tp__session_begin_search(tick); /* no move leads back to the way to that end: there is another, nearest from here */
         return;
     }
-    if (step == TP_MOVE_NONE)
+    if (step == TP_MOVE_NONE) {
         step = step_to_before(session);
+        retreats = step != TP_MOVE_NONE;
+    }
     if (step == TP_MOVE_NONE && stranded(session)) {
         if (learns_when_stranded(session) && !session->unteachable)
             tp__learn_begin(session, session->closed);
@@ -211,7 +215,10 @@ static void move_phase(struct tp_tick *tick)
     }
     if (step == TP_MOVE_NONE)
         return;
-    if (tp__session_move_legal(session, step)) {
+    bool legal = tp__session_move_legal(session, step);
+    if (legal && retreats && tp__steady_pauses(tick))
+        return;
+    if (legal) {
         tp__session_move(tick, step, back);
         session->path_fresh = false;
         if (tick->reply->status != TP_STATUS_ARRIVED && tp__react_after_move(tick))

@@ -30,6 +30,11 @@ static void random_goals(struct tp_test_rng *rng, struct tp_session_params *para
         params->goal_radius = tp_test_below(rng, 5 * TP_COST_UNIT);
 }
 
+static bool time_bounded(const struct tp_algorithm *row)
+{
+    return strcmp(tp_engine_name(row->engine), "time-bounded") == 0;
+}
+
 /* ---- a life ---- */
 
 /* What is varied between two lives that must be the same move by move. */
@@ -63,11 +68,6 @@ struct debt {
     bool settles; /* it must get there or tell that no way is there */
     uint64_t ticks_max;
 };
-
-static bool time_bounded(const struct tp_algorithm *row)
-{
-    return strcmp(tp_engine_name(row->engine), "time-bounded") == 0;
-}
 
 /* Where every move can be taken back, every row arrives if a way is there, and those that can prove that there is none tell it. */
 static struct debt debt_on_grid(struct play *play)
@@ -160,11 +160,12 @@ static uint64_t life(uint64_t number, const struct tp_algorithm *row, enum space
     space_open(&play, &params, &space, &pool);
     snprintf(play.label, sizeof play.label,
              "life %llu of %s on a %s (%ux%u, n %d, corners %d, h %d, w %u/1000, start %u, goal %u, velocity (%d, %d), "
-             "knowledge %d, sight %u, restart %d, policy %d of %u, radius %llu, stamps to %u%s; TICKPATH_SEED=%llu)",
+             "knowledge %d, sight %u, restart %d, policy %d of %u, radius %llu, margin %u, pause %d, stamps to %u%s; TICKPATH_SEED=%llu)",
              (unsigned long long)number, row->name, space_names[kind], map->width, map->height, (int)params.neighbours,
              (int)params.corners, (int)params.heuristic, params.w_milli, params.start, params.goal, params.start_vx,
              params.start_vy, (int)params.knowledge, params.sensor_radius, (int)params.restart,
-             (int)params.goal_policy, 1 + params.more_goal_count, (unsigned long long)params.goal_radius, variant.stamp_max,
+             (int)params.goal_policy, 1 + params.more_goal_count, (unsigned long long)params.goal_radius,
+             params.switch_margin_milli, params.pause_on_backtrack, variant.stamp_max,
              variant.used_pool ? ", used pool" : "", (unsigned long long)tp_test_seed());
     uint32_t ticks = tp_test_between(&rng, 10, 90);
     struct plain_vehicle before = play_vehicle(&play);

@@ -104,6 +104,29 @@ static void take_map(struct play *play, struct tp_map *map)
         find_ends(play);
 }
 
+static uint64_t state_of(const struct play *play)
+{
+    return (uint64_t)(play->vx + 3) << 40 | (uint64_t)(play->vy + 3) << 36 | play->cell;
+}
+
+static void record_state(struct play *play)
+{
+    if (play->record.count == play->record.room) {
+        play->record.room = play->record.room ? 2 * play->record.room : 64;
+        play->record.states = realloc(play->record.states, play->record.room * sizeof *play->record.states);
+        ck_assert_ptr_nonnull(play->record.states);
+    }
+    play->record.states[play->record.count++] = state_of(play);
+}
+
+/* Something but a move happened: the record begins anew where the agent stands. */
+static void record_anew(struct play *play)
+{
+    play->record.count = 0;
+    play->record.told = false;
+    record_state(play);
+}
+
 void play_open_graph(struct play *play, const struct tp_session_params *params, const struct tp_map *map,
                      const struct plain_graph *graph, struct tp_pool *pool)
 {
@@ -136,6 +159,9 @@ void play_open_graph(struct play *play, const struct tp_session_params *params, 
     ck_assert_uint_eq(tp_session_goal(play->session), params->goal);
     ck_assert_ptr_eq(tp_session_algorithm(play->session), params->algorithm);
     tp_session_stats(play->session, &play->stats);
+    play->version_before = map->version;
+    play->record.epoch = map->epoch;
+    record_anew(play);
 }
 
 void play_open_in(struct play *play, const struct tp_session_params *params, const struct tp_map *map,
@@ -218,7 +244,7 @@ static void check_move(struct play *play, const struct tp_tick_reply *r)
         play->moves++;
         play->back_moves += (r->flags & TP_FLAG_BACK_MOVE) != 0;
     } else {
-        SAY(r->to == r->from && !(r->flags & TP_FLAG_BACK_MOVE), "BACK_MOVE without a move");
+        SAY(r->to == r->from, "it stays, but moves to %u", r->to);
     }
     SAY(r->cost == play->cost, "cost %llu, moves add up to %llu", (unsigned long long)r->cost,
         (unsigned long long)play->cost);
@@ -312,6 +338,71 @@ static void check_status(struct play *play, const struct tp_tick_reply *r)
         SAY(r->flags & TP_FLAG_START_BLOCKED, "no START_BLOCKED on an impassable cell");
 }
 
+/* With the option, no back-move as long as the search may still find the way: the agent waits and says why. */
+static void check_pause(struct play *play, const struct tp_tick_reply *r)
+{
+    bool back = r->flags & TP_FLAG_BACK_MOVE, may = r->flags & (TP_FLAG_PATH_COMPLETE | TP_FLAG_NODE_CAP);
+    bool again = r->flags & TP_FLAG_RESTARTED; /* after the move, so that the path is gone */
+    if (!play->params.pause_on_backtrack) {
+        SAY(!back || moved(play, r), "BACK_MOVE without a move");
+        return;
+    }
+    if (back && moved(play, r))
+        SAY(may || again, "a back-move to %u", r->to);
+    else if (back)
+        SAY(r->status == TP_STATUS_BLOCKED && !may, "BACK_MOVE without a move, status %d", (int)r->status);
+}
+
+/* ---- LOOPING ---- */
+
+/* Whether some state was come to 3 times. */
+static bool comes_back(const struct play *play)
+{
+    for (size_t i = 0; i < play->record.count; i++) {
+        int visits = 0;
+        for (size_t j = i; j < play->record.count; j++)
+            visits += play->record.states[j] == play->record.states[i];
+        if (visits >= 3)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the last three quarters go round in a circle, at least six times: a detector that looks for any period has
+ * found it by then. */
+static bool goes_round(const struct play *play)
+{
+    size_t count = play->record.count, from = count / 4;
+    for (size_t period = 1; 8 * period < count; period++) {
+        size_t i = from + period;
+        while (i < count && play->record.states[i] == play->record.states[i - period])
+            i++;
+        if (i == count)
+            return true;
+    }
+    return false;
+}
+
+/* After the agent's place was taken up. `moves`: it came to it in this tick. */
+static void check_looping(struct play *play, const struct tp_tick_reply *r, bool moves, bool changed)
+{
+    bool looping = r->flags & TP_FLAG_LOOPING, complete = r->flags & TP_FLAG_PATH_COMPLETE;
+    bool settled = r->status == TP_STATUS_ARRIVED || r->status == TP_STATUS_UNREACHABLE;
+    bool completed = complete && !play->record.was_complete;
+    play->record.was_complete = complete;
+    if (settled || completed || changed || r->work.expansions || r->work.learned)
+        record_anew(play);
+    else if (moves)
+        record_state(play);
+    if (looping && !play->record.told)
+        SAY(comes_back(play), "LOOPING on %u, but no state was come to 3 times in %zu moves", r->to, play->record.count - 1);
+    else if (play->record.told)
+        SAY(looping, "LOOPING is not said any more");
+    else if (moves)
+        SAY(looping || !goes_round(play), "no LOOPING in %zu moves", play->record.count - 1);
+    play->record.told = looping;
+}
+
 static void check_work(struct play *play, const struct tp_tick_reply *r, const struct tp_budget *budget,
                        uint32_t looks)
 {
@@ -351,6 +442,8 @@ static void check_stats(struct play *play, const struct tp_tick_reply *r, bool m
         (unsigned long long)play->moves);
     SAY(s->back_moves == play->back_moves, "stats: %llu back-moves of %llu",
         (unsigned long long)s->back_moves, (unsigned long long)play->back_moves);
+    play->flips += r->flips;
+    SAY(s->flips == play->flips, "stats: flips");
     SAY(s->cost == play->cost, "stats: cost");
     SAY(s->expansions == play->expansions, "stats: %llu expansions of %llu",
         (unsigned long long)s->expansions, (unsigned long long)play->expansions);
@@ -436,15 +529,19 @@ struct tp_tick_reply play_tick(struct play *play, const struct tp_budget *budget
     tp_session_tick(play->session, play->map, budget, &reply);
     trace(play, in_force, &reply);
     bool moves = moved(play, &reply);
+    bool changed = reply.version != play->version_before || reply.epoch != play->record.epoch;
     check_move(play, &reply);
     check_status(play, &reply);
+    check_pause(play, &reply);
     check_work(play, &reply, in_force, looks);
     play->cell = reply.to;
     play->vx = reply.vx;
     play->vy = reply.vy;
     check_stats(play, &reply, moves);
     check_path(play, &reply);
+    check_looping(play, &reply, moves, changed);
     play->version_before = reply.version;
+    play->record.epoch = reply.epoch;
     uint64_t velocity = (uint64_t)(reply.vy + 3) * 7 + (uint64_t)(reply.vx + 3);
     play->hash = (play->hash ^ (velocity << 40 | (uint64_t)reply.to << 3 | reply.status)) * UINT64_C(0x100000001b3);
     return reply;
@@ -486,17 +583,23 @@ void play_at(struct play *play, uint32_t cell)
     int error = tp_session_at(play->session, cell);
     SAY(error == 0, "tp_session_at: %s", tp_error_name(error));
     SAY(tp_session_cell(play->session) == cell, "tp_session_cell after at");
+    bool same = cell == play->cell && !play->vx && !play->vy;
     play->cell = cell;
     play->vx = play->vy = 0;
+    if (!same)
+        record_anew(play);
 }
 
 void play_at_velocity(struct play *play, uint32_t cell, int vx, int vy)
 {
     int error = tp_session_at_velocity(play->session, cell, vx, vy);
     SAY(error == 0, "tp_session_at_velocity: %s", tp_error_name(error));
+    bool same = cell == play->cell && vx == play->vx && vy == play->vy;
     play->cell = cell;
     play->vx = vx;
     play->vy = vy;
+    if (!same)
+        record_anew(play);
 }
 
 void play_retarget(struct play *play, uint32_t goal)
@@ -504,6 +607,8 @@ void play_retarget(struct play *play, uint32_t goal)
     int error = tp_session_retarget(play->session, goal);
     SAY(error == 0, "tp_session_retarget: %s", tp_error_name(error));
     SAY(tp_session_goal(play->session) == goal, "tp_session_goal after retarget");
+    if (goal != play->goal || play->goal_count > 1)
+        record_anew(play);
     play->goal = play->goals[0] = goal;
     play->goal_count = 1;
     find_ends(play);
@@ -514,6 +619,8 @@ void play_retarget_set(struct play *play, const uint32_t *goals, uint32_t count)
     int error = tp_session_retarget_set(play->session, goals, count);
     SAY(error == 0, "tp_session_retarget_set: %s", tp_error_name(error));
     SAY(tp_session_goal(play->session) == goals[0], "tp_session_goal after retarget_set");
+    if (count != play->goal_count || memcmp(play->goals, goals, count * sizeof *goals) != 0)
+        record_anew(play);
     memcpy(play->goals, goals, count * sizeof *goals);
     play->goal = goals[0];
     play->goal_count = count;
@@ -579,5 +686,6 @@ void play_close(struct play *play)
     }
     free((void *)play->plain.weight);
     free(play->ends);
+    free(play->record.states);
     tp_map_unref(play->map);
 }

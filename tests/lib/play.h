@@ -3,6 +3,7 @@
  * What it is: a session, its pool and the map version in force, with a plain second opinion on every reply:
  * the move is legal (on grids by the library's rule and by the reference's own, on graphs by the list of edges, for
  * vehicles by the words of the dynamics), the cost adds up, the status fits the move, the work fits the budget,
+ * LOOPING is true by a plain record of states, a wait instead of a back-move is asked for and allowed,
  * UNREACHABLE is true by a flood of the true map, DEAD_END too, and that PARTIAL ends nearest to a goal that can't be reached, and the measures agree with the replies.
  * With TICKPATH_TRACE=1 each tick prints a line. What it refuses: nothing; a broken promise fails the running
  * Check test with the label in its message. Who calls it: tests of one thread.
@@ -40,6 +41,13 @@ struct play {
         bool reachable;
     } asked; /* what play_reachable last found out; version 0: nothing */
     uint64_t cost, ticks, moves, back_moves, expansions, expansions_max;
+    uint64_t flips;
+    struct {
+        uint64_t *states; /* where the agent stood since anything but moves happened; ours */
+        size_t count, room;
+        uint64_t epoch; /* of the last tick's map */
+        bool told, was_complete; /* LOOPING, PATH_COMPLETE of the last reply */
+    } record;
     uint64_t hash;                 /* over every reply's cell and status */
     uint64_t version_before;       /* of the last tick */
     uint64_t version_begun;        /* of the first tick, or the last that said RESTARTED */

@@ -1,0 +1,114 @@
+/* What keeps an agent from looking restless: which fresh path is worth leaving the old one for, waiting instead of moving back,
+ * and telling when it goes round in circles.
+ *
+ * The switch margin and the pause are options of the time-bounded engine (time_bounded.c asks here); flips are counted for it,
+ * and the loop detector watches every engine.
+ *
+ * The loop detector keeps one state, the anchor, and counts how often the agent comes back to it. Brent's way of finding any
+ * period in O(1): the anchor moves to where the agent stands after 1, 2, 4, ... moves, so that it comes to lie on the
+ * circle, and stays for long enough to be met twice more. Whatever may end the circle takes the agent's state for a new anchor:
+ * an expansion, a raised h, a changed map, a goal or a place that was set, a path that has come to reach the goal.
+ */
+#include "search/internal.h"
+
+/* ---- The switch margin ---- */
+
+/* Whether a x < b y; x, y < 2^31. A product may need more than 64 bits. */
+static bool product_less(uint64_t a, uint64_t x, uint64_t b, uint64_t y)
+{
+    uint64_t a_low = (a & UINT32_MAX) * x, b_low = (b & UINT32_MAX) * y;
+    uint64_t a_high = (a >> 32) * x + (a_low >> 32), b_high = (b >> 32) * y + (b_low >> 32);
+    return a_high != b_high ? a_high < b_high : (a_low & UINT32_MAX) < (b_low & UINT32_MAX);
+}
+
+static bool leads_over(const struct tp_session *session, const struct tp_tiles *path, tp_state state)
+{
+    const struct tp_search *search = &session->search;
+    return tp_marks_at(path, tp_state_x(search, state), tp_state_y(search, state)) != TP_MARK_NONE;
+}
+
+bool tp__steady_switches(const struct tp_session *session, bool reaches_goal)
+{
+    const struct tp_search *search = &session->search;
+    const struct tp_trace *trace = &session->trace;
+    uint64_t margin = session->params.switch_margin_milli;
+    if (!margin || reaches_goal || trace->follow_end == TP_STATE_NONE)
+        return true;
+    /* at the path's end, or stepping back and forth there */
+    if (session->at == trace->follow_end || session->at_before == trace->follow_end)
+        return true;
+    if (!leads_over(session, &trace->follow, session->at) && leads_over(session, &trace->fresh, session->at))
+        return true;
+    uint64_t fresh = tp_search_g(search, trace->fresh_end) + tp_search_h_goal(search, trace->fresh_end);
+    uint64_t followed = tp_search_g(search, trace->follow_end) + tp_search_h_goal(search, trace->follow_end);
+    return product_less(fresh, 1000 + margin, followed, 1000);
+}
+
+/* ---- Waiting instead of moving back ---- */
+
+bool tp__steady_pauses(struct tp_tick *tick)
+{
+    const struct tp_session *session = tick->session;
+    if (!session->params.pause_on_backtrack || session->path_complete || tick->node_cap)
+        return false;
+    tick->reply->status = TP_STATUS_BLOCKED;
+    tick->reply->flags |= TP_FLAG_BACK_MOVE;
+    return true;
+}
+
+bool tp__steady_rests(const struct tp_session *session)
+{
+    /* Where R is one purse a trace under way comes first. The path to where a waiting agent stands is always as long, so
+     * that one trace after another might leave less than an expansion in every tick, for ever. */
+    return session->params.pause_on_backtrack && !session->search.found && session->closed == session->closed_traced;
+}
+
+/* ---- Flips ---- */
+
+void tp__steady_follow(struct tp_tick *tick)
+{
+    struct tp_session *session = tick->session;
+    uint8_t before = tp__trace_next(session);
+    tp__trace_follow(session);
+    if (before == TP_MOVE_NONE || tp__trace_next(session) == before)
+        return;
+    session->stats.flips++;
+    tick->reply->flips++;
+}
+
+/* ---- The loop detector ---- */
+
+enum { VISITS_OF_A_LOOP = 3 };
+
+void tp__steady_begin(struct tp_session *session)
+{
+    session->steady = (struct tp_steady){.anchor = session->at, .visits = 1, .stay = 1};
+}
+
+void tp__steady_watch(struct tp_tick *tick, tp_state before, bool was_complete)
+{
+    struct tp_session *session = tick->session;
+    struct tp_steady *steady = &session->steady;
+    struct tp_tick_reply *reply = tick->reply;
+    bool settled = reply->status == TP_STATUS_ARRIVED || reply->status == TP_STATUS_UNREACHABLE;
+    bool completed = session->path_complete && !was_complete;
+    if (settled || completed || tick->changed || reply->work.expansions || reply->work.learned) {
+        tp__steady_begin(session);
+        return;
+    }
+    if (session->at != before) {
+        steady->moves++;
+        if (session->at == steady->anchor) {
+            steady->visits++;
+            steady->looping |= steady->visits >= VISITS_OF_A_LOOP;
+        }
+        if (steady->moves == steady->stay) {
+            steady->anchor = session->at;
+            steady->visits = 1;
+            steady->moves = 0;
+            steady->stay *= 2;
+        }
+    }
+    if (steady->looping)
+        reply->flags |= TP_FLAG_LOOPING;
+}
