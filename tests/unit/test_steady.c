@@ -307,7 +307,7 @@ START_TEST(an_agent_that_paces_at_its_path_s_end_says_so)
 {
     struct tp_test_rng rng = tp_test_rng("paces");
     uint64_t looping = 0, ended = 0, cases = tp_test_steps(30, 300);
-    for (uint64_t i = 0; i < cases; i++) {
+    for (uint64_t i = 0; i < cases || (!looping && i < 20 * cases); i++) {
         struct tp_session_params params;
         tp_session_params_init(&params);
         params.algorithm = tp_algorithm_find("tba");
