@@ -289,6 +289,9 @@ int tp_client_send_open_session(struct tp_client *client, const struct tp_client
     message.has_shortcut = message.shortcut = params->shortcut;
     message.has_path_switch = message.path_switch = params->path_switch;
     message.has_longest_path_rule = message.longest_path_rule = params->longest_path_rule;
+    message.has_switch_margin = params->switch_margin_milli != 0;
+    message.switch_margin = params->switch_margin_milli / 1000.0;
+    message.has_pause_on_backtrack = message.pause_on_backtrack = params->pause_on_backtrack;
     message.has_node_bytes_max = params->node_bytes_max != 0;
     message.node_bytes_max = params->node_bytes_max;
     message.known_map = (char *)params->known_map;

@@ -283,6 +283,9 @@ struct tp_client_session_params {
     uint32_t agent_size; /* 1..8: the agent takes up a square of so many cells, its cell the top left */
     const uint32_t *more_goals; /* with `goal` a set, at most 16 in all: the nearest counts */
     size_t more_goal_count;
+    uint32_t switch_margin_milli; /* the time-bounded algorithms: a path that does not reach the goal is left only for one that
+                                   * promises to be shorter by this share, in thousandths, 0..10000 */
+    bool pause_on_backtrack;      /* likewise: wait (BLOCKED with BACK_MOVE) instead of moving back until the path is complete */
     double goal_radius; /* TP_CLIENT_WITHIN: in straight steps over weight 1, on a graph in its unit; at most 3 decimals */
 };
 
@@ -364,6 +367,7 @@ struct tp_client_session_info {
     uint64_t ticks, moves, back_moves, cost;
     uint64_t expansions, generated, traced, restarts, expansions_max;
     uint64_t bytes, bytes_peak, move_hash;
+    uint64_t flips; /* times the path followed was left for one that does not go on from it */
 };
 
 struct tp_client_algorithm {

@@ -410,6 +410,8 @@ START_TEST(test_sessions_by_hand)
     open.restart = TICKPATH__RESTART__RESTART_LAZY;
     open.shortcut = open.longest_path_rule = 1;
     open.node_bytes_max = 1 << 20;
+    open.has_switch_margin = open.has_pause_on_backtrack = open.pause_on_backtrack = 1;
+    open.switch_margin = 0.125;
     expect_request("request_open_session", 7, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open);
 
     Tickpath__OpenSession known = TICKPATH__OPEN_SESSION__INIT;
