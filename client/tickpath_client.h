@@ -195,6 +195,13 @@ struct tp_client_changes {
     size_t bitmap_count;
     const struct tp_client_run *runs;
     size_t run_count;
+    /* of a graph: edges by their number in put_graph, a cost of 0 closes; nodes, 0 closes (no edge leads in or out), 1 opens */
+    const uint32_t *edges;
+    const uint32_t *edge_costs; /* one per edge, or one for all */
+    size_t edge_count, edge_cost_count;
+    const uint32_t *nodes;
+    const uint32_t *node_opens; /* one per node, or one for all */
+    size_t node_count, node_open_count;
     const void *key; /* NULL: none */
     size_t key_size; /* bytes, 1..TP_CLIENT_KEY_MAX */
 };
