@@ -218,7 +218,7 @@ START_TEST(test_graph_snapshots)
             const char *words;
         } others[] = {{7, 9, "layout of another version"}, {7, 0, "layout of another version"},
                       {8, 1, "kind"},                      {8, 3, "kind"},
-                      {9, 2, "kind"},                      {9, !placed, "size"},
+                      {9, 4, "kind"},                      {9, !placed, "size"},
                       {15, 0xff, "size"},                  {35, 0xff, "size"},
                       {40, 0xff, "length"}};
         for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
