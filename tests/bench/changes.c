@@ -271,6 +271,33 @@ static void draw_changes(uint32_t *cell, uint32_t *terrain, size_t count)
         closed[cell[i]] = 0;
 }
 
+static void close_sessions(struct walkers *w)
+{
+    must(w->client, tp_client_close_sessions(w->client, NULL, 0, NULL, TIMEOUT_MS), "close");
+    for (int i = 0; i < 100 && metric("tickpath_sessions_closing") > 0; i++)
+        usleep(50000);
+    usleep(200000);
+}
+
+/* Everything once, so that what the daemon keeps for good is there before bytes are counted. */
+static void warm_up(struct tp_client *changer, size_t sessions, uint32_t *cell, uint32_t *terrain)
+{
+    struct walkers walkers;
+    walkers_open(&walkers, sessions);
+    walkers_tick(&walkers, true);
+    draw_changes(cell, terrain, SCATTERED);
+    struct tp_client_changes batch = {.map = "bench",
+                                      .cells = cell,
+                                      .cell_terrains = terrain,
+                                      .cell_count = SCATTERED,
+                                      .cell_terrain_count = SCATTERED};
+    must(changer, tp_client_change(changer, &batch, NULL, TIMEOUT_MS), "change");
+    walkers_tick(&walkers, true);
+    close_sessions(&walkers);
+    tp_client_close(walkers.client);
+    free(walkers.id);
+}
+
 static int steady(size_t sessions, size_t frames)
 {
     struct walkers walkers;
@@ -280,6 +307,7 @@ static int steady(size_t sessions, size_t frames)
     double *applied = calloc(frames, sizeof *applied), *world_ms = calloc(frames, sizeof *world_ms);
     uint64_t wall_max_us = 0;
     size_t batches = 0;
+    warm_up(changer, sessions, cell, terrain);
     double maps_before = (double)resident_bytes() - metric("tickpath_node_bytes");
     walkers_open(&walkers, sessions);
     struct usage before = take_usage();
@@ -327,10 +355,7 @@ static int steady(size_t sessions, size_t frames)
         cpu = task_cpu_ns(loop);
     }
     double maps_under = (double)resident_bytes() - metric("tickpath_node_bytes");
-    must(walkers.client, tp_client_close_sessions(walkers.client, NULL, 0, NULL, TIMEOUT_MS), "close");
-    for (int i = 0; i < 100 && metric("tickpath_sessions_closing") > 0; i++)
-        usleep(50000);
-    usleep(200000);
+    close_sessions(&walkers);
     double maps_after = (double)resident_bytes() - metric("tickpath_node_bytes");
     printf("{\"over_budget\": %llu, \"agent_ticks\": %llu, \"moves\": %llu, \"restarted\": %llu, "
            "\"wall_max_ms\": %.2f, ",
@@ -364,10 +389,17 @@ static int stream(size_t sessions, uint64_t seconds)
     struct walkers walkers;
     walkers_open(&walkers, sessions);
     struct tp_client *changer = connect_now();
-    enum { KINDS = 64 }; /* batches that are drawn before */
+    enum {
+        KINDS = 64
+    }; /* batches that are drawn before: the first half closes cells, the other opens the same */
     static uint32_t cell[KINDS][BATCH], terrain[KINDS][BATCH];
-    for (int i = 0; i < KINDS; i++)
-        draw_changes(cell[i], terrain[i], BATCH);
+    for (int i = 0; i < KINDS / 2; i++) {
+        for (int j = 0; j < BATCH; j++) {
+            cell[i + KINDS / 2][j] = cell[i][j] = draw_free();
+            terrain[i][j] = '@';
+            terrain[i + KINDS / 2][j] = '.';
+        }
+    }
     pthread_t thread;
     if (pthread_create(&thread, NULL, tick_on, &walkers))
         give_up("no thread");
