@@ -115,6 +115,7 @@ static int show_listing(struct tp_client *client, struct tp_client_listing *out,
             .bytes = s->bytes,
             .bytes_peak = s->bytes_peak,
             .move_hash = s->move_hash,
+            .flips = s->flips,
         };
     }
     for (size_t i = 0; i < listing->n_algorithm; i++) {

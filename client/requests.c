@@ -161,6 +161,14 @@ static const char *missing_part(const struct tp_client_changes *changes)
         return "bitmap";
     if (changes->runs == NULL && changes->run_count > 0)
         return "run_cell";
+    if (changes->edges == NULL && changes->edge_count > 0)
+        return "edge";
+    if (changes->edge_costs == NULL && changes->edge_cost_count > 0)
+        return "edge_cost";
+    if (changes->nodes == NULL && changes->node_count > 0)
+        return "node";
+    if (changes->node_opens == NULL && changes->node_open_count > 0)
+        return "node_open";
     if (changes->key == NULL && changes->key_size > 0)
         return "key";
     for (size_t i = 0; i < changes->bitmap_count; i++) {
@@ -199,6 +207,14 @@ int tp_client_send_change(struct tp_client *client, const struct tp_client_chang
         message.run_length = areas.runs + changes->run_count;
         message.run_terrain = areas.runs + 2 * changes->run_count;
         message.n_run_cell = message.n_run_length = message.n_run_terrain = changes->run_count;
+        message.edge = (uint32_t *)changes->edges;
+        message.n_edge = changes->edge_count;
+        message.edge_cost = (uint32_t *)changes->edge_costs;
+        message.n_edge_cost = changes->edge_cost_count;
+        message.node = (uint32_t *)changes->nodes;
+        message.n_node = changes->node_count;
+        message.node_open = (uint32_t *)changes->node_opens;
+        message.n_node_open = changes->node_open_count;
         message.has_key = changes->key != NULL;
         message.key.data = (uint8_t *)changes->key;
         message.key.len = changes->key_size;
@@ -289,6 +305,9 @@ int tp_client_send_open_session(struct tp_client *client, const struct tp_client
     message.has_shortcut = message.shortcut = params->shortcut;
     message.has_path_switch = message.path_switch = params->path_switch;
     message.has_longest_path_rule = message.longest_path_rule = params->longest_path_rule;
+    message.has_switch_margin = params->switch_margin_milli != 0;
+    message.switch_margin = params->switch_margin_milli / 1000.0;
+    message.has_pause_on_backtrack = message.pause_on_backtrack = params->pause_on_backtrack;
     message.has_node_bytes_max = params->node_bytes_max != 0;
     message.node_bytes_max = params->node_bytes_max;
     message.known_map = (char *)params->known_map;

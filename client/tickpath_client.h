@@ -195,6 +195,13 @@ struct tp_client_changes {
     size_t bitmap_count;
     const struct tp_client_run *runs;
     size_t run_count;
+    /* of a graph: edges by their number in put_graph, a cost of 0 closes; nodes, 0 closes (no edge leads in or out), 1 opens */
+    const uint32_t *edges;
+    const uint32_t *edge_costs; /* one per edge, or one for all */
+    size_t edge_count, edge_cost_count;
+    const uint32_t *nodes;
+    const uint32_t *node_opens; /* one per node, or one for all */
+    size_t node_count, node_open_count;
     const void *key; /* NULL: none */
     size_t key_size; /* bytes, 1..TP_CLIENT_KEY_MAX */
 };
@@ -283,6 +290,9 @@ struct tp_client_session_params {
     uint32_t agent_size; /* 1..8: the agent takes up a square of so many cells, its cell the top left */
     const uint32_t *more_goals; /* with `goal` a set, at most 16 in all: the nearest counts */
     size_t more_goal_count;
+    uint32_t switch_margin_milli; /* the time-bounded algorithms: a path that does not reach the goal is left only for one that
+                                   * promises to be shorter by this share, in thousandths, 0..10000 */
+    bool pause_on_backtrack;      /* likewise: wait (BLOCKED with BACK_MOVE) instead of moving back until the path is complete */
     double goal_radius; /* TP_CLIENT_WITHIN: in straight steps over weight 1, on a graph in its unit; at most 3 decimals */
 };
 
@@ -364,6 +374,7 @@ struct tp_client_session_info {
     uint64_t ticks, moves, back_moves, cost;
     uint64_t expansions, generated, traced, restarts, expansions_max;
     uint64_t bytes, bytes_peak, move_hash;
+    uint64_t flips; /* times the path followed was left for one that does not go on from it */
 };
 
 struct tp_client_algorithm {

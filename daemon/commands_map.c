@@ -346,10 +346,45 @@ static int read_bitmaps(struct tp_change *out, size_t first, uint8_t *bits,
     return 0;
 }
 
+static int read_edges(struct tp_change *out, size_t first, const Tickpath__ChangeCosts *message,
+                      struct tp_world_refusal *refusal)
+{
+    for (size_t i = 0; i < message->n_edge; i++) {
+        size_t at = message->n_edge_cost == 1 ? 0 : i;
+        if (at >= message->n_edge_cost)
+            return refuse_change(refusal, first + i, "edge_cost", "one for each edge, or one for all");
+        out[first + i] =
+            (struct tp_change){.kind = TP_CHANGE_EDGE, .x = message->edge[i], .y = message->edge_cost[at]};
+    }
+    return 0;
+}
+
+static int read_nodes(struct tp_change *out, size_t first, const Tickpath__ChangeCosts *message,
+                      struct tp_world_refusal *refusal)
+{
+    for (size_t i = 0; i < message->n_node; i++) {
+        size_t at = message->n_node_open == 1 ? 0 : i;
+        if (at >= message->n_node_open)
+            return refuse_change(refusal, first + i, "node_open", "one for each node, or one for all");
+        if (message->node_open[at] > 1)
+            return refuse_change(refusal, first + i, "node_open", "0 closes and 1 opens");
+        out[first + i] =
+            (struct tp_change){.kind = TP_CHANGE_NODE, .x = message->node[i], .y = message->node_open[at]};
+    }
+    return 0;
+}
+
+/* How many changes there are before the runs, which come last. */
+static size_t changes_before_runs(const Tickpath__ChangeCosts *message)
+{
+    return message->n_cell + message->n_rectangle + message->n_bitmap + message->n_edge + message->n_node;
+}
+
 static int read_changes(struct tp_world_request *request, const Tickpath__ChangeCosts *message,
                         struct tp_world_refusal *refusal)
 {
-    size_t run_first = message->n_cell + message->n_rectangle + message->n_bitmap;
+    size_t edge_first = message->n_cell + message->n_rectangle + message->n_bitmap;
+    size_t run_first = changes_before_runs(message);
     size_t count = run_first + message->n_run_cell;
     request->run_count = message->n_run_cell;
     size_t bits_bytes = 0;
@@ -371,6 +406,10 @@ static int read_changes(struct tp_world_request *request, const Tickpath__Change
         error =
             read_bitmaps(out, message->n_cell + message->n_rectangle, request->change_bits, message, refusal);
     if (error == 0)
+        error = read_edges(out, edge_first, message, refusal);
+    if (error == 0)
+        error = read_nodes(out, edge_first + message->n_edge, message, refusal);
+    if (error == 0)
         error = read_runs(out, run_first, message, refusal);
     return error;
 }
@@ -380,6 +419,10 @@ static const char *field_in_excess(const Tickpath__ChangeCosts *message)
 {
     if (message->n_cell_terrain > message->n_cell)
         return "cell_terrain";
+    if (message->n_edge_cost > message->n_edge)
+        return "edge_cost";
+    if (message->n_node_open > message->n_node)
+        return "node_open";
     if (message->n_run_length > message->n_run_cell)
         return "run_length";
     return message->n_run_terrain > message->n_run_cell ? "run_terrain" : NULL;
@@ -392,21 +435,16 @@ void tp__command_change_costs(const struct tp_call *call)
         return;
     const char *excess = field_in_excess(message); /* too few: the first cell, or run, without one is at fault */
     if (excess != NULL) {
-        tp__call_refuse(call, TP_ERR_INVALID_ARGUMENT, excess, "more of them than there are cells or runs");
-        return;
-    }
-    if (message->n_edge + message->n_edge_cost + message->n_node + message->n_node_open > 0) {
-        tp__call_refuse(call, TP_ERR_UNSUPPORTED, message->n_edge + message->n_edge_cost > 0 ? "edge" : "node",
-                        "this server changes no edges and no nodes: put the graph anew");
+        tp__call_refuse(call, TP_ERR_INVALID_ARGUMENT, excess, "more of them than there are things to set");
         return;
     }
     if (message->has_key && (message->key.len == 0 || message->key.len > TP_KEY_BYTES_MAX)) {
         tp__call_refuse(call, TP_ERR_INVALID_ARGUMENT, "key", "1 to 64 bytes");
         return;
     }
-    if (message->n_cell + message->n_rectangle + message->n_bitmap + message->n_run_cell >
-        call->shard->config->batch_changes_max) {
-        tp__call_refuse(call, TP_ERR_RESOURCE_EXHAUSTED, "cell", "more changes than batch_changes_max");
+    if (changes_before_runs(message) + message->n_run_cell > call->shard->config->batch_changes_max) {
+        tp__call_refuse(call, TP_ERR_RESOURCE_EXHAUSTED,
+                        message->n_edge > 0 ? "edge" : message->n_node > 0 ? "node" : "cell", "more changes than batch_changes_max");
         return;
     }
     struct tp_world_request *request = tp_world_request_new(TP_WORLD_CHANGE);

@@ -164,6 +164,10 @@ static int read_params(struct tp_session_params *params, struct tp_agent_budget 
     params->shortcut = open->has_shortcut && open->shortcut;
     params->path_switch = open->has_path_switch && open->path_switch;
     params->longest_path_rule = open->has_longest_path_rule && open->longest_path_rule;
+    if (open->has_switch_margin &&
+        !read_milli(open->switch_margin, 0, TP_SWITCH_MARGIN_MILLI_MAX / 1000.0, &params->switch_margin_milli))
+        return tp_refuse_value(refusal, "switch_margin", "must lie in 0..10 and have at most 3 decimals");
+    params->pause_on_backtrack = open->has_pause_on_backtrack && open->pause_on_backtrack;
     if (open->has_node_bytes_max) {
         if (open->node_bytes_max == 0)
             return tp_refuse_value(refusal, "node_bytes_max", "must be at least 1");

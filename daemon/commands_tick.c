@@ -54,14 +54,18 @@ static void count(const struct tp_call *call, const struct tp_schedule *schedule
     struct tp_metrics *metrics = call->shard->metrics;
     struct tp_tick_work work = {0};
     uint64_t by_status[TP_STATUS_UNREACHABLE + 1] = {0};
-    uint64_t moves = 0, back_moves = 0, restarts = 0, caps = 0, arrivals = 0;
+    uint64_t moves = 0, back_moves = 0, restarts = 0, caps = 0, arrivals = 0, flips = 0, looping = 0, pauses = 0;
     for (size_t i = 0; i < schedule->served; i++) {
         const struct tp_tick_reply *reply = &schedule->replies[i];
         bool has_moved = reply->from != reply->to;
         by_status[reply->status]++;
         moves += has_moved;
         arrivals += has_moved && reply->status == TP_STATUS_ARRIVED;
-        back_moves += (reply->flags & TP_FLAG_BACK_MOVE) != 0;
+        bool is_paused = reply->status == TP_STATUS_BLOCKED && reply->flags & TP_FLAG_BACK_MOVE;
+        back_moves += (reply->flags & TP_FLAG_BACK_MOVE) != 0 && !is_paused;
+        pauses += is_paused;
+        flips += reply->flips;
+        looping += (reply->flags & TP_FLAG_LOOPING) != 0;
         restarts += (reply->flags & TP_FLAG_RESTARTED) != 0;
         caps += (reply->flags & TP_FLAG_NODE_CAP) != 0;
         work.expansions += reply->work.expansions;
@@ -75,6 +79,9 @@ static void count(const struct tp_call *call, const struct tp_schedule *schedule
     tp_metric_add(&metrics->agent_ticks_starved, schedule->starved);
     tp_metric_add(&metrics->moves, moves);
     tp_metric_add(&metrics->back_moves, back_moves);
+    tp_metric_add(&metrics->pauses, pauses);
+    tp_metric_add(&metrics->flips, flips);
+    tp_metric_add(&metrics->looping, looping);
     tp_metric_add(&metrics->arrivals, arrivals);
     tp_metric_add(&metrics->status_searching, by_status[TP_STATUS_SEARCHING]);
     tp_metric_add(&metrics->status_blocked, by_status[TP_STATUS_BLOCKED]);

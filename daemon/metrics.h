@@ -43,6 +43,9 @@
     X(COUNTER, agent_ticks_starved, "", "Sessions that got no expansion because a shared total was spent.")  \
     X(COUNTER, moves, "", "Moves answered.")                                                                 \
     X(COUNTER, back_moves, "", "Moves that were physical backtracks.")                                       \
+    X(COUNTER, pauses, "", "Agent ticks that waited instead of moving back (pause_on_backtrack).")           \
+    X(COUNTER, flips, "", "Times a path followed was left for one that does not go on from it.")             \
+    X(COUNTER, looping, "", "Agent ticks answered with the flag LOOPING.")                                   \
     X(COUNTER, arrivals, "", "Moves that arrived.")                                                          \
     X(COUNTER, status_searching, "", "Agent ticks answered SEARCHING.")                                      \
     X(COUNTER, status_blocked, "", "Agent ticks answered BLOCKED.")                                          \

@@ -175,10 +175,17 @@ int tp_snapshot_decode(struct tp_map **out, const void *bytes, size_t size, cons
     return error;
 }
 
+static bool covers_area(const struct tp_change *change)
+{
+    return change->kind == TP_CHANGE_RECT || change->kind == TP_CHANGE_BITMAP;
+}
+
 static size_t change_bytes(const struct tp_change *change)
 {
     switch (change->kind) {
     case TP_CHANGE_CELL:
+    case TP_CHANGE_EDGE:
+    case TP_CHANGE_NODE:
         return CHANGE_BYTES_MIN;
     case TP_CHANGE_RECT:
         return CHANGE_BYTES_MIN + 8;
@@ -216,7 +223,7 @@ int tp_batch_encode_keyed(const struct tp_change *changes, size_t count, const s
         p[1] = change->class_to;
         tp_put_u32(p + 2, change->x);
         tp_put_u32(p + 6, change->y);
-        if (change->kind != TP_CHANGE_CELL) {
+        if (covers_area(change)) {
             tp_put_u32(p + 10, change->width);
             tp_put_u32(p + 14, change->height);
         }
@@ -236,13 +243,13 @@ int tp_batch_encode_keyed(const struct tp_change *changes, size_t count, const s
 static bool read_change(const uint8_t *p, size_t size, size_t *at, struct tp_change *change)
 {
     size_t left = size - *at;
-    if (left < CHANGE_BYTES_MIN || p[*at] > TP_CHANGE_BITMAP)
+    if (left < CHANGE_BYTES_MIN || p[*at] > TP_CHANGE_NODE)
         return false;
     const uint8_t *q = p + *at;
     *change = (struct tp_change){
         .kind = (enum tp_change_kind)q[0], .class_to = q[1], .x = tp_get_u32(q + 2), .y = tp_get_u32(q + 6)};
     size_t used = CHANGE_BYTES_MIN;
-    if (change->kind != TP_CHANGE_CELL) {
+    if (covers_area(change)) {
         if (left < used + 8)
             return false;
         change->width = tp_get_u32(q + used);

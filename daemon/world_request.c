@@ -136,10 +136,26 @@ static void open_map(struct tp_world *world, struct tp_world_request *request, s
 /* The field that a change at fault came in. */
 static const char *field_of(const struct tp_world_request *request, size_t bad, int error)
 {
-    static const char *const fields[] = {"cell", "rectangle", "bitmap"};
+    static const char *const fields[] = {"cell", "rectangle", "bitmap", "edge", "node"};
     if (bad < request->change_count - request->run_count)
         return fields[request->changes[bad].kind];
     return error == TP_ERR_RESOURCE_EXHAUSTED ? "run_cell" : "run_length";
+}
+
+/* Likewise of a change of an edge or a node. */
+static void refuse_graph_change(struct tp_world *world, struct tp_world_request *request, int error, size_t bad,
+                                const char *field, const struct tp_graph *graph)
+{
+    const struct tp_change *change = &request->changes[bad];
+    if (error == TP_ERR_OUT_OF_RANGE)
+        tp__world_refuse(world, request, error, field, "change %zu: there is no %s %u of %u; nothing was applied", bad, field,
+                         change->x, change->kind == TP_CHANGE_EDGE ? graph->edges : graph->nodes);
+    else if (error == TP_ERR_RESOURCE_EXHAUSTED)
+        tp__world_refuse(world, request, error, field,
+                         "change %zu: the changes up to this one touch more than %u edges; nothing was applied", bad,
+                         TP_BATCH_CELLS_MAX);
+    else
+        tp__world_refuse(world, request, error, "node_open", "change %zu: 0 closes and 1 opens; nothing was applied", bad);
 }
 
 /* Says which change was refused and why. */
@@ -158,6 +174,17 @@ static void refuse_batch(struct tp_world *world, struct tp_world_request *reques
     const char *field = field_of(request, bad, error);
     request->refusal.has_bad_change = true;
     request->refusal.change_index = (uint32_t)bad;
+    bool of_graph = change->kind == TP_CHANGE_EDGE || change->kind == TP_CHANGE_NODE;
+    if (error == TP_ERR_UNSUPPORTED) {
+        tp__world_refuse(world, request, error, field, "change %zu: the map is a %s; nothing was applied", bad,
+                         base->graph != NULL ? "graph, and has edges and nodes only"
+                                             : "grid, and has no edges and no nodes");
+        return;
+    }
+    if (of_graph) {
+        refuse_graph_change(world, request, error, bad, field, base->graph);
+        return;
+    }
     request->refusal.bad_x = x;
     request->refusal.bad_y = y;
     if (error == TP_ERR_OUT_OF_RANGE)
@@ -197,11 +224,6 @@ static void change(struct tp_world *world, struct tp_world_request *request, str
     }
     if (tp__world_answer_by_key(world, request, entry))
         return;
-    if (base->graph != NULL) {
-        tp__world_refuse(world, request, TP_ERR_UNSUPPORTED, "map",
-                         "the map is a graph; this server changes grids only: put the graph anew");
-        return;
-    }
     if (request->has_base_version && request->base_version != base->version) {
         tp__world_refuse(world, request, TP_ERR_VERSION_MISMATCH, "base_version",
                          "the map is at version %" PRIu64, base->version);

@@ -31,7 +31,8 @@ static const struct tp_cli_usage usage = {
         "solved. cost and optimal are in unit steps; optimal is the scenario's, which is for 8 neighbours,\n"
         "both corner cells free and weights of 1, whatever the options say; subopt is the mean of cost /\n"
         "optimal; nonopt is moves less the moves of an optimal path (8 neighbours, weights of 1 only);\n"
-        "max_exp is the largest number of expansions in one tick; restarts leave out the first search. With\n"
+        "max_exp is the largest number of expansions in one tick; restarts leave out the first search;\n"
+        "flips are the times the path followed was left for one that does not go on from it. With\n"
         "--via every figure but the times is the same. Where no scenario tells the optimal length (a graph, "
         "a\n"
         "vehicle, --from, --random) it is that of A* without a limit, which is run for it in-process. On a "
@@ -46,7 +47,7 @@ static const struct tp_cli_usage usage = {
 struct figures {
     const char *algorithm;
     size_t n, solved;
-    double cost, moves, ticks, expansions, back, nonopt, restarts, optimal, subopt;
+    double cost, moves, ticks, expansions, back, nonopt, restarts, flips, optimal, subopt;
     uint64_t expansions_max;
     double ns_per_expansion, bytes_per_session;
     double bytes_per_state; /* peak memory over states in the tree at the end; in-process only */
@@ -96,6 +97,7 @@ static struct figures sum_up(const struct tp_cli_problem *problems, const struct
         f.expansions += (double)p->expansions;
         f.back += (double)p->back_moves;
         f.restarts += (double)p->restarts;
+        f.flips += (double)p->flips;
         f.optimal += lengths[i];
         f.subopt += lengths[i] > 0 ? cost / lengths[i] : 1;
         f.too_good += cost < lengths[i] * (1 - 1e-4);
@@ -108,7 +110,7 @@ static struct figures sum_up(const struct tp_cli_problem *problems, const struct
             f.expansions_max = p->expansions_max;
     }
     double *means[] = {&f.cost,     &f.moves,   &f.ticks,  &f.expansions,        &f.back,
-                       &f.restarts, &f.optimal, &f.subopt, &f.bytes_per_session, &f.nonopt};
+                       &f.restarts, &f.optimal, &f.subopt, &f.bytes_per_session, &f.nonopt, &f.flips};
     for (size_t i = 0; i < sizeof means / sizeof means[0] && f.solved > 0; i++)
         *means[i] /= (double)f.solved;
     f.bytes_per_state = touched_all > 0 ? f.bytes_per_state / touched_all : 0;
@@ -131,6 +133,7 @@ static void print_json(const struct figures *f)
         {"back", f->back, true},
         {"nonopt", f->nonopt, f->has_nonopt},
         {"restarts", f->restarts, true},
+        {"flips", f->flips, true},
         {"optimal", f->optimal, true},
         {"subopt", f->subopt, true},
         {"ns_per_expansion", f->ns_per_expansion, f->ns_per_expansion > 0},
@@ -166,6 +169,7 @@ static void print_table(const struct figures *f)
     printf("%-18s %.1f, at most %llu in a tick\n", "expansions", f->expansions,
            (unsigned long long)f->expansions_max);
     printf("%-18s %.2f\n", "restarts", f->restarts);
+    printf("%-18s %.2f\n", "flips", f->flips);
     printf("%-18s %.1f ns per expansion\n", "time", f->ns_per_expansion);
     printf("%-18s %.0f bytes per session\n", "memory", f->bytes_per_session);
     if (f->bytes_per_state > 0)

@@ -165,9 +165,10 @@ uint32_t tp_cli_mirror_reach(struct tp_cli_mirror *mirror, uint32_t from, const 
     mirror->stack[count++] = from;
     for (uint32_t head = 0; head < count; head++) {
         uint32_t node = mirror->stack[head];
-        for (uint32_t i = graph->out_first[node]; i < graph->out_first[node + 1]; i++) {
-            uint32_t to = graph->out[i].to;
-            if (mirror->labels[to] == 0) {
+        const struct tp_graph_out *out = tp_graph_out(graph, node);
+        for (uint32_t i = 0; i < graph->out_first[node + 1] - graph->out_first[node]; i++) {
+            uint32_t to = out[i].to;
+            if (out[i].cost != 0 && mirror->labels[to] == 0) {
                 mirror->labels[to] = 1;
                 mirror->stack[count++] = to;
             }

@@ -23,7 +23,7 @@ enum tp_cli_outcome {
 struct tp_cli_problem {
     uint32_t start, goal; /* cells; to be set by the caller */
     enum tp_cli_outcome outcome;
-    uint64_t ticks, moves, back_moves, restarts;
+    uint64_t ticks, moves, back_moves, restarts, flips;
     uint64_t expansions, expansions_max; /* in all, the largest in one tick */
     tp_cost cost;
     uint64_t bytes_peak; /* of search memory */

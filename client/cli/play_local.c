@@ -75,6 +75,7 @@ static void play_one(struct tp_cli_play *play, const struct tp_map *map, struct 
     problem->moves = stats.moves;
     problem->back_moves = stats.back_moves;
     problem->restarts = stats.restarts;
+    problem->flips = stats.flips;
     problem->expansions = stats.expansions;
     problem->expansions_max = stats.expansions_max;
     problem->cost = stats.cost;

@@ -154,6 +154,7 @@ static int take_measures(struct group *group)
             problem->moves = info->moves;
             problem->back_moves = info->back_moves;
             problem->restarts = info->restarts;
+            problem->flips = info->flips;
             problem->expansions = info->expansions;
             problem->expansions_max = info->expansions_max;
             problem->cost = info->cost;

@@ -93,22 +93,11 @@ int tp_cli_remote_put_profile(const struct tp_cli_usage *usage, struct tp_client
 static struct tp_client_edge *list_edges(const struct tp_graph *graph)
 {
     struct tp_client_edge *edges = malloc(((size_t)graph->edges + 1) * sizeof *edges);
-    uint32_t *source = malloc(((size_t)graph->edges + 1) * sizeof *source); /* by place in graph->out */
-    if (edges != NULL && source != NULL) {
-        for (uint32_t node = 0; node < graph->nodes; node++)
-            for (uint32_t i = graph->out_first[node]; i < graph->out_first[node + 1]; i++)
-                source[i] = node;
-        for (uint32_t e = 0; e < graph->edges; e++) {
-            uint32_t at = graph->edge_at[e];
-            edges[e] = (struct tp_client_edge){
-                .from = source[at], .to = graph->out[at].to, .cost = graph->out[at].cost};
-        }
-        free(source);
-        return edges;
+    for (uint32_t e = 0; edges != NULL && e < graph->edges; e++) {
+        struct tp_graph_edge edge = tp_graph_edge_set(graph, e);
+        edges[e] = (struct tp_client_edge){.from = edge.from, .to = edge.to, .cost = edge.cost};
     }
-    free(edges);
-    free(source);
-    return NULL;
+    return edges;
 }
 
 static int put_graph(struct tp_client *client, const char *name, const struct tp_graph *graph,

@@ -79,7 +79,7 @@ struct tp_report {
     X(n)                                                                                                     \
     X(solved)                                                                                                \
     X(cost) X(moves) X(ticks) X(back) X(expansions) X(restarts) X(learned) X(traced) X(optimal)              \
-        X(optimal_moves) X(subopt) X(us) X(max_expansions)
+        X(optimal_moves) X(subopt) X(us) X(max_expansions) X(flips)
 
 enum tp_report_measure {
 #define X(name) TP_REPORT_##name,

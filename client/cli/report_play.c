@@ -196,6 +196,7 @@ static void add(double *sums, const struct tp_report_problem *problem, const str
     sums[TP_REPORT_back] += (double)stats->back_moves;
     sums[TP_REPORT_expansions] += (double)stats->expansions;
     sums[TP_REPORT_restarts] += (double)stats->restarts;
+    sums[TP_REPORT_flips] += (double)stats->flips;
     sums[TP_REPORT_learned] += (double)stats->learned;
     sums[TP_REPORT_traced] += (double)stats->traced;
     sums[TP_REPORT_optimal] += problem->optimal;

@@ -28,10 +28,11 @@ static const char *wrong_step(const struct tp_cli_mirror *mirror, const struct t
 static const char *wrong_edge(const struct tp_graph *graph, uint32_t from, uint32_t to, uint64_t cost)
 {
     const char *wrong = "no edge leads there";
-    for (uint32_t i = graph->out_first[from]; i < graph->out_first[from + 1]; i++) {
-        if (graph->out[i].to != to)
+    const struct tp_graph_out *out = tp_graph_out(graph, from);
+    for (uint32_t i = 0; i < graph->out_first[from + 1] - graph->out_first[from]; i++) {
+        if (out[i].to != to || out[i].cost == 0)
             continue;
-        if (graph->out[i].cost == cost)
+        if (out[i].cost == cost)
             return NULL;
         wrong = "the move's cost is not what an edge there costs";
     }

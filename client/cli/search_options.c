@@ -89,6 +89,11 @@ const struct tp_cli_option tp_cli_search_options[] = {
      false},
     {"path-switch", TP_CLI_FLAG, AT(path_switch), NULL, "tba: keep a path until one of at least its g comes",
      0, 0, NULL, false},
+    {"switch-margin", TP_CLI_MILLI, AT(switch_margin_milli), "X",
+     "time-bounded: leave a path only for one that promises to be shorter by this share (0)", 0,
+     TP_SWITCH_MARGIN_MILLI_MAX, NULL, false},
+    {"pause-on-backtrack", TP_CLI_FLAG, AT(pause_on_backtrack), NULL,
+     "time-bounded: wait instead of moving back until the path is complete", 0, 0, NULL, false},
     {"node-bytes-max", TP_CLI_UINT, AT(node_bytes_max), "N", "cap on one session's search memory (none)", 1,
      UINT64_MAX, NULL, false},
     {"terrain", TP_CLI_TERRAIN, AT(terrain), "CHAR=WEIGHT,...",
@@ -190,6 +195,8 @@ void tp_cli_search_params(const struct tp_cli_search *search, struct tp_session_
     params->longest_path_rule = search->longest_path_rule;
     params->shortcut = search->shortcut;
     params->path_switch = search->path_switch;
+    params->switch_margin_milli = search->switch_margin_milli;
+    params->pause_on_backtrack = search->pause_on_backtrack;
     params->node_bytes_max = search->node_bytes_max;
     params->motion = (enum tp_motion)search->motion;
     params->heuristic = (enum tp_heuristic)search->heuristic;
@@ -225,6 +232,8 @@ void tp_cli_search_client_params(const struct tp_cli_search *search, struct tp_c
         .shortcut = local.shortcut,
         .path_switch = local.path_switch,
         .longest_path_rule = local.longest_path_rule,
+        .switch_margin_milli = local.switch_margin_milli,
+        .pause_on_backtrack = local.pause_on_backtrack,
         .node_bytes_max = local.node_bytes_max,
         .motion = (enum tp_client_motion)(local.motion + 1),
         .start_vx = local.start_vx,
@@ -281,6 +290,8 @@ int tp_cli_search_refused(const struct tp_cli_usage *usage, const struct tp_cli_
         {"longest_path_rule", "longest-path-rule"},
         {"shortcut", "shortcut"},
         {"path_switch", "path-switch"},
+        {"switch_margin", "switch-margin"},
+        {"pause_on_backtrack", "pause-on-backtrack"},
         {"node_bytes_max", "node-bytes-max"},
         {"profile", "profile"},
         {"agent_size", "agent-size"},

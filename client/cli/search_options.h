@@ -31,6 +31,8 @@ struct tp_cli_search {
     bool unknown;
     const char *known; /* file, NULL: not given */
     bool longest_path_rule, shortcut, path_switch;
+    uint32_t switch_margin_milli; /* thousandths */
+    bool pause_on_backtrack;
     uint64_t node_bytes_max; /* 0: no cap */
     struct tp_cli_terrain terrain; /* the map's own profile */
     struct tp_cli_terrain profile; /* the agents', where it is another */

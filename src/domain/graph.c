@@ -21,10 +21,13 @@ static bool graph_has(const struct tp_map *map, enum tp_heuristic heuristic)
 static inline uint32_t graph_successors(const struct tp_search *s, tp_state state, struct tp_successor *out)
 {
     const struct tp_graph *graph = graph_of(s);
-    uint32_t first = graph->out_first[state], count = graph->out_first[state + 1] - first;
-    for (uint32_t i = 0; i < count; i++)
-        out[i] = (struct tp_successor){graph->out[first + i].to, (uint8_t)i, graph->out[first + i].cost};
-    return count;
+    const struct tp_graph_out *edge = tp_graph_out(graph, state);
+    uint32_t count = graph->out_first[state + 1] - graph->out_first[state], moves = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        out[moves] = (struct tp_successor){edge[i].to, (uint8_t)i, edge[i].cost};
+        moves += edge[i].cost != 0;
+    }
+    return moves;
 }
 
 _Static_assert((int)TP_MOVES_MAX == (int)TP_GRAPH_DEGREE_MAX, "a node's edges are the moves out of it");
@@ -37,7 +40,8 @@ static void graph_predecessors(const struct tp_search *s, tp_state state, tp_pre
     const struct tp_graph *graph = graph_of(s);
     for (uint32_t i = graph->in_first[state]; i < graph->in_first[state + 1]; i++) {
         struct tp_graph_in in = graph->in[i];
-        if (!visit(context, in.from, (uint8_t)in.place, graph->out[graph->out_first[in.from] + in.place].cost))
+        uint32_t cost = tp_graph_out(graph, in.from)[in.place].cost;
+        if (cost && !visit(context, in.from, (uint8_t)in.place, cost))
             return;
     }
 }
@@ -47,11 +51,12 @@ static bool graph_step(const struct tp_search *s, const struct tp_map *map, tp_s
 {
     (void)s;
     const struct tp_graph *graph = map->graph;
-    uint32_t first = graph->out_first[state];
-    if (move >= graph->out_first[state + 1] - first)
+    *out = (struct tp_successor){TP_STATE_NONE, move, 0};
+    if (move >= graph->out_first[state + 1] - graph->out_first[state])
         return false;
-    *out = (struct tp_successor){graph->out[first + move].to, move, graph->out[first + move].cost};
-    return true;
+    const struct tp_graph_out *edge = tp_graph_out(graph, state) + move;
+    *out = (struct tp_successor){edge->to, move, edge->cost};
+    return edge->cost != 0;
 }
 
 static uint8_t graph_move_between(const struct tp_search *s, tp_state from, tp_state to)

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "map/graph_internal.h"
 #include "map/map_internal.h"
 
 #include <stdlib.h>
@@ -140,6 +141,8 @@ static void change_extent(const struct tp_change *change, uint32_t *width, uint3
 static int change_check(const struct tp_map *map, const struct tp_change *change, uint32_t *bad_x, uint32_t *bad_y)
 {
     uint32_t width, height;
+    if (change->kind == TP_CHANGE_EDGE || change->kind == TP_CHANGE_NODE)
+        return TP_ERR_UNSUPPORTED;
     change_extent(change, &width, &height);
     if (width == 0 || height == 0)
         return TP_ERR_INVALID_ARGUMENT;
@@ -221,6 +224,24 @@ static int change_apply(struct tp_map *map, const struct tp_map *base, const str
     return TP_OK;
 }
 
+/* A batch of a graph's edges and nodes. */
+static int apply_to_graph(struct tp_map **out, const struct tp_map *base, const struct tp_change *changes, size_t count,
+                          size_t *bad, uint32_t *bad_id)
+{
+    const struct tp_graph *graph;
+    struct tp_graph_effect effect = {false, false};
+    int error = tp__graph_apply(&graph, base->graph, changes, count, &effect, bad, bad_id);
+    if (error)
+        return error;
+    error = tp_map_build_graph(out, graph, base->epoch, base->version + 1);
+    tp_graph_unref(graph);
+    if (error)
+        return error;
+    (*out)->rose_version = effect.rose ? (*out)->version : base->rose_version;
+    (*out)->fell_version = effect.fell ? (*out)->version : base->fell_version;
+    return TP_OK;
+}
+
 int tp_map_apply(struct tp_map **out, const struct tp_map *base, const struct tp_change *changes, size_t count,
                  size_t *bad, uint32_t *bad_x, uint32_t *bad_y)
 {
@@ -229,8 +250,10 @@ int tp_map_apply(struct tp_map **out, const struct tp_map *base, const struct tp
     *bad_x = *bad_y = 0;
     if (count > TP_BATCH_CHANGES_MAX)
         return TP_ERR_RESOURCE_EXHAUSTED;
-    if (base->graph || base->puzzle)
+    if (base->puzzle)
         return TP_ERR_UNSUPPORTED;
+    if (base->graph)
+        return apply_to_graph(out, base, changes, count, bad, bad_x);
     uint64_t cells = 0;
     for (size_t i = 0; i < count; i++) {
         int error = change_check(base, &changes[i], bad_x, bad_y);
@@ -281,7 +304,7 @@ int tp_map_build_graph(struct tp_map **out, const struct tp_graph *graph, uint64
     map->height = 1;
     map->epoch = epoch;
     map->version = map->rose_version = map->fell_version = version;
-    map->passable_cells = graph->nodes;
+    map->passable_cells = graph->nodes - graph->closed_nodes;
     tp_profile_init_movingai(&map->profile);
     map->graph = tp_graph_ref(graph);
     return TP_OK;

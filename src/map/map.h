@@ -43,9 +43,9 @@ struct tp_map {
     uint32_t tiles_x, tiles_y; /* tiles */
     uint64_t epoch;            /* which life of the map: versions of different epochs don't compare */
     uint64_t version;          /* 1 for the first, plus one per accepted batch */
-    uint64_t rose_version;     /* newest version up to this one in which some cell's weight rose or it closed */
-    uint64_t fell_version;     /* newest version up to this one in which some cell's weight fell or it opened */
-    uint64_t passable_cells;   /* how many cells are passable */
+    uint64_t rose_version;     /* newest version up to this one in which some cell's weight, or edge's cost, rose or it closed */
+    uint64_t fell_version;     /* newest version up to this one in which some cell's weight, or edge's cost, fell or it opened */
+    uint64_t passable_cells;   /* how many cells are passable; of a graph, how many nodes are open */
     struct tp_profile profile;
     const struct tp_graph *graph; /* referenced; NULL for a grid */
     uint64_t puzzle; /* a 15-puzzle's arrangement at the start, packed (domain/puzzle.c); 0 for none */
@@ -55,13 +55,14 @@ struct tp_map {
 
 /* One element of a change batch. Sets the class of a cell, of each cell of a rectangle, or of the cells of a
  * rectangle whose bit is set (bits row-major over the rectangle, bit 0 the least of byte 0, no padding between
- * rows). */
-enum tp_change_kind { TP_CHANGE_CELL, TP_CHANGE_RECT, TP_CHANGE_BITMAP };
+ * rows). Of a graph: sets the cost of edge number x to y, 0 closing it; or closes node x (y = 0: no edge leads in or out), or
+ * opens it (y = 1: its edges have the costs that they were given last). */
+enum tp_change_kind { TP_CHANGE_CELL, TP_CHANGE_RECT, TP_CHANGE_BITMAP, TP_CHANGE_EDGE, TP_CHANGE_NODE };
 
 struct tp_change {
     enum tp_change_kind kind;
     uint8_t class_to;        /* terrain class set */
-    uint32_t x, y;           /* the cell, or the rectangle's top left */
+    uint32_t x, y;           /* the cell, or the rectangle's top left; edge and cost, or node and 0 or 1 */
     uint32_t width, height;  /* the rectangle's size in cells, >= 1; ignored for a cell */
     const uint8_t *bits;     /* bitmap: ceil(width * height / 8) bytes, borrowed */
     size_t bits_size;        /* bytes */
@@ -89,11 +90,12 @@ int tp_map_build_puzzle(struct tp_map **out, const uint8_t tiles[16]) TP_MUST_CH
 
 /* Applies a batch whole: gives in *out a reference to a new version, base's number plus one, or changes nothing.
  * A batch that sets what already stands still makes a version. The batch is validated before anything is applied.
- * TP_ERR_OUT_OF_RANGE: a cell of change *bad lies outside, first such cell at (*bad_x, *bad_y);
- * TP_ERR_INVALID_ARGUMENT: change *bad has a zero size or too few bits; TP_ERR_RESOURCE_EXHAUSTED: more than
- * TP_BATCH_CHANGES_MAX changes, or change *bad takes the cells named past TP_BATCH_CELLS_MAX; TP_ERR_UNSUPPORTED: a graph;
+ * TP_ERR_OUT_OF_RANGE: a cell of change *bad lies outside, first such cell at (*bad_x, *bad_y), or its edge or node *bad_x is none;
+ * TP_ERR_INVALID_ARGUMENT: change *bad has a zero size or too few bits, or neither closes nor opens; TP_ERR_RESOURCE_EXHAUSTED:
+ * more than TP_BATCH_CHANGES_MAX changes, or change *bad takes the cells (of a graph: the edges named, and at nodes named) past
+ * TP_BATCH_CELLS_MAX; TP_ERR_UNSUPPORTED: change *bad is a graph's and the map a grid, or the other way round, or a puzzle;
  * TP_ERR_NO_MEMORY. On error *out is NULL.
- * Cost: O(cells named + tiles of the map / 512). */
+ * Cost: O(cells named + tiles of the map / 512); of a graph O(edges named, and at nodes named, + nodes / 128). */
 int tp_map_apply(struct tp_map **out, const struct tp_map *base, const struct tp_change *changes, size_t count,
                  size_t *bad, uint32_t *bad_x, uint32_t *bad_y) TP_MUST_CHECK;
 

@@ -93,14 +93,16 @@ struct tp_factors tp__priority_factors(const struct tp_session_params *params)
 }
 
 /* Whether some f of this map might not fit 63 bits. */
-static bool priority_overflows(const struct tp_map *map, const struct tp_domain *domain,
+static bool priority_overflows(const struct tp_map *map, const struct tp_domain *domain, bool learns,
                                struct tp_factors factors)
 {
     /* h is at most the cost of some path over the map's states */
     double weight = domain->listed ? 1 : tp_profile_largest_weight(&map->profile);
-    double step = map->graph ? map->graph->cost_max : domain->step_max * weight;
+    double step = domain->step_max * weight;
     double states = domain->listed ? (double)domain->states(map) : (double)map->width * map->height;
-    return ((double)factors.g + (double)factors.h) * step * states > 9.2e18;
+    double g_step = map->graph ? UINT32_MAX : step; /* an edge may become as dear */
+    double h_step = map->graph ? learns ? UINT32_MAX : map->graph->h_max / states : step;
+    return ((double)factors.g * g_step + (double)factors.h * h_step) * states > 9.2e18;
 }
 
 /* ---- Parameters ---- */
@@ -251,7 +253,7 @@ int tp__session_check_params(const struct tp_session_params *p, const struct tp_
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "heuristic", "is not a heuristic");
     if (p->heuristic != TP_HEURISTIC_DEFAULT && !domain->has(map, p->heuristic))
         return refuse(refusal, TP_ERR_UNSUPPORTED, "heuristic", "is not one of this map and these moves");
-    if (priority_overflows(map, domain, tp__priority_factors(p)))
+    if (priority_overflows(map, domain, p->algorithm->learning != TP_LEARNING_NONE, tp__priority_factors(p)))
         return refuse(refusal, TP_ERR_UNSUPPORTED, "w", "is too large for the costs this map can have");
     return tp__session_check_budget(p->algorithm, &p->budget, refusal);
 }

@@ -139,7 +139,7 @@ bool tp__react(struct tp_tick *tick)
         return search->active && tp_map_changed_version(session->map) > search->begun_version;
     if (!by_rule(session))
         return false;
-    if (search->domain->listed) /* which of its moves a change touches is not looked up */
+    if (search->domain->listed && !session->map->graph) /* which of its moves a change touches is not looked up */
         return search->active && session->map_before && session->map_before->version != session->map->version;
     return follows(session) && tp__watch_run(tick);
 }

@@ -192,7 +192,7 @@ tp_state tp_search_move(const struct tp_search *search, tp_state state, uint8_t 
         return tp_state_step(search, state, move);
     struct tp_successor successor;
     bool there = search->domain->step(search, search->nodes.belief->truth, state, move, &successor);
-    return there ? successor.state : TP_STATE_NONE;
+    return there || search->nodes.belief->truth->graph ? successor.state : TP_STATE_NONE;
 }
 
 tp_cost tp_search_g(const struct tp_search *search, tp_state state)

@@ -278,8 +278,10 @@ tp_cost tp__session_dearest_way(struct tp_session *session)
 {
     const struct tp_map *map = session->map;
     const struct tp_domain *domain = session->search.domain;
+    if (map->graph)
+        return (tp_cost)map->graph->cost_max * map->graph->nodes; /* which may rise */
     if (!session->dearest_way || session->dearest_way_epoch != map->epoch) {
-        tp_cost step = map->graph ? map->graph->cost_max : domain->step_max;
+        tp_cost step = domain->step_max;
         uint64_t states = domain->listed ? domain->states(map) : (uint64_t)map->width * map->height;
         session->dearest_way = step * states * (domain->listed ? 1 : tp_profile_largest_weight(&map->profile));
         session->dearest_way_epoch = map->epoch;
@@ -297,6 +299,8 @@ uint8_t tp__session_move_to_parent(const struct tp_session *session)
 static bool impassable(const struct tp_session *session, tp_state state)
 {
     uint32_t cell = cell_of(session, state), width = session->map->width;
+    if (session->map->graph)
+        return tp_graph_closed(session->map->graph, state);
     return session->search.domain->cells_can_block && !tp_map_passable(session->map, cell % width, cell / width);
 }
 
@@ -364,7 +368,8 @@ static bool adopt_map(struct tp_session *session, const struct tp_map *map)
         if (session->search.learned)
             tp__learning_forget(session);
     }
-    if (map->graph != before->graph) { /* moves are places among a node's edges, which may be others now */
+    bool other_moves = map->graph && map->graph->shape != before->graph->shape; /* places among a node's edges, which may be others now */
+    if (other_moves || (map->graph && map->graph->h_factor != before->graph->h_factor)) { /* or every f is another */
         session->restart_wanted = true;
         tp__nearest_drop(session);
     }

@@ -26,7 +26,7 @@ void tp__trace_begin(struct tp_session *session, tp_state end)
  * lead through states that were expanded before a rise was seen. */
 static bool checks_rise(const struct tp_session *session)
 {
-    if (session->search.domain->listed)
+    if (session->search.domain->listed && !session->map->graph)
         return false; /* any change of their map restarts (react.c) */
     bool by_rule = session->params.restart == TP_RESTART_LAZY || session->params.restart == TP_RESTART_ON_RISE;
     return by_rule && session->belief.stamp != session->search.begun_stamp;

@@ -5,17 +5,23 @@
  * shared, and those that no way short enough leads through are passed by. A step of the path, a changed tile, a fallen cell
  * and TILES_A_LOOK tiles are a look each, 1/c under R. Where the purse is not enough the watch goes on in the next tick; the
  * agent moves on meanwhile, since its next step is checked at the move. A version that comes in between begins the walk along
- * the path anew; what fell in it is looked for after what fell before. The version compared with is held until then.
+ * the path anew; what fell in it is looked for after what fell before. The version compared with is held until then. On graphs
+ * pages of edges stand for tiles, and fallen edges for cells; of a changed page EDGES_A_LOOK edges are a look.
  */
 #include "search/internal.h"
 
-enum { TILES_A_LOOK = 64 };
+enum { TILES_A_LOOK = 64, EDGES_A_LOOK = 256 };
 
 /* Whether a step of the path followed is illegal now, or dearer: than in the version of the tick before, or, once that is
  * gone, than when the search found it. */
 static bool step_rose(const struct tp_session *session, tp_state from, tp_state to, uint8_t move)
 {
     const struct tp_search *search = &session->search;
+    if (session->map->graph) {
+        struct tp_successor step;
+        return !search->domain->step(search, session->map, from, move, &step) ||
+               step.cost > tp_search_g(search, to) - tp_search_g(search, from);
+    }
     const struct tp_map *map = session->map, *before = session->map_before;
     uint32_t x = tp_state_x(search, from), y = tp_state_y(search, from);
     uint32_t to_x = tp_state_x(search, to), to_y = tp_state_y(search, to);
@@ -191,6 +197,54 @@ static bool concerns(const struct tp_session *session, uint64_t tile, tp_cost le
            may_shorten(session, x, y, x + TP_MAP_TILE - 1, y + TP_MAP_TILE - 1, left);
 }
 
+/* All was seen up to the version aimed at. */
+static void falls_seen(struct tp_watch *watch)
+{
+    const struct tp_map *base = watch->base;
+    watch->base = watch->aim;
+    watch->aim = NULL;
+    tp_map_unref(base);
+}
+
+/* 2014, Algorithm 3, lines 6 to 8, of a graph's edge. */
+static bool edge_shortens(const struct tp_session *session, uint32_t at, struct tp_graph_out edge, tp_cost left)
+{
+    const struct tp_search *search = &session->search;
+    uint32_t from = tp_graph_source(session->map->graph, at);
+    tp_cost through = tp_search_h(search, session->at, from) + edge.cost + tp_search_h_goal(search, edge.to);
+    return through * session->params.w_milli < left * 1000;
+}
+
+/* The same as below, on a graph. */
+static bool shorter_edge_opened(struct tp_tick *tick, uint64_t *looks)
+{
+    const struct tp_session *session = tick->session;
+    struct tp_watch *watch = &tick->session->watch;
+    const struct tp_graph *base = watch->base->graph, *aim = watch->aim->graph;
+    uint64_t pages = tp_graph_pages(aim);
+    tp_cost left = cost_left(session);
+    if (tp_search_h_goal(&session->search, session->at) * session->params.w_milli >= left * 1000 || base->shape != aim->shape)
+        watch->tile = pages; /* the path is within w of any way there can be; or the search is begun anew in any case */
+    for (; watch->tile < pages; watch->tile++, watch->row = 0, watch->paid = false) {
+        const struct tp_graph_page *before = base->pages[watch->tile], *now = aim->pages[watch->tile];
+        uint32_t edges = before == now ? 0 : now->edges;
+        if (!watch->paid && (edges || watch->tile % TILES_A_LOOK == 0) && !look(tick, looks))
+            return false;
+        for (watch->paid = true; watch->row < edges; watch->row++) {
+            uint32_t was = before->out[watch->row].cost, is = now->out[watch->row].cost;
+            bool fell = is - 1 < was - 1; /* 0, closed, is dearer than any */
+            if (!fell && watch->row % EDGES_A_LOOK != EDGES_A_LOOK - 1)
+                continue;
+            if (!look(tick, looks))
+                return false;
+            if (fell && edge_shortens(session, now->first + watch->row, now->out[watch->row], left))
+                return true;
+        }
+    }
+    falls_seen(watch);
+    return false;
+}
+
 /* Goes on looking for what fell, from the watch's cursor on. True when a shorter way may have opened; the watch has a base
  * as long as not all was seen. */
 static bool shortcut_opened(struct tp_tick *tick, uint64_t *looks)
@@ -220,10 +274,7 @@ static bool shortcut_opened(struct tp_tick *tick, uint64_t *looks)
             }
         }
     }
-    const struct tp_map *base = watch->base;
-    watch->base = watch->aim;
-    watch->aim = NULL;
-    tp_map_unref(base);
+    falls_seen(watch);
     return false;
 }
 
@@ -256,7 +307,7 @@ bool tp__watch_run(struct tp_tick *tick)
         return true;
     looks = looks_max(tick, false);
     while (watch->base) {
-        if (shortcut_opened(tick, &looks))
+        if (session->map->graph ? shorter_edge_opened(tick, &looks) : shortcut_opened(tick, &looks))
             return true;
         if (watch->aim)
             return false; /* not all was seen */

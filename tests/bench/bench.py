@@ -97,20 +97,87 @@ def bench_once(tool, options, where, via=None):
 
 
 class Daemon:
-    def __init__(self, binary, folder):
+    def __init__(self, binary, folder, options=(), environment=None):
         port_file = os.path.join(folder, "port")
+        if os.path.exists(port_file):
+            os.remove(port_file)
         self.process = subprocess.Popen([binary, "--listen", "127.0.0.1:0", "--stats", "127.0.0.1:0", "--port-file",
-                                         port_file], stderr=subprocess.DEVNULL)
+                                         port_file, *options], stderr=subprocess.DEVNULL,
+                                        env={**os.environ, **(environment or {})})
         for _ in range(200):
             if os.path.exists(port_file) and os.path.getsize(port_file):
                 break
             time.sleep(0.05)
         with open(port_file) as file:
-            self.address = "127.0.0.1:" + file.read().split()[0]
+            self.ports = file.read().split()
+        self.address = "127.0.0.1:" + self.ports[0]
 
     def stop(self):
         self.process.terminate()
         self.process.wait(timeout=30)
+
+
+# Sessions, frames of 50 ms on the map that stays and as many on the one that changes; frames where bytes are counted.
+CHANGES_SESSIONS, CHANGES_FRAMES, MEMORY_FRAMES = 1000, 200, 60
+STREAM_SESSIONS, STREAM_SECONDS = 100, 3
+# Each tile of a map's version is then given back to the system when it is freed: resident bytes tell what is in use.
+COUNTED = {"MALLOC_MMAP_THRESHOLD_": "4000", "MALLOC_MMAP_MAX_": "60000", "MALLOC_TRIM_THRESHOLD_": "0"}
+
+
+class OverBudget(Exception):
+    pass
+
+
+def changes_once(args, folder, what, sessions, length, environment=None):
+    """One run of tests/bench/changes against a daemon of its own."""
+    map_path = os.path.join(folder, "changing.map")
+    if not os.path.exists(map_path):
+        subprocess.run([os.path.join(args.bin, "tickpath"), "map", "generate", "--kind", "city", "--size", "1024x1024", "--seed", "1",
+                        "--out", map_path], check=True)
+    daemon = Daemon(os.path.join(args.bin, "tickpathd"), folder, ["--threads", "2"], environment)
+    try:
+        run = subprocess.run([os.path.join(args.bin, "tests", "bench", "changes"), what, *daemon.ports[:2], str(daemon.process.pid),
+                              map_path, str(sessions), str(length)], capture_output=True, text=True)
+    finally:
+        daemon.stop()
+    if run.returncode not in (0, 1):
+        raise RuntimeError(f"changes {what}: {run.stderr}")
+    figures = json.loads(run.stdout)
+    if run.returncode == 1:
+        raise OverBudget(f"changes {what}: {figures['over_budget']} times a session spent more than its budget")
+    return figures
+
+
+def quantile(values, q):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * q))]
+
+
+def changes_rows(steady, memory, stream):
+    still = [statistics.median(f["still_ms"]) for f in steady]
+    changing = [quantile(f["changing_ms"], 0.999) for f in steady]
+    applied = [value for f in steady for value in f["applied_ms"]]
+    world = [value for f in steady for value in f["world_cpu_ms"]]
+    ticks = sum(f["agent_ticks"] for f in steady)
+    name = f"{CHANGES_SESSIONS} sessions, R = 100, 100,000 cells changed each second: "
+
+    def row(words, values, digits=2):
+        return (name + words, f"{statistics.median(values):.{digits}f}", spread(values, digits))
+
+    return [
+        (name + f"agent ticks that overspent their budget, of {ticks:,}", "0", "0 .. 0"),
+        row("the loop's CPU time for a tick of all, unchanged map, p50, ms", still),
+        row("the same on the changing map, p99.9, ms", changing),
+        row("their ratio (at most 2)", [c / s for c, s in zip(changing, still)]),
+        row("a batch, from its arrival to its acknowledgement, ms", applied),
+        row("a batch, CPU time of the world thread, ms (below 10)", world),
+        row("MiB besides search memory, before", [f["mib_before"] for f in memory]),
+        row("MiB besides search memory, while it changes", [f["mib_under"] for f in memory]),
+        row("MiB besides search memory, after the last reader left", [f["mib_after"] for f in memory]),
+        (f"single-cell changes a second in batches of 1,000, one connection, {STREAM_SESSIONS} sessions ticking, million",
+         f"{statistics.median([f['changes_per_s'] / 1e6 for f in stream]):.2f}",
+         spread([f["changes_per_s"] / 1e6 for f in stream])),
+    ]
 
 
 def table(rows):
@@ -130,11 +197,14 @@ def measure(args):
         daemon = Daemon(os.path.join(args.bin, "tickpathd"), folder)
         try:
             runs = [[] for _ in LINES]
-            remote = []
+            remote, steady, memory, stream = [], [], [], []
             for run in range(args.runs):
                 for i, (name, _, _, options) in enumerate(LINES):
                     runs[i].append(bench_once(tool, options, where[i]))
                 remote.append(bench_once(tool, LINES[3][3], where[3], daemon.address))
+                steady.append(changes_once(args, folder, "steady", CHANGES_SESSIONS, CHANGES_FRAMES))
+                memory.append(changes_once(args, folder, "steady", CHANGES_SESSIONS, MEMORY_FRAMES, COUNTED))
+                stream.append(changes_once(args, folder, "stream", STREAM_SESSIONS, STREAM_SECONDS))
                 print(f"run {run + 1} of {args.runs} done", file=sys.stderr)
         finally:
             daemon.stop()
@@ -148,7 +218,7 @@ def measure(args):
     ticks = [f["ticks"] * f["solved"] / (f["ns_per_expansion"] * f["expansions"] * f["solved"]) * 1e6 for f in remote]
     rows.append(("`tbwa` w = 1.8, k = 64 through a daemon, 16 agents on one connection, thousand ticks a second",
                  f"{statistics.median(ticks):.1f}", spread(ticks, 1)))
-    return rows
+    return rows + changes_rows(steady, memory, stream)
 
 
 def main():

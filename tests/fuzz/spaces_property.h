@@ -59,9 +59,9 @@ static void spaces_check_graph(const struct tp_graph *graph, const char *text, s
     uint32_t goal = (uint32_t)(size % graph->nodes);
     for (uint32_t node = 0; node < graph->nodes; node++)
         for (uint32_t i = graph->out_first[node]; i < graph->out_first[node + 1]; i++) {
-            SPACES_PROMISE(graph->out[i].to < graph->nodes && graph->out[i].cost >= 1);
-            SPACES_PROMISE(tp_graph_h(graph, node, goal) <=
-                           graph->out[i].cost + tp_graph_h(graph, graph->out[i].to, goal));
+            const struct tp_graph_out *out = tp_graph_out(graph, node) + (i - graph->out_first[node]);
+            SPACES_PROMISE(out->to < graph->nodes && out->cost >= 1);
+            SPACES_PROMISE(tp_graph_h(graph, node, goal) <= out->cost + tp_graph_h(graph, out->to, goal));
         }
     SPACES_PROMISE(graph->out_first[graph->nodes] == graph->edges &&
                    graph->in_first[graph->nodes] == graph->edges);

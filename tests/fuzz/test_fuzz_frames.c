@@ -206,6 +206,9 @@ static void add_open(struct tp_test_rng *rng, struct sequence *sequence)
     open.has_shortcut = open.shortcut = tp_test_percent(rng, 10);
     open.has_path_switch = open.path_switch = tp_test_percent(rng, 10);
     open.has_longest_path_rule = open.longest_path_rule = tp_test_percent(rng, 10);
+    open.has_switch_margin = tp_test_percent(rng, 10);
+    open.switch_margin = tp_test_percent(rng, 80) ? tp_test_below(rng, 10001) / 1000.0 : (double)odd_number(rng);
+    open.has_pause_on_backtrack = open.pause_on_backtrack = tp_test_percent(rng, 10);
     open.has_node_bytes_max = tp_test_percent(rng, 10);
     open.node_bytes_max = odd_number(rng);
     open.known_map = tp_test_percent(rng, 15) ? open.map : NULL;

@@ -173,6 +173,11 @@ START_TEST(test_open_options)
     OPEN_REFUSED(UNSUPPORTED, "shortcut", (open_.algorithm = "tbwa", SET(shortcut, 1)));
     OPEN_REFUSED(UNSUPPORTED, "path_switch", (open_.algorithm = "tbgbfs", SET(path_switch, 1)));
     OPEN_REFUSED(UNSUPPORTED, "longest_path_rule", (open_.algorithm = "astar", SET(longest_path_rule, 1)));
+    OPEN_REFUSED(UNSUPPORTED, "switch_margin", (open_.algorithm = "dstarlite", SET(switch_margin, 0.1)));
+    OPEN_REFUSED(UNSUPPORTED, "pause_on_backtrack", (open_.algorithm = "astar", SET(pause_on_backtrack, 1)));
+    const double margins[] = {-0.001, 10.001, 0.0001, NAN, INFINITY};
+    for (size_t i = 0; i < sizeof margins / sizeof *margins; i++)
+        OPEN_REFUSED(INVALID_ARGUMENT, "switch_margin", SET(switch_margin, margins[i]));
     ck_assert_uint_eq(session_count(), 0);
 }
 END_TEST

@@ -312,18 +312,18 @@ START_TEST(test_same_key_at_once)
 }
 END_TEST
 
-/* What a server can't do it does not pass over. */
+/* A grid has none. */
 START_TEST(test_edges_and_nodes)
 {
     uint32_t one = 1;
     change_init();
     change.edge = change.edge_cost = &one;
     change.n_edge = change.n_edge_cost = 1;
-    expect_refused(TICKPATH__ERROR_CODE__UNSUPPORTED, "edge", -1, -1, -1);
+    expect_refused(TICKPATH__ERROR_CODE__UNSUPPORTED, "edge", 0, -1, -1);
     change_init();
     change.node = change.node_open = &one;
     change.n_node = change.n_node_open = 1;
-    expect_refused(TICKPATH__ERROR_CODE__UNSUPPORTED, "node", -1, -1, -1);
+    expect_refused(TICKPATH__ERROR_CODE__UNSUPPORTED, "node", 0, -1, -1);
 }
 END_TEST
 

@@ -357,7 +357,7 @@ START_TEST(test_replace)
     change.cell_terrain = &terrain;
     change.n_cell = change.n_cell_terrain = 1;
     wire_ask_error(&served.wire, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change,
-                   TICKPATH__ERROR_CODE__UNSUPPORTED, "map");
+                   TICKPATH__ERROR_CODE__UNSUPPORTED, "cell");
     close.n_session = 0;
     close.has_all = close.all = 1;
     wire_reply_free(wire_ask(&served.wire, TICKPATH__REQUEST__BODY_CLOSE_SESSION, &close,

@@ -67,7 +67,7 @@ static void wait_until_ready(void)
 
 /* What the replies said, added up. */
 struct tally {
-    uint64_t ticks, agent_ticks, moves, back_moves, arrivals, searching, blocked, unreachable, restarts;
+    uint64_t ticks, agent_ticks, moves, back_moves, arrivals, searching, blocked, unreachable, restarts, looping;
     uint64_t expansions, traced, generated, learned, refused;
 };
 
@@ -97,6 +97,7 @@ static bool tick_once(struct wire *wire, uint64_t *sessions, size_t count, uint3
         cells[agent] = ticked->cell[i];
         tally->moves += moved;
         tally->back_moves += (ticked->flags[i] & TICKPATH__FLAG__BACK_MOVE) != 0;
+        tally->looping += (ticked->flags[i] & TICKPATH__FLAG__LOOPING) != 0;
         tally->restarts += (ticked->flags[i] & TICKPATH__FLAG__RESTARTED) != 0;
         tally->arrivals += moved && ticked->status[i] == TICKPATH__STATUS__ARRIVED;
         tally->searching += ticked->status[i] == TICKPATH__STATUS__SEARCHING;
@@ -207,6 +208,7 @@ START_TEST(test_workload)
     ck_assert_uint_eq(metric(text, "agent_ticks_starved"), 0);
     ck_assert_uint_eq(metric(text, "moves"), tally.moves);
     ck_assert_uint_eq(metric(text, "back_moves"), tally.back_moves);
+    ck_assert_uint_eq(metric(text, "looping"), tally.looping);
     ck_assert_uint_eq(metric(text, "arrivals"), tally.arrivals);
     ck_assert_uint_eq(metric(text, "status_searching"), tally.searching);
     ck_assert_uint_eq(metric(text, "status_blocked"), tally.blocked);

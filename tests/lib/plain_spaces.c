@@ -19,15 +19,21 @@ void plain_graph_init(struct plain_graph *graph, uint32_t nodes, const struct tp
     *graph = (struct plain_graph){.nodes = nodes,
                                   .count = count,
                                   .edges = allocate(count, sizeof *graph->edges),
-                                  .first = allocate((size_t)nodes + 1, sizeof *graph->first)};
+                                  .first = allocate((size_t)nodes + 1, sizeof *graph->first),
+                                  .place = allocate(count, sizeof *graph->place),
+                                  .own = allocate(count, sizeof *graph->own),
+                                  .closed = allocate(nodes, 1)};
     for (size_t i = 0; i < count; i++)
         graph->first[edges[i].from + 1]++;
     for (uint32_t node = 0; node < nodes; node++)
         graph->first[node + 1] += graph->first[node];
     uint32_t *next = allocate(nodes, sizeof *next);
     memcpy(next, graph->first, nodes * sizeof *next);
-    for (size_t i = 0; i < count; i++)
-        graph->edges[next[edges[i].from]++] = edges[i];
+    for (size_t i = 0; i < count; i++) {
+        graph->place[i] = next[edges[i].from]++;
+        graph->edges[graph->place[i]] = edges[i];
+        graph->own[graph->place[i]] = edges[i].cost;
+    }
     free(next);
 }
 
@@ -35,6 +41,28 @@ void plain_graph_fini(struct plain_graph *graph)
 {
     free(graph->edges);
     free(graph->first);
+    free(graph->place);
+    free(graph->own);
+    free(graph->closed);
+}
+
+static void refresh(struct plain_graph *graph, size_t i)
+{
+    struct tp_graph_edge *edge = &graph->edges[i];
+    edge->cost = graph->closed[edge->from] || graph->closed[edge->to] ? 0 : graph->own[i];
+}
+
+void plain_graph_set_edge(struct plain_graph *graph, uint32_t edge, uint32_t cost)
+{
+    graph->own[graph->place[edge]] = cost;
+    refresh(graph, graph->place[edge]);
+}
+
+void plain_graph_set_node(struct plain_graph *graph, uint32_t node, bool open)
+{
+    graph->closed[node] = !open;
+    for (size_t i = 0; i < graph->count; i++)
+        refresh(graph, i);
 }
 
 bool plain_graph_joins(const struct plain_graph *graph, uint32_t from, uint32_t to)
@@ -48,7 +76,16 @@ bool plain_graph_joins(const struct plain_graph *graph, uint32_t from, uint32_t 
 bool plain_graph_has(const struct plain_graph *graph, uint32_t from, uint32_t to, uint64_t cost)
 {
     for (uint32_t i = graph->first[from]; i < graph->first[from + 1]; i++)
-        if (graph->edges[i].to == to && graph->edges[i].cost == cost)
+        if (graph->edges[i].to == to && cost && graph->edges[i].cost == cost)
+            return true;
+    return false;
+}
+
+/* Whether an open edge leads there. */
+static bool leads(const struct plain_graph *graph, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = graph->first[from]; i < graph->first[from + 1]; i++)
+        if (graph->edges[i].to == to && graph->edges[i].cost)
             return true;
     return false;
 }
@@ -56,7 +93,7 @@ bool plain_graph_has(const struct plain_graph *graph, uint32_t from, uint32_t to
 bool plain_graph_leaves(const struct plain_graph *graph, uint32_t from)
 {
     for (uint32_t i = graph->first[from]; i < graph->first[from + 1]; i++)
-        if (graph->edges[i].to != from)
+        if (graph->edges[i].to != from && graph->edges[i].cost)
             return true;
     return false;
 }
@@ -64,7 +101,7 @@ bool plain_graph_leaves(const struct plain_graph *graph, uint32_t from)
 bool plain_graph_reversible(const struct plain_graph *graph)
 {
     for (size_t i = 0; i < graph->count; i++)
-        if (!plain_graph_joins(graph, graph->edges[i].to, graph->edges[i].from))
+        if (graph->edges[i].cost && !leads(graph, graph->edges[i].to, graph->edges[i].from))
             return false;
     return true;
 }
@@ -83,7 +120,7 @@ static uint64_t *costs_from(const struct plain_graph *graph, uint32_t from)
         waits[node] = false;
         for (uint32_t i = graph->first[node]; i < graph->first[node + 1]; i++) {
             struct tp_graph_edge edge = graph->edges[i];
-            if (cost[node] + edge.cost >= cost[edge.to])
+            if (!edge.cost || cost[node] + edge.cost >= cost[edge.to])
                 continue;
             cost[edge.to] = cost[node] + edge.cost;
             if (waits[edge.to])

@@ -13,19 +13,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A directed graph, its edges by source. */
+/* A directed graph, its edges by source. An edge of cost 0 is closed: no way leads along it. */
 struct plain_graph {
     uint32_t nodes;
     size_t count;
     struct tp_graph_edge *edges;
-    uint32_t *first; /* nodes + 1 */
+    uint32_t *first;  /* nodes + 1 */
+    uint32_t *place;  /* by edge number, in the order they were given: where it stands in `edges` */
+    uint32_t *own;    /* by place: its cost were all nodes open */
+    uint8_t *closed;  /* by node */
 };
 
 /* Copies the edges. */
 void plain_graph_init(struct plain_graph *graph, uint32_t nodes, const struct tp_graph_edge *edges, size_t count);
 void plain_graph_fini(struct plain_graph *graph);
 
-/* Whether an edge leads there; and whether one does at this cost. */
+/* Sets an edge's cost (0 closes), by its number; closes or opens a node. */
+void plain_graph_set_edge(struct plain_graph *graph, uint32_t edge, uint32_t cost);
+void plain_graph_set_node(struct plain_graph *graph, uint32_t node, bool open);
+
+/* Whether an edge leads there, be it closed or not; and whether an open one does at this cost. */
 bool plain_graph_joins(const struct plain_graph *graph, uint32_t from, uint32_t to);
 bool plain_graph_has(const struct plain_graph *graph, uint32_t from, uint32_t to, uint64_t cost);
 

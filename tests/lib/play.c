@@ -293,7 +293,7 @@ static void check_partial(struct play *play, const struct tp_tick_reply *r)
 
 static void check_status(struct play *play, const struct tp_tick_reply *r)
 {
-    bool blocked_here = play->plain.weight && play->plain.weight[r->from] == 0;
+    bool blocked_here = play->graph ? play->graph->closed[r->from] : play->plain.weight && play->plain.weight[r->from] == 0;
     bool moves = moved(play, r);
     switch (r->status) {
     case TP_STATUS_MOVING:

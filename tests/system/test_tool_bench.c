@@ -249,6 +249,9 @@ static const char *const ways[] = {
     "--alg tba",
     "--alg tba --R 25 --r 0.5 --c 4",
     "--alg tba --R 25 --path-switch --shortcut --longest-path-rule",
+    "--alg tba --k 2 --switch-margin 0.125 --pause-on-backtrack",
+    "--alg tbwa --R 8 --switch-margin 10",
+    "--alg rtbwa --k 3 --pause-on-backtrack",
     "--alg astar --k unlimited",
     "--alg astar --k 9",
     "--alg rtbwa --k 5 --w 1.4 --restart eager",
@@ -296,7 +299,7 @@ START_TEST(same_through_a_daemon)
 {
     static const char *const keys[] = {
         "n",      "solved",   "cost",    "moves",   "ticks",  "expansions",       "back",
-        "nonopt", "restarts", "max_exp", "optimal", "subopt", "bytes_per_session"};
+        "nonopt", "restarts", "max_exp", "optimal", "subopt", "bytes_per_session", "flips"};
     for (int i = 0; i < WAYS; i++) {
         char with[256];
         snprintf(with, sizeof with, "%s --via 127.0.0.1:%u", ways[i], daemon_.port);

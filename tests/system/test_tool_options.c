@@ -95,6 +95,10 @@ static const struct {
     {"--terrain T=1,", "--terrain"},
     {"--terrain T=1W=2", "--terrain"},
     {"--terrain TW=2", "--terrain"},
+    {"--switch-margin 10.001", "--switch-margin"},
+    {"--switch-margin -1", "--switch-margin"},
+    {"--alg astar --switch-margin 0.1", "--switch-margin"},
+    {"--alg lss --pause-on-backtrack", "--pause-on-backtrack"},
     {"--alg tbwa --shortcut", "--shortcut"},
 };
 

@@ -89,8 +89,9 @@ START_TEST(test_build)
                 if (edge.from != node)
                     continue;
                 uint32_t at = graph->out_first[node] + place++;
-                if (at >= graph->out_first[node + 1] || graph->out[at].to != edge.to ||
-                    graph->out[at].cost != edge.cost || graph->edge_at[e] != at)
+                const struct tp_graph_out *out = tp_graph_out(graph, node) + place - 1;
+                if (at >= graph->out_first[node + 1] || out->to != edge.to || out->cost != edge.cost ||
+                    graph->edge_at[e] != at)
                     ck_abort_msg("edge %zu is not at place %u of node %u", e, place - 1, node);
                 if (edge.cost > cost_max)
                     cost_max = edge.cost;
@@ -303,7 +304,8 @@ static bool visit(void *context, tp_state state, uint8_t move, tp_cost cost)
     struct shown *shown = context;
     const struct tp_graph *graph = shown->graph;
     uint32_t at = graph->out_first[state] + move;
-    if (at >= graph->out_first[state + 1] || graph->out[at].to != shown->into || graph->out[at].cost != cost)
+    const struct tp_graph_out *out = tp_graph_out(graph, state) + move;
+    if (at >= graph->out_first[state + 1] || out->to != shown->into || out->cost != cost)
         ck_abort_msg("move %u of %u does not lead to %u", move, state, shown->into);
     return ++shown->count != shown->stop_after;
 }
@@ -397,8 +399,9 @@ static enum tp_status walk(struct tp_session *session, const struct tp_map *map,
         tp_session_tick(session, map, NULL, &reply);
         *cost = reply.cost;
         bool edge = false;
-        for (uint32_t i = map->graph->out_first[reply.from]; i < map->graph->out_first[reply.from + 1]; i++)
-            edge |= map->graph->out[i].to == reply.to && map->graph->out[i].cost == *cost - before;
+        const struct tp_graph_out *out = tp_graph_out(map->graph, reply.from);
+        for (uint32_t i = map->graph->out_first[reply.from]; i < map->graph->out_first[reply.from + 1]; i++, out++)
+            edge |= out->to == reply.to && out->cost == *cost - before;
         if (*cost != before && !edge)
             ck_abort_msg("no edge from %u to %u costs %llu", reply.from, reply.to,
                          (unsigned long long)(*cost - before));
@@ -501,7 +504,7 @@ static void taken(parse_function parser, const char *edges, const char *nodes, u
         uint32_t from = 0;
         while (graph->out_first[from + 1] <= graph->edge_at[e])
             from++;
-        const struct tp_graph_out *out = &graph->out[graph->edge_at[e]];
+        const struct tp_graph_out *out = tp_graph_out(graph, from) + (graph->edge_at[e] - graph->out_first[from]);
         at += (uint32_t)snprintf(found + at, sizeof found - at, "%s%u-%u:%u", e ? " " : "", from, out->to,
                                  out->cost);
     }
@@ -726,7 +729,8 @@ START_TEST(test_rome)
     ck_assert_ptr_nonnull(plain.edges);
     for (uint32_t node = 0, e = 0; node < graph->nodes; node++)
         for (uint32_t i = graph->out_first[node]; i < graph->out_first[node + 1]; i++)
-            plain.edges[e++] = (struct tp_graph_edge){node, graph->out[i].to, graph->out[i].cost};
+            plain.edges[e++] = (struct tp_graph_edge){node, tp_graph_out(graph, node)[i - graph->out_first[node]].to,
+                                                      tp_graph_out(graph, node)[i - graph->out_first[node]].cost};
     struct tp_map *map;
     ck_assert_int_eq(tp_map_build_graph(&map, graph, 1, 1), 0);
     tp_graph_unref(graph);

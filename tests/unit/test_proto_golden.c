@@ -288,6 +288,17 @@ START_TEST(test_changes_by_hand)
     change.key = binary("\001\377k\000", 4);
     expect_request("request_change_costs_runs", 60, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change);
 
+    Tickpath__ChangeCosts graph = TICKPATH__CHANGE_COSTS__INIT;
+    graph.map = "roads";
+    graph.n_edge = graph.n_edge_cost = 2;
+    graph.edge = (uint32_t[]){0, 300};
+    graph.edge_cost = (uint32_t[]){0, UINT32_MAX};
+    graph.n_node = 2;
+    graph.node = (uint32_t[]){7, 128};
+    graph.n_node_open = 1;
+    graph.node_open = (uint32_t[]){1};
+    expect_request("request_change_costs_graph", 65, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &graph);
+
     Tickpath__Changed changed = TICKPATH__CHANGED__INIT;
     changed.map = "golden/4x2";
     changed.has_epoch = changed.has_version = changed.has_applied_before = changed.applied_before = 1;
@@ -410,6 +421,8 @@ START_TEST(test_sessions_by_hand)
     open.restart = TICKPATH__RESTART__RESTART_LAZY;
     open.shortcut = open.longest_path_rule = 1;
     open.node_bytes_max = 1 << 20;
+    open.has_switch_margin = open.has_pause_on_backtrack = open.pause_on_backtrack = 1;
+    open.switch_margin = 0.125;
     expect_request("request_open_session", 7, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open);
 
     Tickpath__OpenSession known = TICKPATH__OPEN_SESSION__INIT;

@@ -252,6 +252,32 @@ START_TEST(options_go_with_their_rows_alone)
 }
 END_TEST
 
+START_TEST(steadiness_goes_with_the_time_bounded_rows)
+{
+    for (size_t i = 0; tp_algorithm_at(i); i++) {
+        params.algorithm = tp_algorithm_at(i);
+        bool takes = strcmp(tp_engine_name(params.algorithm->engine), "time-bounded") == 0;
+        params.pause_on_backtrack = true;
+        if (takes)
+            accepted();
+        else
+            refused(TP_ERR_UNSUPPORTED, TP_ERR_INVALID_ARGUMENT, "pause_on_backtrack");
+        params.pause_on_backtrack = false;
+        const uint32_t margins[] = {1, 100, 10000};
+        for (int m = 0; m < 3; m++) {
+            params.switch_margin_milli = margins[m];
+            if (takes)
+                accepted();
+            else
+                refused(TP_ERR_UNSUPPORTED, TP_ERR_INVALID_ARGUMENT, "switch_margin");
+        }
+        params.switch_margin_milli = 10001;
+        refused(TP_ERR_INVALID_ARGUMENT, TP_ERR_UNSUPPORTED, "switch_margin");
+        params.switch_margin_milli = 0;
+    }
+}
+END_TEST
+
 START_TEST(budgets_have_bounds)
 {
     for (size_t i = 0; tp_algorithm_at(i); i++) {
@@ -389,6 +415,7 @@ static Suite *open_suite(void)
     tcase_add_test(tcase, knowledge_goes_with_rows_that_discover);
     tcase_add_test(tcase, restart_rules_go_with_their_rows);
     tcase_add_test(tcase, options_go_with_their_rows_alone);
+    tcase_add_test(tcase, steadiness_goes_with_the_time_bounded_rows);
     tcase_add_test(tcase, budgets_have_bounds);
     tcase_add_test(tcase, the_two_shares_of_R_must_not_be_empty);
     tcase_add_test(tcase, check_budget_agrees_with_open);

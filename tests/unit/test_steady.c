@@ -306,7 +306,7 @@ END_TEST
 START_TEST(an_agent_that_paces_at_its_path_s_end_says_so)
 {
     struct tp_test_rng rng = tp_test_rng("paces");
-    uint64_t looping = 0, ended = 0, cases = tp_test_steps(30, 300);
+    uint64_t looping = 0, ended = 0, cases = tp_test_steps(90, 600);
     for (uint64_t i = 0; i < cases || (!looping && i < 20 * cases); i++) {
         struct tp_session_params params;
         tp_session_params_init(&params);
