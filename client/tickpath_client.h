@@ -83,7 +83,7 @@ struct tp_client_error {
     char field[TP_CLIENT_FIELD_MAX];     /* the offending field, as the protocol spells it; empty if none */
     uint32_t retry_after_ms;             /* when trying again may help; 0 unknown */
     bool has_change;                     /* a change batch was refused because of one change: */
-    uint32_t change_index;               /*   its index: cells, rectangles, bitmaps, runs, in this order */
+    uint32_t change_index;               /*   its index: cells, rectangles, bitmaps, runs, or edges, nodes, in this order */
     uint32_t bad_x, bad_y;               /*   with OUT_OF_RANGE: its first cell outside the map */
     bool has_edge, has_node;             /* a graph was refused because of one edge, or of one node's coordinates: */
     uint32_t edge_index, node_index;     /*   which, from 0 */
