@@ -327,6 +327,8 @@ static void play_in_little_memory(struct tp_test_rng *rng, const struct tp_algor
     struct space space;
     large_space(&space, rng, kind);
     struct tp_session_params params = random_params(rng, row, &space);
+    if (space.kind == SPACE_GRAPH && params.w_milli > 50000)
+        params.w_milli = 50000; /* a larger w is refused on so many nodes, whose edges may become as dear as can be */
     params.budget = tp_budget_k(200);
     params.start = 0;
     params.goal = space.map->width * space.map->height - 1;
