@@ -29,7 +29,8 @@ static bool step_rose(const struct tp_session *session, tp_state from, tp_state 
         return true;
     if (!search->weighted)
         return false;
-    tp_cost then = before ? tp_walk_cost(before, x, y, to_x, to_y, move) : tp_search_g(search, to) - tp_search_g(search, from);
+    tp_cost g = tp_search_g(search, from), to_g = tp_search_g(search, to); /* back to a parent it is the lesser one */
+    tp_cost then = before ? tp_walk_cost(before, x, y, to_x, to_y, move) : to_g > g ? to_g - g : g - to_g;
     return tp_walk_cost(map, x, y, to_x, to_y, move) > then;
 }
 
@@ -79,7 +80,8 @@ static bool look(struct tp_tick *tick, uint64_t *looks)
 /* ---- What rose ---- */
 
 /* Walks along the path from the agent on, or from where the walk was; true when one of its steps rose. From off the path it first
- * goes back by parents, as the agent will; for an agent on a shortcut, outside the tree, it waits until it is back. */
+ * goes back by parents, as the agent will, and those steps are checked as well; for an agent on a shortcut, outside the tree,
+ * it waits until it is back. */
 static bool path_rose(struct tp_tick *tick, uint64_t *looks)
 {
     const struct tp_session *session = tick->session;
@@ -96,6 +98,9 @@ static bool path_rose(struct tp_tick *tick, uint64_t *looks)
         uint8_t move, mark = tp_marks_at(&session->trace.follow, tp_state_x(search, from), tp_state_y(search, from));
         if (mark < TP_MARK_NEXT) {
             watch->step = tp_search_parent(search, from, &move);
+            uint8_t back = session->map->graph || watch->step == TP_STATE_NONE ? TP_MOVE_NONE : tp_search_move_to_parent(search, from);
+            if (back != TP_MOVE_NONE && step_rose(session, from, watch->step, back))
+                return true;
             continue;
         }
         move = mark - TP_MARK_NEXT;
