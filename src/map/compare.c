@@ -1,24 +1,64 @@
-/* Which cells differ by class between two versions. */
+/* Which cells differ between two versions of a grid: by weight, or by class. Versions share their equal tiles. */
 #include "map/map.h"
 
 #include <string.h>
+
+/* The classes of a tile's row in both versions; false where they are alike. */
+static bool row_differs(const struct tp_map_tile *before, const struct tp_map_tile *now, uint32_t row, const uint8_t **was,
+                        const uint8_t **is)
+{
+    *was = tp_map_tile_classes(before) + (size_t)row * now->columns;
+    *is = tp_map_tile_classes(now) + (size_t)row * now->columns;
+    return memcmp(*was, *is, now->columns) != 0;
+}
+
+/* A cursor counts cells tile by tile, as if every tile were whole. */
+enum { TILE_CELLS = TP_MAP_TILE * TP_MAP_TILE };
+
+bool tp_map_compare(const struct tp_map *before, const struct tp_map *now, uint64_t *cursor,
+                    tp_map_cell_changed_cb changed, void *context)
+{
+    uint64_t tiles = (uint64_t)now->tiles_x * now->tiles_y;
+    uint64_t tile = *cursor / TILE_CELLS;
+    while (tile < tiles && before->tiles[tile] == now->tiles[tile])
+        tile++;
+    if (tile >= tiles) {
+        *cursor = TP_MAP_COMPARED;
+        return true;
+    }
+    uint32_t x0 = (uint32_t)(tile % now->tiles_x) * TP_MAP_TILE, y0 = (uint32_t)(tile / now->tiles_x) * TP_MAP_TILE;
+    const uint8_t *was, *is;
+    for (uint32_t row = 0; row < now->tiles[tile]->rows; row++) {
+        if (!row_differs(before->tiles[tile], now->tiles[tile], row, &was, &is))
+            continue;
+        for (uint32_t column = 0; column < now->tiles[tile]->columns; column++) {
+            uint64_t here = tile * TILE_CELLS + (uint64_t)row * TP_MAP_TILE + column;
+            uint16_t weight_was = now->profile.weight[was[column]], weight_is = now->profile.weight[is[column]];
+            if (weight_was == weight_is || here < *cursor)
+                continue;
+            if (!changed(context, x0 + column, y0 + row, weight_was, weight_is)) {
+                *cursor = here;
+                return false;
+            }
+        }
+    }
+    *cursor = (tile + 1) * TILE_CELLS;
+    return true;
+}
 
 bool tp_map_compare_classes(const struct tp_map *before, const struct tp_map *now,
                             tp_map_class_changed_cb changed, void *context)
 {
     size_t tiles = (size_t)now->tiles_x * now->tiles_y;
     for (size_t tile = 0; tile < tiles; tile++) {
-        const struct tp_map_tile *old_tile = before->tiles[tile], *new_tile = now->tiles[tile];
-        if (new_tile == old_tile)
+        if (before->tiles[tile] == now->tiles[tile])
             continue;
-        uint32_t x0 = (uint32_t)(tile % now->tiles_x) * TP_MAP_TILE,
-                 y0 = (uint32_t)(tile / now->tiles_x) * TP_MAP_TILE;
-        const uint8_t *was = tp_map_tile_classes(old_tile), *is = tp_map_tile_classes(new_tile);
-        for (uint32_t row = 0; row < new_tile->rows;
-             row++, was += new_tile->columns, is += new_tile->columns) {
-            if (memcmp(was, is, new_tile->columns) == 0)
+        uint32_t x0 = (uint32_t)(tile % now->tiles_x) * TP_MAP_TILE, y0 = (uint32_t)(tile / now->tiles_x) * TP_MAP_TILE;
+        const uint8_t *was, *is;
+        for (uint32_t row = 0; row < now->tiles[tile]->rows; row++) {
+            if (!row_differs(before->tiles[tile], now->tiles[tile], row, &was, &is))
                 continue;
-            for (uint32_t column = 0; column < new_tile->columns; column++)
+            for (uint32_t column = 0; column < now->tiles[tile]->columns; column++)
                 if (was[column] != is[column] &&
                     !changed(context, (y0 + row) * now->width + x0 + column, is[column]))
                     return false;

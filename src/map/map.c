@@ -392,41 +392,6 @@ void tp_map_copy_cells(const struct tp_map *map, uint8_t *cells)
         }
 }
 
-/* A cursor counts cells tile by tile, as if every tile were whole. */
-enum { TILE_CELLS = TP_MAP_TILE * TP_MAP_TILE };
-
-bool tp_map_compare(const struct tp_map *before, const struct tp_map *now, uint64_t *cursor,
-                    tp_map_cell_changed_cb changed, void *context)
-{
-    uint64_t tiles = (uint64_t)now->tiles_x * now->tiles_y;
-    for (uint64_t tile = *cursor / TILE_CELLS; tile < tiles; tile++) {
-        const struct tp_map_tile *old_tile = before->tiles[tile], *new_tile = now->tiles[tile];
-        uint32_t x0 = (uint32_t)(tile % now->tiles_x) * TP_MAP_TILE, y0 = (uint32_t)(tile / now->tiles_x) * TP_MAP_TILE;
-        for (uint32_t row = 0; new_tile != old_tile && row < new_tile->rows; row++) {
-            const uint8_t *a = tp_map_tile_classes(old_tile) + (size_t)row * new_tile->columns;
-            const uint8_t *b = tp_map_tile_classes(new_tile) + (size_t)row * new_tile->columns;
-            if (memcmp(a, b, new_tile->columns) == 0)
-                continue;
-            for (uint32_t column = 0; column < new_tile->columns; column++) {
-                uint64_t here = tile * TILE_CELLS + (uint64_t)row * TP_MAP_TILE + column;
-                uint16_t was = now->profile.weight[a[column]], is = now->profile.weight[b[column]];
-                if (was == is || here < *cursor)
-                    continue;
-                if (!changed(context, x0 + column, y0 + row, was, is)) {
-                    *cursor = here;
-                    return false;
-                }
-            }
-        }
-        if (new_tile != old_tile) {
-            *cursor = (tile + 1) * TILE_CELLS;
-            return true;
-        }
-    }
-    *cursor = TP_MAP_COMPARED;
-    return true;
-}
-
 size_t tp_map_bytes(const struct tp_map *map)
 {
     size_t tiles = (size_t)map->tiles_x * map->tiles_y;

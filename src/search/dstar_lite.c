@@ -31,7 +31,6 @@
 
 enum {
     ARRIVALS_KEPT = 256, /* predecessors remembered in one expansion; a node with more is asked twice */
-    REKEYS_PER_K = 8,    /* keys renewed for each expansion allowed, under k */
 };
 #define KM_MAX (UINT64_MAX >> 2)
 
@@ -322,7 +321,7 @@ static bool pay_rekey(struct tp_tick *tick)
 {
     const struct tp_budget *budget = tick->budget;
     if (tick->steps_left == 0 ||
-        (budget->kind == TP_BUDGET_K && tick->reply->work.rekeyed / REKEYS_PER_K >= budget->expansions))
+        (budget->kind == TP_BUDGET_K && tick->reply->work.rekeyed >= tp__beside_max(budget)))
         return false;
     tick->steps_left--;
     tick->reply->work.rekeyed++;

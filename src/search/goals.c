@@ -102,13 +102,10 @@ bool tp__nearest_holds(struct tp_session *session)
 /* Traceback steps that are left of the tick, bounded like the work they stand beside. */
 static uint64_t looks_max(const struct tp_tick *tick)
 {
-    enum { AN_EXPANSION = 8 };
     const struct tp_budget *budget = tick->budget;
     const struct tp_tick_work *work = &tick->reply->work;
-    if (budget->kind == TP_BUDGET_DEADLINE)
-        return AN_EXPANSION * TP_DEADLINE_STRIDE;
-    if (budget->kind == TP_BUDGET_K)
-        return AN_EXPANSION * budget->expansions;
+    if (budget->kind != TP_BUDGET_R)
+        return tp__beside_max(budget);
     uint64_t all = budget->expansions * budget->c;
     uint64_t spent = (work->expansions + work->learned) * budget->c + work->traced + work->rekeyed;
     return spent < all ? all - spent : 0;

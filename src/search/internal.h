@@ -283,6 +283,14 @@ bool tp__session_exhausted(struct tp_tick *tick, uint64_t expansions);
 /* Pays for one traceback step (or a path's state copied): false when the tick has none left, or its time is over. */
 bool tp__tick_step(struct tp_tick *tick);
 
+/* How much a tick may do beside its expansions for nothing, under k (for each expansion allowed) and under a deadline (before
+ * the clock is asked again): entries renewed, changes and expanded states looked at. Under R all of it is paid from the purse. */
+static inline uint64_t tp__beside_max(const struct tp_budget *budget)
+{
+    enum { AN_EXPANSION = 8 };
+    return AN_EXPANSION * (budget->kind == TP_BUDGET_K ? budget->expansions : TP_DEADLINE_STRIDE);
+}
+
 /* Pays for one update of h, as much as an expansion: false when the tick can't. */
 bool tp__tick_update(struct tp_tick *tick);
 

@@ -180,7 +180,7 @@ static uint64_t rekeyed_max(const struct tp_budget *budget)
     if (budget->kind == TP_BUDGET_DEADLINE)
         return TP_DEADLINE_STRIDE;
     if (budget->kind == TP_BUDGET_K)
-        return 8 * budget->expansions;
+        return tp__beside_max(budget);
     uint64_t steps = tp__budget_share(budget).steps;
     return steps > 1 ? steps / 2 : 1;
 }

@@ -151,14 +151,9 @@ static bool stranded(const struct tp_session *session)
            tp_search_knows(search, session->at) && tp_search_parent(search, session->at, &move) != TP_STATE_NONE;
 }
 
-static bool learns_when_stranded(const struct tp_session *session)
-{
-    return session->params.algorithm->learning == TP_LEARNING_DIJKSTRA;
-}
-
 /* 2016, Algorithm 5, lines 11 and 12, begun or gone on with: the agent waits. A map that changes meanwhile is taken up by the
  * new search: learning stays valid while costs rise, and is forgotten when one fell. A search whose goal moved teaches
- * nothing; it is only begun anew. */
+ * nothing (learn.c); it is only begun anew. */
 static void learn_and_restart(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
@@ -206,12 +201,12 @@ static void move_phase(struct tp_tick *tick)
         retreats = step != TP_MOVE_NONE;
     }
     if (step == TP_MOVE_NONE && stranded(session)) {
-        if (learns_when_stranded(session) && !session->unteachable)
+        if (session->params.algorithm->learning == TP_LEARNING_DIJKSTRA) {
             tp__learn_begin(session, session->closed);
-        if (learns_when_stranded(session))
             learn_and_restart(tick);
-        else if (session->displaced)
+        } else if (session->displaced) {
             tp__adaptive_begin_search(tick); /* it did not wander here by itself */
+        }
     }
     if (step == TP_MOVE_NONE)
         return;

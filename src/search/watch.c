@@ -60,12 +60,12 @@ void tp__watch_forget(struct tp_session *session)
  * tracing are. */
 static uint64_t looks_max(const struct tp_tick *tick, bool along_path)
 {
-    enum { AN_EXPANSION = 8, AT_LEAST = 64 };
+    enum { AT_LEAST = 64 };
     const struct tp_budget *budget = tick->budget;
     if (budget->kind == TP_BUDGET_DEADLINE)
-        return AN_EXPANSION * TP_DEADLINE_STRIDE;
+        return tp__beside_max(budget);
     if (budget->kind == TP_BUDGET_K)
-        return along_path ? UINT64_MAX : AT_LEAST + AN_EXPANSION * budget->expansions;
+        return along_path ? UINT64_MAX : AT_LEAST + tp__beside_max(budget);
     return tick->steps_left > 1 ? tick->steps_left / 2 : tick->steps_left;
 }
 
