@@ -41,8 +41,10 @@ struct tp_trace {
 
 /* What is still to be looked at of a map that changed under a path (watch.c). */
 struct tp_watch {
-    bool rises;                      /* steps of the path followed are still to be checked against the present version */
+    bool walks;                      /* steps of the path followed are still to be checked against the present version */
+    bool summed;                     /* all were, and `sum` is what they cost when the agent had moved for `walked` in all */
     tp_state step;                   /* the next of them; TP_STATE_NONE: the agent's own */
+    tp_cost sum, walked;
     const struct tp_map *base, *aim; /* what fell between these versions is still to be looked at; referenced, NULL: nothing */
     uint64_t tile;                   /* how far: the next tile, in it the next row and column */
     uint32_t row, column;

@@ -531,6 +531,7 @@ int tp_session_at_velocity(struct tp_session *session, uint32_t cell, int vx, in
     session->at = state;
     session->at_before = TP_STATE_NONE;
     session->displaced = true;
+    session->watch.summed = false;
     tp__steady_begin(session);
     if (!session->params.algorithm->engine->own_search && !search_serves(session, state, had_arrived)) {
         session->restart_wanted = true;

@@ -12,32 +12,31 @@
 
 enum { TILES_A_LOOK = 64, EDGES_A_LOOK = 256 };
 
-/* Whether a step of the path followed is illegal now, or dearer: than in the version of the tick before, or, once that is
- * gone, than when the search found it. */
-static bool step_rose(const struct tp_session *session, tp_state from, tp_state to, uint8_t move)
+/* Whether a step of the path followed is illegal now, or dearer: than in the version of the tick before (of a grid), or than
+ * when the search found it. What it costs now is added to the watch's sum. */
+static bool step_rose(struct tp_session *session, tp_state from, tp_state to, uint8_t move)
 {
     const struct tp_search *search = &session->search;
-    if (session->map->graph) {
-        struct tp_successor step;
-        return !search->domain->step(search, session->map, from, move, &step) ||
-               step.cost > tp_search_g(search, to) - tp_search_g(search, from);
-    }
-    const struct tp_map *map = session->map, *before = session->map_before;
-    uint32_t x = tp_state_x(search, from), y = tp_state_y(search, from);
-    uint32_t to_x = tp_state_x(search, to), to_y = tp_state_y(search, to);
-    if (!tp_belief_legal(&session->belief, x, y, move, session->params.neighbours, session->params.corners))
+    const struct tp_map *before = session->map->graph ? NULL : session->map_before;
+    struct tp_successor now;
+    if (!search->domain->step(search, session->map, from, move, &now))
         return true;
-    if (!search->weighted)
+    session->watch.sum += now.cost;
+    if (!search->weighted && !session->map->graph)
         return false;
     tp_cost g = tp_search_g(search, from), to_g = tp_search_g(search, to); /* back to a parent it is the lesser one */
-    tp_cost then = before ? tp_walk_cost(before, x, y, to_x, to_y, move) : to_g > g ? to_g - g : g - to_g;
-    return tp_walk_cost(map, x, y, to_x, to_y, move) > then;
+    tp_cost then = to_g > g ? to_g - g : g - to_g;
+    if (before)
+        then = tp_walk_cost(before, tp_state_x(search, from), tp_state_y(search, from), tp_state_x(search, to),
+                            tp_state_y(search, to), move);
+    return now.cost > then;
 }
 
 void tp__watch_path(struct tp_session *session)
 {
     struct tp_watch *watch = &session->watch;
-    watch->rises = session->map->rose_version > session->trace.version;
+    watch->walks = session->map->rose_version > session->trace.version;
+    watch->summed = false;
     watch->step = TP_STATE_NONE;
 }
 
@@ -51,7 +50,7 @@ static void forget_falls(struct tp_watch *watch)
 void tp__watch_forget(struct tp_session *session)
 {
     forget_falls(&session->watch);
-    session->watch.rises = false;
+    session->watch.walks = session->watch.summed = false;
 }
 
 /* ---- Looks ---- */
@@ -84,11 +83,14 @@ static bool look(struct tp_tick *tick, uint64_t *looks)
  * it waits until it is back. */
 static bool path_rose(struct tp_tick *tick, uint64_t *looks)
 {
-    const struct tp_session *session = tick->session;
+    struct tp_session *session = tick->session;
     const struct tp_search *search = &session->search;
-    struct tp_watch *watch = &tick->session->watch;
-    if (watch->step == TP_STATE_NONE && tp_search_knows(search, session->at))
+    struct tp_watch *watch = &session->watch;
+    if (watch->step == TP_STATE_NONE && tp_search_knows(search, session->at)) {
         watch->step = session->at;
+        watch->sum = 0;
+        watch->walked = session->stats.cost;
+    }
     if (watch->step == TP_STATE_NONE)
         return false;
     while (watch->step != TP_STATE_NONE && watch->step != session->trace.follow_end) {
@@ -108,18 +110,24 @@ static bool path_rose(struct tp_tick *tick, uint64_t *looks)
         if (watch->step == TP_STATE_NONE || step_rose(session, from, watch->step, move))
             return true;
     }
-    watch->rises = false;
+    watch->walks = false;
+    watch->summed = watch->step == session->trace.follow_end;
     return false;
 }
 
 /* ---- What fell ---- */
 
-/* 2014, Algorithm 3, line 7: the cost of what is left of the path, as it was when the search grew it; before the goal is found, up to the best state and h
- * from there. Off the path the agent first has to go back. */
+/* 2014, Algorithm 3, line 7: the cost of what is left of the path; before the goal is found, up to the best state and h
+ * from there. Off the path the agent first has to go back. Where costs may have changed since the search grew the path (the walk
+ * summed them up) it is what they are now. */
 static tp_cost cost_left(const struct tp_session *session)
 {
     const struct tp_search *search = &session->search;
+    const struct tp_watch *watch = &session->watch;
     tp_state end = session->trace.follow_end;
+    tp_cost moved = session->stats.cost - watch->walked;
+    if (watch->summed && moved <= watch->sum)
+        return watch->sum - moved + tp_search_h_goal(search, end);
     tp_cost to_end = tp_search_g(search, end), at = tp_search_knows(search, session->at) ? tp_search_g(search, session->at) : 0;
     bool on_path = session->at == end || tp__trace_next(session) != TP_MOVE_NONE;
     return (on_path ? to_end - at : to_end + at) + tp_search_h_goal(search, end);
@@ -300,15 +308,17 @@ bool tp__watch_run(struct tp_tick *tick)
     struct tp_session *session = tick->session;
     struct tp_watch *watch = &session->watch;
     const struct tp_map *before = session->map_before;
-    if (before && session->map->rose_version > before->version) {
-        watch->rises = true;
+    bool lazy = session->params.restart == TP_RESTART_LAZY, costs_vary = session->search.weighted || session->map->graph;
+    uint64_t news = before ? before->version : UINT64_MAX;
+    if (session->map->rose_version > news || (lazy && costs_vary && session->map->fell_version > news)) {
+        watch->walks = true;
+        watch->summed = false;
         watch->step = TP_STATE_NONE;
     }
-    bool lazy = session->params.restart == TP_RESTART_LAZY;
     if (lazy && before && !watch->base)
         watch_falls(session, before);
     uint64_t looks = looks_max(tick, true);
-    if (watch->rises && path_rose(tick, &looks))
+    if (watch->walks && path_rose(tick, &looks))
         return true;
     looks = looks_max(tick, false);
     while (watch->base) {

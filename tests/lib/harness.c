@@ -58,10 +58,15 @@ uint64_t tp_test_seed(void)
 
 struct tp_test_rng tp_test_rng(const char *label)
 {
+    return tp_test_rng_of(seed, label);
+}
+
+struct tp_test_rng tp_test_rng_of(uint64_t of, const char *label)
+{
     uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
     for (; *label; label++)
         hash = (hash ^ (unsigned char)*label) * UINT64_C(0x100000001b3);
-    struct tp_test_rng rng = {seed ^ hash};
+    struct tp_test_rng rng = {of ^ hash};
     rng.state = tp_test_next(&rng);
     return rng;
 }

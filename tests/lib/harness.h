@@ -36,6 +36,9 @@ uint64_t tp_test_seed(void);
 /* A generator for one test: the seed mixed with a label, so that no test's numbers depend on another's. */
 struct tp_test_rng tp_test_rng(const char *label);
 
+/* The same with another seed than the run's: to play what once failed again. */
+struct tp_test_rng tp_test_rng_of(uint64_t of, const char *label);
+
 /* Whether the longer form is asked for. */
 bool tp_test_long(void);
 
