@@ -3,6 +3,7 @@
  *
  * The model: batch n sets cell n - 1 of a free map to '@', under the key "n"; so a map at version v has v - 1 blocked cells, or
  * a batch was applied twice. */
+#include "daemon/keys.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/redis.h"
 #include "tests/lib/wire.h"
@@ -102,12 +103,12 @@ START_TEST(test_reply_lost)
     }
     printf("%u batches: %llu had been applied when their replies were lost, %llu had not\n", sent,
            (unsigned long long)again, (unsigned long long)lost);
-    /* all of them once more, after an orderly end too */
+    /* all that are known once more, after an orderly end too */
     wire_close(&wire);
     wire_daemon_stop(&daemon_);
     start("7");
     wire_open_greeted(&wire, daemon_.port);
-    for (uint32_t n = 1; n <= sent; n++) {
+    for (uint32_t n = sent > TP_KEYS_MAX ? sent - TP_KEYS_MAX + 1 : 1; n <= sent; n++) {
         uint64_t version;
         send_batch(&wire, n);
         ck_assert(expect_batch(&wire, &version));
