@@ -198,15 +198,15 @@ void wire_daemon_fini(struct wire_daemon *daemon)
 uint64_t wire_resident_bytes(pid_t pid)
 {
     char path[64];
-    unsigned long long size = 0, resident = 0;
+    unsigned long long size = 0, resident = 0, shared = 0;
     snprintf(path, sizeof path, "/proc/%ld/statm", (long)pid);
     FILE *file = fopen(path, "r");
     if (!file)
         return 0;
-    if (fscanf(file, "%llu %llu", &size, &resident) != 2)
-        resident = 0;
+    if (fscanf(file, "%llu %llu %llu", &size, &resident, &shared) != 3)
+        resident = shared = 0;
     fclose(file);
-    return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+    return (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 static int connect_to(uint16_t port)

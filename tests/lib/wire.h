@@ -57,7 +57,8 @@ bool wire_daemon_alive(struct wire_daemon *daemon);
 /* Kills what still runs and removes the folder. */
 void wire_daemon_fini(struct wire_daemon *daemon);
 
-/* Resident bytes of a process, from /proc; 0 if it is gone. */
+/* Resident bytes that a process holds itself, from /proc; 0 if it is gone. Pages of files (its own program) are left out: the
+ * system takes them away and brings them back as it likes. */
 uint64_t wire_resident_bytes(pid_t pid);
 
 /* GETs a path of the daemon's http port into a string to be freed; *status gets the HTTP status. NULL if
