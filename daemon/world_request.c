@@ -112,6 +112,8 @@ static void put(struct tp_world *world, struct tp_world_request *request, struct
     free(request->cells);
     request->cells = NULL;
     tp_upload_graph_fini(&request->graph);
+    if (world->config.held != NULL)
+        tp_map_count_in(map, world->config.held);
     op->map = map;
     op->is_put = true;
     tp__world_submit(op, NULL, 0);

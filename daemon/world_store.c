@@ -420,6 +420,8 @@ void tp__world_loaded(struct tp_world *world, struct tp_mail *mail)
         entry->epoch_last = op->map->epoch;
         if (world->config.store->serves_degraded)
             begin_epoch(world, entry, op->map);
+        if (world->config.held != NULL)
+            tp_map_count_in((struct tp_map *)op->map, world->config.held);
         set_tip(entry, op->map);
         tp__world_publish(op);
         entry->keys = op->keys;

@@ -185,7 +185,7 @@ static uint64_t passable_cells(const struct tp_map_tile *tile)
 
 static struct tp_map *layer_new(const struct ranks *ranks, const struct tp_map *base)
 {
-    struct tp_map *layer = tp__map_new(base->width, base->height);
+    struct tp_map *layer = tp__map_new(base->held, base->width, base->height);
     if (layer) {
         layer->epoch = base->epoch;
         layer->version = base->version;
@@ -208,7 +208,7 @@ int tp_layer_build(struct tp_map **out, const struct tp_map *base, const struct 
     size_t tiles = (size_t)base->tiles_x * base->tiles_y;
     for (size_t i = 0; i < tiles; i++) {
         struct tp_map_tile *of = base->tiles[i], *tile;
-        tile = ranks.shares_base ? tp__map_tile_ref(of) : tp__map_tile_new(of->columns, of->rows);
+        tile = ranks.shares_base ? tp__map_tile_ref(of) : tp__map_tile_new(layer->held, of->columns, of->rows);
         layer->tiles[i] = tile;
         if (!tile) {
             tp_map_unref(layer);
@@ -305,7 +305,7 @@ static struct tp_map_tile *follow_tile(const struct ranks *ranks, struct tp_map 
     }
     if (!rows)
         return tp__map_tile_ref(old);
-    struct tp_map_tile *tile = tp__map_tile_copy(old);
+    struct tp_map_tile *tile = tp__map_tile_copy(next->held, old);
     if (!tile)
         return NULL;
     uint32_t x0 = (uint32_t)(i % now->tiles_x) * TP_MAP_TILE, y0 = (uint32_t)(i / now->tiles_x) * TP_MAP_TILE;
@@ -318,7 +318,7 @@ static struct tp_map_tile *follow_tile(const struct ranks *ranks, struct tp_map 
         left &= from + length < TP_MAP_TILE ? ~0ull << (from + length) : 0;
     }
     if (!mark(next, old, tile, rows)) {
-        tp__map_tile_unref(tile);
+        tp__map_tile_unref(next->held, tile);
         return tp__map_tile_ref(old);
     }
     next->passable_cells += passable_cells(tile) - passable_cells(old);
