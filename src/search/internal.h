@@ -45,10 +45,15 @@ struct tp_watch {
     bool summed;                     /* all were, and `sum` is what they cost when the agent had moved for `walked` in all */
     tp_state step;                   /* the next of them; TP_STATE_NONE: the agent's own */
     tp_cost sum, walked;
-    const struct tp_map *base, *aim; /* what fell between these versions is still to be looked at; referenced, NULL: nothing */
+    const struct tp_map *base, *aim; /* what fell between these versions is still to be looked at; referenced. No base: nothing; no
+                                      * aim: it is not time yet */
     uint64_t tile;                   /* how far: the next tile, in it the next row and column */
     uint32_t row, column;
     bool paid;                       /* the look for that tile was paid */
+    tp_cost given_up;                /* what was left of the path that is given up for a fall; 0: for something else */
+    tp_cost bar;                     /* the same of the search before: less has to be left to give up this one for a fall too */
+    uint64_t begun;                  /* the tick that the search began in, */
+    bool at_once;                    /* and whether it found its path in that tick */
 };
 
 /* The loop detector (steady.c): how often the agent came back to one state since anything else happened. */
@@ -223,6 +228,9 @@ void tp__watch_path(struct tp_session *session);
 
 /* Looks no more at what changed: there is no path, or a new search knows. */
 void tp__watch_forget(struct tp_session *session);
+
+/* A new search begins, for what the watch told or for something else. */
+void tp__watch_begin(struct tp_session *session);
 
 /* Goes on looking at what changed under the path followed. True when it asks for a new search: a step rose, or (lazy) a
  * shorter way may have opened. */

@@ -3,7 +3,8 @@
  * Each tick the agent looks around (where it does not know the map), or goes on watching what changed (watch.c). The session's
  * rule says when a search under way is given up:
  *   on rise (2012, Algorithm 2, lines 8 to 12)  a step still to be followed became dearer or illegal
- *   lazy (2014, Algorithm 3)                    the same, or a step that became cheaper may open a path w times shorter
+ *   lazy (2014, Algorithm 3)                    the same, or a step that became cheaper may open a path w times shorter than a
+ *                                               complete one
  *   eager (2014, Algorithm 2)                   any change
  *   never                                       none of this (a blocked next step is found at the move)
  */
@@ -141,5 +142,5 @@ bool tp__react(struct tp_tick *tick)
         return false;
     if (search->domain->listed && !session->map->graph) /* which of its moves a change touches is not looked up */
         return search->active && session->map_before && session->map_before->version != session->map->version;
-    return follows(session) && tp__watch_run(tick);
+    return search->active && tp__watch_run(tick);
 }

@@ -138,6 +138,7 @@ void tp__session_begin_search(struct tp_tick *tick)
         tick->node_cap = true;
         return;
     }
+    tp__watch_begin(session);
     if (session->begun) {
         session->stats.restarts++;
         tick->reply->flags |= TP_FLAG_RESTARTED;

@@ -51,7 +51,8 @@ enum ref_rule {
 
 enum ref_restart_rule {
     REF_EAGER, /* rtbwa: at every change (2014, Algorithm 2) */
-    REF_LAZY,  /* rtbwa: 2014, Algorithm 3 */
+    REF_LAZY,  /* rtbwa: 2014, Algorithm 3; what falls while the goal is still searched for waits until it is found, and a search
+                * that took more than a tick is given up for a fall only where less is left than when it was begun for one */
 };
 
 enum ref_end {
@@ -99,6 +100,11 @@ struct ref_agent {
     uint64_t *entered;             /* and the cost that it came into its layer with, or was reopened with */
     struct ref_arcs_then before;   /* rtbwa, wastar: the arcs as last seen, */
     struct ref_arcs_then at_begin; /* and when the search began */
+    struct ref_arcs_then weighed;  /* lazy: as they were when it was last looked for what fell; not before the search began */
+    bool fell_since;               /* lazy: something fell since then */
+    uint64_t given_up, bar;        /* lazy: what was left when a fall called for a new search, and for the present one; 0: none did */
+    uint64_t ticks, begun;         /* ticks so far, and before the present search */
+    bool at_once;                  /* the present search found the goal in the tick that it began in */
     bool due;                      /* the next tick begins with a new search */
 };
 
@@ -111,8 +117,8 @@ void ref_agent_close(struct ref_agent *agent);
 /* One tick: searches, then moves. */
 struct ref_agent_tick ref_agent_tick(struct ref_agent *agent);
 
-/* Between two ticks: whether some state's costs rose and some fell since the last time. Decides whether the search
- * begins anew: sets `due`. */
+/* Between two ticks, whether something changed or not: whether some state's costs rose and some fell since the last time. Decides
+ * whether the search begins anew: sets `due`. */
 void ref_agent_see(struct ref_agent *agent, bool rose, bool fell);
 
 /* What the next tick would be. Changes nothing. */
