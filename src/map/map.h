@@ -166,6 +166,16 @@ typedef bool (*tp_map_cell_changed_cb)(void *context, uint32_t x, uint32_t y, ui
 bool tp_map_compare(const struct tp_map *before, const struct tp_map *now, uint64_t *cursor,
                     tp_map_cell_changed_cb changed, void *context);
 
+/* A node of a graph, some edge out of which costs something else, or is closed or open now; false to stop. */
+typedef bool (*tp_map_node_changed_cb)(void *context, uint32_t node);
+
+/* Calls for each such node between two versions of a graph that have their shape in common, from *cursor on, as above: passes by
+ * at most `pages_max` pages that are alike, then looks at the next TP_MAP_COMPARED_NODES at most, of one page. Cost: a pointer a
+ * page, and those nodes' edges. False when stopped. */
+enum { TP_MAP_COMPARED_NODES = 16 };
+bool tp_map_compare_nodes(const struct tp_map *before, const struct tp_map *now, uint64_t *cursor, uint32_t pages_max,
+                          tp_map_node_changed_cb changed, void *context);
+
 /* A cell whose class differs between two versions, and its class now; false to stop. */
 typedef bool (*tp_map_class_changed_cb)(void *context, uint32_t cell, uint8_t class_now);
 

@@ -7,8 +7,8 @@
  *   Main, changed edges      take_up_changes; km grows in move_keys
  *   Main, the agent's move   follow: to the successor of least cost + g
  *
- * Happy path of a tick: take up what changed (the states around each changed cell get their rhs anew), expand until the agent's
- * state is settled, move. Each part stops where the budget ends and goes on in the next tick, while the agent waits: between two
+ * Happy path of a tick: take up what changed (the states around each changed cell, or the node that a changed edge leads out of,
+ * get their rhs anew), expand until the agent's state is settled, move. Each part stops where the budget ends and goes on in the next tick, while the agent waits: between two
  * expansions every inconsistent state is queued and every key is a lower bound, which is all that the algorithm asks.
  * A goal that moves a little is two changed states more: rhs of the new one is 0, rhs of the old one is looked up like any
  * other's. While such a repair would span ticks, the agent goes on along the plan that it has; it is repaired when what is
@@ -18,8 +18,9 @@
  * the search then goes on a little further, since h is not consistent for such moves where the least weight is above 1
  * (excess_of_h). km grows by h + 1 for each shift of the agent, since an h that is rounded down may miss the triangle
  * inequality by 1.
- * Failure modes: no memory (NODE_CAP: nothing is done by half, the same step is tried at the next tick); a change of a listed
- * space, a far goal, a version that comes while the last one is still being compared (all restart).
+ * Failure modes: no memory (NODE_CAP: nothing is done by half, the same step is tried at the next tick); a change under
+ * vehicles, an edge of a graph that got too cheap for its h, a far goal, a version that comes while the last one is still being
+ * compared (all restart).
  */
 #include "search/internal.h"
 
@@ -66,7 +67,7 @@ struct tp_dstar {
     uint64_t begun_version;
     const struct tp_map *synced; /* full knowledge: the version taken up; referenced */
     uint64_t cursor;             /* how far the next version is compared with it, see tp_map_compare */
-    bool tile_paid;              /* the step for the tile that the cursor is in */
+    bool tile_paid;              /* the step for the tile, or part of a page, that the cursor is in */
     uint64_t compared_version;   /* which that is */
     uint32_t sights_count, sights_next;      /* cells seen to have changed, and those taken up */
     uint32_t sights[TP_BELIEF_CHANGES_MAX]; /* as y * width + x */
@@ -402,6 +403,17 @@ static bool refresh(struct tp_tick *tick, tp_state state)
     return true;
 }
 
+/* Something is going to be looked at anew. */
+static void reopen(struct tp_session *session)
+{
+    struct tp_dstar *dstar = session->dstar;
+    if (dstar->complete) {
+        dstar->complete = false;
+        dstar->run_ticks = 0;
+    }
+    move_keys(session);
+}
+
 /* Takes up one changed cell: all states whose moves it may touch. False when it must be tried again. */
 static bool look_at_cell(struct tp_tick *tick, uint32_t x, uint32_t y)
 {
@@ -409,11 +421,7 @@ static bool look_at_cell(struct tp_tick *tick, uint32_t x, uint32_t y)
     struct tp_dstar *dstar = session->dstar;
     const struct tp_map *map = session->map;
     uint32_t reach = session->params.neighbours == TP_NEIGHBOURS_16 ? 2 : 1, side = 2 * reach + 1;
-    if (dstar->complete) {
-        dstar->complete = false;
-        dstar->run_ticks = 0;
-    }
-    move_keys(session);
+    reopen(session);
     bool room = tp_open_reserve(&dstar->queue, side * side);
     for (uint32_t cy = y > reach ? y - reach : 0; room && cy <= y + reach && cy < map->height; cy++)
         for (uint32_t cx = x > reach ? x - reach : 0; room && cx <= x + reach && cx < map->width; cx++)
@@ -429,6 +437,31 @@ static bool look_at_changed(void *context, uint32_t x, uint32_t y, uint16_t befo
     return tp__tick_step(tick) && look_at_cell(tick, x, y);
 }
 
+/* The same of a graph: some edge out of the node changed. */
+static bool look_at_node(void *context, uint32_t node)
+{
+    struct tp_tick *tick = context;
+    struct tp_session *session = tick->session;
+    if (!tp__tick_step(tick))
+        return false;
+    reopen(session);
+    bool room = tp_open_reserve(&session->dstar->queue, 1) && refresh(tick, node);
+    tick->node_cap |= !room;
+    return room;
+}
+
+/* Goes on comparing the version taken up with the present one: a tile of a grid, or a part of a graph's page. False when it must
+ * be gone on with. */
+static bool compare_on(struct tp_tick *tick)
+{
+    enum { PAGES_A_STEP = 64 };
+    const struct tp_map *map = tick->session->map;
+    struct tp_dstar *dstar = tick->session->dstar;
+    if (map->graph)
+        return tp_map_compare_nodes(dstar->synced, map, &dstar->cursor, PAGES_A_STEP, look_at_node, tick);
+    return tp_map_compare(dstar->synced, map, &dstar->cursor, look_at_changed, tick);
+}
+
 static void adopt_version(struct tp_session *session)
 {
     struct tp_dstar *dstar = session->dstar;
@@ -437,6 +470,12 @@ static void adopt_version(struct tp_session *session)
         dstar->synced = tp_map_ref(session->map);
     }
     dstar->cursor = 0;
+}
+
+/* Whether what changed of the map can be looked at state by state. */
+static bool compares(const struct tp_session *session)
+{
+    return !session->search.domain->listed || session->map->graph;
 }
 
 /* What the agent sees from where it stands joins the sights; true if anything is new. */
@@ -470,13 +509,13 @@ static bool take_up_changes(struct tp_tick *tick)
     if (!session->belief.full)
         return true;
     dstar->compared_version = session->map->version;
-    bool differs = dstar->synced != session->map && !session->search.domain->listed &&
+    bool differs = dstar->synced != session->map && compares(session) &&
                    tp_map_changed_version(session->map) > dstar->synced->version;
     while (differs && dstar->cursor != TP_MAP_COMPARED) {
         if (!dstar->tile_paid && !tp__tick_step(tick)) /* whatever the tile's changes mean to this agent */
             return false;
         dstar->tile_paid = true;
-        if (!tp_map_compare(dstar->synced, session->map, &dstar->cursor, look_at_changed, tick))
+        if (!compare_on(tick))
             return false;
         dstar->tile_paid = false;
     }
@@ -597,7 +636,7 @@ static bool restart_due(struct tp_session *session)
         return false;
     return (eager && tp_map_changed_version(map) > dstar->begun_version) ||
            (dstar->cursor && map->version != dstar->compared_version) ||
-           (session->search.domain->listed && map->version != dstar->synced->version);
+           (!compares(session) && map->version != dstar->synced->version);
 }
 
 /* No way leads to the goal, as believed. An agent that remembers, and may have missed that a cost fell, forgets and looks again. */
