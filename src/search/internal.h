@@ -17,6 +17,7 @@
  *   steady.c        switch margin, pauses instead of back-moves, flips, the loop detector
  *   shortcut.c      TBA*'s search for a shortcut while the agent moves back
  *   dstar_lite.c    the engine of D* Lite, with a search of its own
+ *   dstar_changes.c what changed of the map under it
  */
 #ifndef TP_SEARCH_INTERNAL_H
 #define TP_SEARCH_INTERNAL_H
@@ -50,8 +51,9 @@ struct tp_watch {
     uint64_t tile;                   /* how far: the next tile, in it the next row and column */
     uint32_t row, column;
     bool paid;                       /* the look for that tile was paid */
-    tp_cost given_up;                /* what was left of the path that is given up for a fall; 0: for something else */
-    tp_cost bar;                     /* the same of the search before: less has to be left to give up this one for a fall too */
+    bool for_fall;                   /* the search is given up for a fall */
+    tp_cost h_bar, left_bar;         /* of searches given up for a fall since anything rose: the agent's h when the last of those not
+                                      * done was, and what was left when the last of the others was; TP_COST_INFINITE: none was */
     uint64_t begun;                  /* the tick that the search began in, */
     bool at_once;                    /* and whether it found its path in that tick */
 };

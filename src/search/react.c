@@ -3,8 +3,7 @@
  * Each tick the agent looks around (where it does not know the map), or goes on watching what changed (watch.c). The session's
  * rule says when a search under way is given up:
  *   on rise (2012, Algorithm 2, lines 8 to 12)  a step still to be followed became dearer or illegal
- *   lazy (2014, Algorithm 3)                    the same, or a step that became cheaper may open a path w times shorter than a
- *                                               complete one
+ *   lazy (2014, Algorithm 3)                    the same, or a step that became cheaper may open a path w times shorter
  *   eager (2014, Algorithm 2)                   any change
  *   never                                       none of this (a blocked next step is found at the move)
  */

@@ -8,10 +8,10 @@
  * the path anew; what fell in it is looked for after what fell before. The version compared with is held until then. On graphs
  * pages of edges stand for tiles, and fallen edges for cells; of a changed page EDGES_A_LOOK edges are a look.
  *
- * What falls while the goal is still searched for waits until the path to it is whole (the suffix of 2014, Algorithm 3, reaches
- * the goal), and is then compared from the version that the search began in. A search that was begun anew for a fall, and took
- * more than a tick, is given up for another one only where less of its path is left than was of the former. So an agent with a
- * small budget gets to its goal however often something falls: each such restart finds it nearer than the one before.
+ * A restart for what fell is refused where it would never end: of a search that is not done to an agent that is no nearer to the goal,
+ * by h, than when the last one was begun for a fall; of one that took more than a tick, where no less of its path is left than then.
+ * What falls meanwhile waits. So an agent with a small budget gets to its goal however often something falls: each such restart
+ * finds it nearer than the one before. When something rose on its path, or it is on another trip, that begins anew.
  */
 #include "search/internal.h"
 
@@ -61,10 +61,10 @@ void tp__watch_forget(struct tp_session *session)
 void tp__watch_begin(struct tp_session *session)
 {
     struct tp_watch *watch = &session->watch;
-    watch->bar = watch->given_up;
-    watch->given_up = 0;
+    if (!watch->for_fall)
+        watch->h_bar = watch->left_bar = TP_COST_INFINITE;
+    watch->for_fall = watch->at_once = false;
     watch->begun = session->stats.ticks;
-    watch->at_once = false;
 }
 
 /* ---- Looks ---- */
@@ -326,12 +326,23 @@ static bool aim_falls(struct tp_session *session)
     return true;
 }
 
-/* Whether a new search may begin for what fell: for a search that was done in the tick that began it always; else where less is
- * left to the goal than when the last was begun for a fall. */
+/* Whether a new search may begin for what fell; one that was done in the tick that began it may be given up at any time. */
 static bool may_begin_for_falls(const struct tp_session *session)
 {
     const struct tp_watch *watch = &session->watch;
-    return session->path_complete && (watch->at_once || !watch->bar || cost_left(session) < watch->bar);
+    if (!session->path_complete)
+        return tp_search_h_goal(&session->search, session->at) < watch->h_bar;
+    return watch->at_once || cost_left(session) < watch->left_bar;
+}
+
+static void begin_for_fall(struct tp_session *session)
+{
+    struct tp_watch *watch = &session->watch;
+    if (session->path_complete)
+        watch->left_bar = cost_left(session);
+    else
+        watch->h_bar = tp_search_h_goal(&session->search, session->at);
+    watch->for_fall = true;
 }
 
 bool tp__watch_run(struct tp_tick *tick)
@@ -354,12 +365,12 @@ bool tp__watch_run(struct tp_tick *tick)
         return true;
     if (session->stats.ticks == watch->begun + 1)
         watch->at_once = session->path_complete;
-    if (!watch->base || !may_begin_for_falls(session))
+    if (!watch->base || !follows || !may_begin_for_falls(session))
         return false;
     looks = looks_max(tick, false);
     while (watch->aim || aim_falls(session)) {
         if (session->map->graph ? shorter_edge_opened(tick, &looks) : shortcut_opened(tick, &looks)) {
-            watch->given_up = cost_left(session);
+            begin_for_fall(session);
             return true;
         }
         if (watch->aim)

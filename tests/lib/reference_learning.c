@@ -446,6 +446,8 @@ static bool shorter_way_may_be(const struct ref_agent *a, uint64_t *left)
     bool maybe = false;
     for (uint32_t i = 0; i + 1 < count; i++)
         suffix = plus(suffix, arc_cost(a, way[i], way[i + 1]));
+    if (count && !a->goal_found)
+        suffix = plus(suffix, distance(a, way[count - 1], a->goal));
     *left = suffix;
     struct ref_arc out[REF_ARCS_MAX];
     for (uint32_t u = 0; u < a->space->n && count; u++) {
@@ -494,9 +496,9 @@ static void begin_again(struct ref_agent *a, struct ref_agent_tick *tick)
     search_begin(a);
     remember(a, &a->at_begin);
     remember(a, &a->weighed);
-    a->fell_since = a->at_once = false;
-    a->bar = a->given_up;
-    a->given_up = 0;
+    if (!a->for_fall)
+        a->h_bar = a->left_bar = FAR;
+    a->fell_since = a->at_once = a->for_fall = false;
     a->begun = a->ticks;
     a->restarts++;
 }
@@ -601,14 +603,17 @@ static void weigh_falls(struct ref_agent *a, bool fell)
     a->fell_since |= fell;
     if (a->ticks == a->begun + 1)
         a->at_once = a->goal_found;
-    if (!a->fell_since || !a->goal_found)
+    if (!a->fell_since || !a->path_count)
         return;
-    uint64_t left;
+    uint64_t left, h = distance(a, a->cell, a->goal);
     bool maybe = shorter_way_may_be(a, &left);
-    if (!a->at_once && a->bar && left >= a->bar)
-        return; /* it is looked for again when less is left */
-    a->due = maybe;
-    a->given_up = maybe ? left : 0;
+    if (a->goal_found ? !a->at_once && left >= a->left_bar : h >= a->h_bar)
+        return; /* it is looked for again when the agent is nearer */
+    if (maybe && a->goal_found)
+        a->left_bar = left;
+    else if (maybe)
+        a->h_bar = h;
+    a->due = a->for_fall = maybe;
     a->fell_since = false;
     remember(a, &a->weighed);
 }
@@ -670,6 +675,8 @@ void ref_agent_open(struct ref_agent *a, const struct ref_space *space, enum ref
                             .w_milli = w_milli,
                             .k = k,
                             .cell = start,
+                            .h_bar = FAR,
+                            .left_bar = FAR,
                             .h = must_calloc(n, sizeof *a->h),
                             .g = must_calloc(n, sizeof *a->g),
                             .parent = must_calloc(n, sizeof *a->parent),
