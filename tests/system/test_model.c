@@ -195,21 +195,20 @@ START_TEST(test_interleavings)
     put_grid(1, "yard", 13, 11);
     while (model.steps < steps_max)
         play_round();
-    printf(
-        "%llu steps: %llu batches applied, %llu refused (%llu by version), %llu answered by their key, "
-        "%llu of them a race with a lost one\n"
-        "%llu broken connections: %llu lost batches applied, %llu not; %llu pushes; %llu sessions opened, "
-        "%llu unsupported\n"
-        "%llu ticks: %llu moves, arrived %llu, partial %llu, unreachable %llu, blocked %llu, restarted "
-        "%llu, continued %llu, "
-        "repaired %llu, start blocked %llu\n",
-        ULL(model.steps), ULL(model.seen.batches), ULL(model.seen.refused), ULL(model.seen.mismatch),
-        ULL(model.seen.again), ULL(model.seen.races), ULL(model.seen.breaks), ULL(model.seen.lost_applied),
-        ULL(model.seen.lost_gone), ULL(model.seen.pushes), ULL(model.seen.opened),
-        ULL(model.seen.unsupported), ULL(model.seen.ticks), ULL(model.seen.moves), ULL(model.seen.arrived),
-        ULL(model.seen.partial), ULL(model.seen.unreachable), ULL(model.seen.blocked),
-        ULL(model.seen.restarted), ULL(model.seen.continued), ULL(model.seen.repaired),
-        ULL(model.seen.start_blocked));
+    printf("%llu steps: %llu batches applied, %llu refused (%llu by version), %llu answered by their key, "
+           "%llu of them a race with a lost one\n"
+           "%llu broken connections: %llu lost batches applied, %llu not; %llu pushes; %llu sessions opened, "
+           "%llu unsupported\n"
+           "%llu ticks: %llu moves, arrived %llu, partial %llu, unreachable %llu, blocked %llu, restarted "
+           "%llu, continued %llu, "
+           "repaired %llu, start blocked %llu\n",
+           ULL(model.steps), ULL(model.seen.batches), ULL(model.seen.refused), ULL(model.seen.mismatch),
+           ULL(model.seen.again), ULL(model.seen.races), ULL(model.seen.breaks), ULL(model.seen.lost_applied),
+           ULL(model.seen.lost_gone), ULL(model.seen.pushes), ULL(model.seen.opened),
+           ULL(model.seen.unsupported), ULL(model.seen.ticks), ULL(model.seen.moves), ULL(model.seen.arrived),
+           ULL(model.seen.partial), ULL(model.seen.unreachable), ULL(model.seen.blocked),
+           ULL(model.seen.restarted), ULL(model.seen.continued), ULL(model.seen.repaired),
+           ULL(model.seen.start_blocked));
     for (int c = 0; c < CONNECTIONS; c++)
         wire_close(&model.connections[c].wire);
     wire_daemon_stop(&model.daemon);
