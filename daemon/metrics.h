@@ -53,7 +53,7 @@
     X(COUNTER, restarts, "", "Searches begun anew.")                                                         \
     X(COUNTER, node_cap, "", "Agent ticks answered with the flag NODE_CAP.")                                 \
     X(COUNTER, expansions, "", "States expanded.")                                                           \
-    X(COUNTER, traced, "", "Steps paid at 1/c: traceback, path cells copied, looks at changes.")             \
+    X(COUNTER, traced, "", "Steps paid at 1/c: traceback, looks at changes, open entries renewed, ...")      \
     X(COUNTER, generated, "", "States given a (better) g.")                                                  \
     X(COUNTER, learned, "", "Heuristic updates.")                                                            \
     X(HISTOGRAM, tick_us, "us", "Time to serve one tick request, all its sessions.")                         \

@@ -296,57 +296,29 @@ static bool settled(const struct tp_session *session)
     return !excess || key.k1 == TP_COST_INFINITE || top.k1 > key.k1 + excess;
 }
 
-/* Pays for a renewed key like for a trace step; under k, so many of them go with each expansion allowed. */
-static bool pay_rekey(struct tp_tick *tick)
-{
-    const struct tp_budget *budget = tick->budget;
-    if (tick->steps_left == 0 ||
-        (budget->kind == TP_BUDGET_K && tick->reply->work.rekeyed >= tp__beside_max(budget)))
-        return false;
-    tick->steps_left--;
-    tick->reply->work.rekeyed++;
-    return true;
-}
-
-static bool pay_expansion(struct tp_tick *tick)
-{
-    const struct tp_budget *budget = tick->budget;
-    uint64_t steps = budget->kind == TP_BUDGET_R ? budget->c : 0, done = tick->reply->work.expansions;
-    if (tick->steps_left < steps || done >= budget->expansions_max ||
-        (budget->kind == TP_BUDGET_K && done >= budget->expansions))
-        return false;
-    tick->steps_left -= steps;
-    return true;
-}
-
 /* Expands until the agent's state is settled; false when the tick's means end before. */
 static bool run(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
     struct tp_dstar *dstar = session->dstar;
-    const struct tp_budget *budget = tick->budget;
-    for (uint64_t turn = 0; !settled(session); turn++) {
-        if (budget->expired && turn % TP_DEADLINE_STRIDE == 0 && budget->expired(budget->context))
-            return false;
+    while (!settled(session)) {
         struct tp_key key_old, key_new;
         tp_state state = tp_keyed_least(&dstar->queue, &key_old);
         struct node node = find(session, state);
         key_new = key_of(session, state, node);
         if (tp_key_less(key_old, key_new)) {
-            if (!pay_rekey(tick))
+            if (!tp__tick_rekey(tick))
                 return false;
             requeue(session, state, node);
             continue;
         }
-        uint64_t steps = tick->steps_left;
-        if (!pay_expansion(tick))
+        if (!tp__tick_expand(tick))
             return false;
         if (!expand(tick, state)) {
-            tick->steps_left = steps;
+            tp__tick_expand_back(tick);
             tick->node_cap = true;
             return false;
         }
-        tick->reply->work.expansions++;
     }
     return true;
 }
@@ -547,14 +519,12 @@ static void follow(struct tp_tick *tick)
 static void dstar_tick(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
-    const struct tp_budget *budget = tick->budget;
     session->path_complete = false;
     if (!session->dstar && !open_dstar(session)) {
         tick->node_cap = true;
         return;
     }
     struct tp_dstar *dstar = session->dstar;
-    tick->steps_left = budget->kind == TP_BUDGET_R ? budget->expansions * budget->c : UINT64_MAX;
     if (restart_due(session)) {
         if (!begin(tick))
             return;

@@ -3,6 +3,7 @@
  *   registry.c      the rows, one for each named algorithm (algorithms/)
  *   params.c        checks parameters
  *   session.c       opens and closes, frames a tick, keeps the measures, turns cells into states
+ *   pay.c           what a tick pays for what it does
  *   search.c        the search itself: a tree, an open list, a run of expansions (search.h)
  *   time_bounded.c  the engine of the TB family: expand, trace, follow or back-move
  *   replan.c        the engine that searches to the end, then follows
@@ -155,9 +156,10 @@ struct tp_tick {
     struct tp_session *session;
     const struct tp_budget *budget;
     struct tp_tick_reply *reply;
-    uint64_t steps_left; /* traceback steps that may still be taken in this tick */
-    uint64_t looked;     /* at what changed of the map, before the search phase; paid like traceback steps */
-    uint64_t scanned;    /* of those, at states that may be the nearest to a goal */
+    uint64_t steps_left;  /* traceback steps that may still be taken in this tick, or what is paid like them */
+    uint64_t rekeys_left; /* open entries that may still be renewed */
+    uint64_t rekeys_paid; /* how many of them for nothing: they were paid for with */
+    uint64_t given_up;    /* so many expansions */
     bool began_anew;     /* a new search was begun after this tick's search phase */
     bool changed;        /* the map is another version than at the last tick */
     bool node_cap;
@@ -257,21 +259,42 @@ void tp__steady_follow(struct tp_tick *tick);
 void tp__steady_begin(struct tp_session *session);
 void tp__steady_watch(struct tp_tick *tick, tp_state before, bool was_complete);
 
+/* ---- pay.c ---- */
+
+/* Before a tick's first work. */
+void tp__pay_begin(struct tp_tick *tick);
+
+/* What is left of R, in traceback steps; UINT64_MAX under other budgets. */
+uint64_t tp__purse_left(const struct tp_tick *tick);
+
+/* How much a tick may do beside its expansions for nothing, under k (for each expansion allowed) and under a deadline (before
+ * the clock is asked again): entries renewed, changes and expanded states looked at. Under R all of it is paid from the purse. */
+uint64_t tp__beside_max(const struct tp_budget *budget);
+
+/* Pays for one traceback step (or a path's state copied, or a look): false when the tick has none left, or its time is over. */
+bool tp__tick_step(struct tp_tick *tick);
+
+/* Pays for one update of h, as much as an expansion: false when the tick can't. */
+bool tp__tick_update(struct tp_tick *tick);
+
+/* Pays for one expansion and counts it: false when the tick can't. Back: it could not be made. */
+bool tp__tick_expand(struct tp_tick *tick);
+void tp__tick_expand_back(struct tp_tick *tick);
+
+/* Pays for one open entry renewed, and counts it: false when the tick can't. */
+bool tp__tick_rekey(struct tp_tick *tick);
+
+/* Runs a search (the session's own, or its shortcut's) for at most `expansions`, or as many entries renewed as that pays for under
+ * R, within the tick's cap and deadline, and books the work. Gives what it cost of R, in traceback steps. */
+uint64_t tp__tick_run(struct tp_tick *tick, struct tp_search *search, uint64_t expansions);
+
+/* Runs the session's own. */
+void tp__session_expand(struct tp_tick *tick, uint64_t expansions);
+
 /* ---- session.c ---- */
 
 /* Begins the first search or a new one from where the agent stands; marks the reply RESTARTED for a new one. */
 void tp__session_begin_search(struct tp_tick *tick);
-
-/* Runs a search (the session's own, or its shortcut's) for at most `expansions`, within the tick's cap and deadline,
- * and books the work. */
-void tp__tick_run(struct tp_tick *tick, struct tp_search *search, uint64_t expansions);
-
-static inline void tp__session_expand(struct tp_tick *tick, uint64_t expansions)
-{
-    uint64_t before = tick->reply->work.expansions;
-    tp__tick_run(tick, &tick->session->search, expansions);
-    tick->session->closed += tick->reply->work.expansions - before;
-}
 
 /* No way to the goal costs more than this on a map of this epoch: each state once, by the dearest move. An h beyond it says
  * that there is none. Cost: O(1), but O(classes) once an epoch. */
@@ -291,20 +314,6 @@ bool tp__session_forget_sights(struct tp_session *session);
  * search counts as found). When a cost fell since the search began it proves nothing: a new search begins and spends what is
  * left of `expansions`. */
 bool tp__session_exhausted(struct tp_tick *tick, uint64_t expansions);
-
-/* Pays for one traceback step (or a path's state copied): false when the tick has none left, or its time is over. */
-bool tp__tick_step(struct tp_tick *tick);
-
-/* How much a tick may do beside its expansions for nothing, under k (for each expansion allowed) and under a deadline (before
- * the clock is asked again): entries renewed, changes and expanded states looked at. Under R all of it is paid from the purse. */
-static inline uint64_t tp__beside_max(const struct tp_budget *budget)
-{
-    enum { AN_EXPANSION = 8 };
-    return AN_EXPANSION * (budget->kind == TP_BUDGET_K ? budget->expansions : TP_DEADLINE_STRIDE);
-}
-
-/* Pays for one update of h, as much as an expansion: false when the tick can't. */
-bool tp__tick_update(struct tp_tick *tick);
 
 /* The move from the agent's state to its parent in the search tree; TP_MOVE_NONE at a root, where no move leads back, or
  * when the agent stands outside the tree. */
@@ -347,7 +356,7 @@ void tp__nearest_drop(struct tp_session *session);
 void tp__nearest_hold(struct tp_session *session);
 bool tp__nearest_holds(struct tp_session *session);
 
-/* Goes on looking through the expanded states, within what the tick has left; all looks are in tick->scanned. The search's end is
+/* Goes on looking through the expanded states, within what the tick has left. The search's end is
  * chosen when all were seen and one will do. Rushed: though a cost fell since the search began. */
 enum tp_nearest_outcome { TP_NEAREST_LOOKING, TP_NEAREST_CHOSEN, TP_NEAREST_NONE };
 enum tp_nearest_outcome tp__nearest_run(struct tp_tick *tick, bool rushed);
@@ -379,9 +388,6 @@ static inline bool tp__looks_breadth_first(const struct tp_session *session)
     enum tp_learning learning = session->params.algorithm->learning;
     return learning == TP_LEARNING_MINI_MIN || learning == TP_LEARNING_PRIORITIZED;
 }
-
-/* Pays for one expansion and counts it: false when the tick can't. */
-bool tp__tick_expand(struct tp_tick *tick);
 
 /* Begins a lookahead from the root that the search was begun with. */
 void tp__lookahead_begin(struct tp_session *session);
