@@ -174,7 +174,7 @@ def changes_rows(steady, memory, stream):
         (name + "the same on the changing map, ms", *quantiles(all_of(steady, "changing_wall_ms"))),
         row("a batch, from its arrival at the world to its acknowledgement, wall, ms", all_of(steady, "applied_ms")),
         row("a batch, CPU time of the world thread, ms", all_of(steady, "world_cpu_ms")),
-        row("a batch, the world thread's wait for a processor, ms", all_of(steady, "world_wait_ms")),
+        row("a batch, the world thread's wait for a processor from the sending on, ms", all_of(steady, "world_wait_ms")),
         row("MiB held by versions of the map, before", held_mib(steady, "held_base")),
         row("MiB held by versions of the map, at most, with some sessions that stay on old ones", held_mib(steady, "held_most")),
         row("MiB held by versions of the map, after the last reader left", held_mib(steady, "held_after")),
