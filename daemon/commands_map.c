@@ -1,4 +1,4 @@
-/* put_map, open_map, put_profile, change_costs and drop_map (put_graph: commands_graph.c): checked here, done by
+/* put_map, open_map, put_profile, change_costs, drop_map and subscribe (put_graph: commands_graph.c): checked here, done by
  * the world. */
 #include "daemon/commands.h"
 
@@ -81,7 +81,7 @@ static enum bad_row read_rows(struct tp_profile *profile, Tickpath__ClassWeight 
     return ROWS_GOOD;
 }
 
-static const char *const bad_row_words[] = {[BAD_TERRAIN] = "a class is 0..255",
+static const char *const bad_row_words[] = {[BAD_TERRAIN] = "a terrain class is a number of 0..255",
                                             [BAD_WEIGHT] = "a weight is 0 (impassable) or 1..65535"};
 
 static int read_profile(struct tp_profile *profile, const Tickpath__PutMap *put, struct tp_refusal *refusal)
@@ -308,7 +308,7 @@ static int read_rectangles(struct tp_change *out, size_t first, const Tickpath__
     for (size_t i = 0; i < message->n_rectangle; i++) {
         const Tickpath__Rectangle *rectangle = message->rectangle[i];
         if (!rectangle->has_terrain || rectangle->terrain > 255)
-            return refuse_change(refusal, first + i, "rectangle.terrain", "must be given; a class is 0..255");
+            return refuse_change(refusal, first + i, "rectangle.terrain", "must be given; a terrain class is a number of 0..255");
         if (!rectangle->has_x || !rectangle->has_y || !rectangle->has_width || !rectangle->has_height)
             return refuse_change(refusal, first + i, "rectangle", "x, y, width and height must be given");
         out[first + i] = (struct tp_change){.kind = TP_CHANGE_RECT,
@@ -328,7 +328,7 @@ static int read_bitmaps(struct tp_change *out, size_t first, uint8_t *bits,
     for (size_t i = 0; i < message->n_bitmap; i++) {
         const Tickpath__Bitmap *bitmap = message->bitmap[i];
         if (!bitmap->has_terrain || bitmap->terrain > 255)
-            return refuse_change(refusal, first + i, "bitmap.terrain", "must be given; a class is 0..255");
+            return refuse_change(refusal, first + i, "bitmap.terrain", "must be given; a terrain class is a number of 0..255");
         if (!bitmap->has_x || !bitmap->has_y || !bitmap->has_width || !bitmap->has_height ||
             !bitmap->has_bits)
             return refuse_change(refusal, first + i, "bitmap", "x, y, width, height and bits must be given");
@@ -380,7 +380,7 @@ static int read_changes(struct tp_world_request *request, const Tickpath__Change
                                  .field = "cell_terrain",
                                  .lacks = "one for each cell, or one for all",
                                  .value_max = UINT8_MAX,
-                                 .exceeds = "a class is 0..255"};
+                                 .exceeds = "a terrain class is a number of 0..255"};
     const struct series edges = {.kind = TP_CHANGE_EDGE,
                                  .count = message->n_edge,
                                  .number = message->edge,
@@ -406,7 +406,7 @@ static int read_changes(struct tp_world_request *request, const Tickpath__Change
                                 .field = "run_terrain",
                                 .lacks = "one for each run, or one for all",
                                 .value_max = UINT8_MAX,
-                                .exceeds = "a class is 0..255",
+                                .exceeds = "a terrain class is a number of 0..255",
                                 .has_lengths = true,
                                 .lengths = message->n_run_length,
                                 .length = message->run_length};

@@ -388,7 +388,7 @@ bool tp__world_look_up(struct tp_world *world, struct tp_world_request *request)
         tp__world_drop_unseen(world, entry);
     }
     tp__world_refuse(world, request, error, "map", "%s",
-                     error == TP_ERR_NO_MEMORY ? "out of memory" : "the server holds as many maps as it may");
+                     error == TP_ERR_NO_MEMORY ? "out of memory" : "as many maps are in memory as maps-max allows");
     return true;
 }
 

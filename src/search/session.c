@@ -340,8 +340,8 @@ static void doubt_the_end(struct tp_session *session)
     session->restart_wanted = true;
 }
 
-/* The same, but one that remembers looks again first, and forgets what may have
- * become free out of its sight. */
+/* Whether the only goal is taken for impassable (goal_taken_for_blocked) even after an agent that remembers looked again, and forgot
+ * what may have become free out of its sight. */
 static bool goal_is_blocked(struct tp_session *session)
 {
     const struct tp_search *search = &session->search;
