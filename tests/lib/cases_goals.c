@@ -268,9 +268,6 @@ void case_way_to_the_nearest_changes(struct wire *wire, const struct tp_session_
     params.start = case_at(map, 0, 0);
     params.goal = case_at(map, 9, 0);
     params.goal_policy = TP_GOAL_NEAREST;
-    if (params.algorithm->restart == TP_RESTART_LAZY)
-        params.restart =
-            TP_RESTART_ON_RISE; /* lazy begins anew at each fall that may shorten the way: no k is enough then */
     struct stage stage;
     stage_open(&stage, wire, &params, map, "way to the nearest changes");
     while (stage.play.ticks < 200 && !(stage_tick(&stage).flags & TP_FLAG_PARTIAL))
