@@ -214,7 +214,7 @@ static int write_snapshot(struct tp_folder *folder, struct kept *kept, const str
     tp__folder_log_name(new_log, kept->name, map->epoch, map->version);
     uint8_t *bytes;
     size_t size;
-    int error = tp_snapshot_encode_keyed(map, keys, &bytes, &size);
+    int error = tp_snapshot_encode(map, keys, &bytes, &size);
     if (error != 0)
         return error;
     int log_fd = prepare_snapshot(folder, kept, map, draft, bytes, size);
@@ -503,7 +503,7 @@ static int load_new(struct tp_folder *folder, const char *name, struct kept **ou
         return error == TP_ERR_UNAVAILABLE ? fail(folder, "cannot read a snapshot", name) : error;
     struct tp_map *map;
     struct tp_keys keys;
-    error = tp_snapshot_decode_keyed(&map, &keys, bytes, size, reason);
+    error = tp_snapshot_decode(&map, &keys, bytes, size, reason);
     free(bytes);
     if (error != 0)
         return error;

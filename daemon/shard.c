@@ -107,7 +107,7 @@ const struct tp_map *tp_shard_refresh(struct tp_shard *shard, struct tp_world_ma
 {
     const struct tp_world_layers *layers;
     uint64_t seq;
-    const struct tp_map *current = tp_world_current_layered(shard->world, map, &layers, &seq);
+    const struct tp_map *current = tp_world_current(shard->world, map, &layers, &seq);
     if (current != NULL)
         offer(shard, map, current, layers, seq);
     else /* dropped; the publication that says so is on its way */

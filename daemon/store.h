@@ -59,7 +59,7 @@ struct tp_store_ops {
                void *context);
 
     /* Appends the batch that made `after` (its version and epoch name the batch) to the map's log, or writes
-     * `after` as a new snapshot where the implementation finds that better. `batch` is tp_batch_encode_keyed's
+     * `after` as a new snapshot where the implementation finds that better. `batch` is tp_batch_encode's
      * bytes and is copied; its key is kept with those before it; a reference to `after` is kept until done. TP_ERR_NO_MEMORY: as above. */
     int (*append)(struct tp_store *store, const char *name, const struct tp_map *after, const void *batch,
                   size_t batch_bytes, tp_store_done_cb done, void *context);

@@ -194,12 +194,10 @@ bool tp_world_ready(const struct tp_world *world);
 /* The published map of that name, NULL if none. Any thread. Cost: a short lock. */
 struct tp_world_map *tp_world_find(struct tp_world *world, const char *name);
 
-/* Gives a reference to the version published last. Any thread. Cost: a short lock. */
-const struct tp_map *tp_world_current(struct tp_world *world, const struct tp_world_map *map);
-
-/* Likewise, with its layers as a second reference, and when it was published (struct tp_world_publication's seq). */
-const struct tp_map *tp_world_current_layered(struct tp_world *world, const struct tp_world_map *map,
-                                              const struct tp_world_layers **layers, uint64_t *seq);
+/* Gives a reference to the version published last, NULL when the map was dropped just now, its layers as a second reference, and
+ * when it was published (struct tp_world_publication's seq). Any thread. Cost: a short lock. */
+const struct tp_map *tp_world_current(struct tp_world *world, const struct tp_world_map *map,
+                                      const struct tp_world_layers **layers, uint64_t *seq);
 
 /* Calls `each` for every published map, with a reference borrowed until it returns; no lock is held
  * meanwhile. Any thread. TP_ERR_NO_MEMORY. */

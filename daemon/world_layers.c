@@ -313,24 +313,6 @@ void tp__world_set_layer_tips(struct tp__world_entry *entry, const struct tp_wor
     }
 }
 
-void tp__world_op_sent(struct tp__world_op *op)
-{
-    struct tp__world_op **link = &op->entry->sent;
-    while (*link != NULL)
-        link = &(*link)->sent_next;
-    *link = op;
-}
-
-void tp__world_op_back(struct tp__world_op *op)
-{
-    struct tp__world_op **link = &op->entry->sent;
-    while (*link != NULL && *link != op)
-        link = &(*link)->sent_next;
-    if (*link != NULL)
-        *link = op->sent_next;
-    op->sent_next = NULL;
-}
-
 /* ---- Taking it out ---- */
 
 void tp_world_layer_leave(struct tp_world_layer *layer)

@@ -244,7 +244,7 @@ static void change(struct tp_world *world, struct tp_world_request *request, str
     size_t batch_bytes = 0;
     struct tp__world_op *op = tp__world_op_new(world, entry, request);
     if (op != NULL && !world->config.store->is_volatile)
-        error = tp_batch_encode_keyed(request->changes, request->change_count, &request->key, &batch, &batch_bytes);
+        error = tp_batch_encode(request->changes, request->change_count, &request->key, &batch, &batch_bytes);
     if (op == NULL || error != 0) {
         tp_map_unref(after);
         if (op != NULL)
