@@ -91,6 +91,16 @@ static inline bool tp_graph_closed(const struct tp_graph *graph, uint32_t node)
     return graph->pages[node / TP_GRAPH_PAGE]->closed[node % TP_GRAPH_PAGE / 64] >> (node % 64) & 1;
 }
 
+/* Whether no open edge leads from the node to another. Cost: O(edges out of it). */
+static inline bool tp_graph_dead_end(const struct tp_graph *graph, uint32_t node)
+{
+    const struct tp_graph_out *edge = tp_graph_out(graph, node);
+    const struct tp_graph_out *end = edge + graph->out_first[node + 1] - graph->out_first[node];
+    while (edge < end && (!edge->cost || edge->to == node))
+        edge++;
+    return edge == end;
+}
+
 /* The node that the edge with this index, in the order by source, leads out of. Cost: O(log nodes). */
 uint32_t tp_graph_source(const struct tp_graph *graph, uint32_t at);
 

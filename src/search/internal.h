@@ -125,6 +125,7 @@ struct tp_session {
     bool unteachable;       /* nothing is learned from the present search */
     bool displaced;         /* the agent or the goal was put elsewhere since the present search began */
     uint64_t looked_ahead; /* expansions of the present lookahead */
+    bool waits_for_path;    /* it was stranded off a path to the goal, and has not moved since (time-bounded rows) */
     uint64_t strandings;   /* searches given up by tbrwa's rule on the way to this goal */
     uint64_t closed;       /* states the present search expanded (time-bounded rows) */
     uint64_t closed_traced; /* and when the last trace began */

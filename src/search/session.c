@@ -357,6 +357,21 @@ static bool goal_is_blocked(struct tp_session *session)
     return goal_taken_for_blocked(session);
 }
 
+/* Whether no move leads from where the agent stands to anywhere else, whatever it believes and whatever the status. A loop is no
+ * way out. Cost: O(1), O(edges out of the node) on a graph. */
+static bool in_dead_end(const struct tp_session *session)
+{
+    const struct tp_domain *domain = session->search.domain;
+    if (session->map->graph)
+        return tp_graph_dead_end(session->map->graph, session->at);
+    struct tp_successor out;
+    for (uint32_t move = 0; move < domain->moves_max; move++)
+        if (domain->step(&session->search, session->map, session->at, (uint8_t)move, &out) &&
+            out.state != session->at)
+            return false;
+    return true;
+}
+
 static void book(struct tp_session *session, const struct tp_tick_work *work)
 {
     struct tp_session_stats *stats = &session->stats;
@@ -406,17 +421,8 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
 
     if (session->search.active && session->search.partial && !session->restart_wanted)
         reply->flags |= TP_FLAG_PARTIAL;
-    bool proves = session->params.algorithm->capabilities & TP_CAN_DETECT_UNREACHABLE;
-    if (reply->status == TP_STATUS_UNREACHABLE || (reply->status == TP_STATUS_SEARCHING && !proves) ||
-        (reply->status == TP_STATUS_ARRIVED && reply->flags & TP_FLAG_PARTIAL)) {
-        bool leaves = false;
-        struct tp_successor out;
-        for (uint32_t move = 0; move < session->search.domain->moves_max && !leaves; move++)
-            leaves = session->search.domain->step(&session->search, session->map, session->at, (uint8_t)move, &out) &&
-                     out.state != session->at; /* a loop is no way out */
-        if (!leaves)
-            reply->flags |= TP_FLAG_DEAD_END;
-    }
+    if (in_dead_end(session))
+        reply->flags |= TP_FLAG_DEAD_END;
     if (session->path_complete && !goal_taken_for_blocked(session))
         reply->flags |= TP_FLAG_PATH_COMPLETE;
     if (tick.node_cap)
@@ -470,6 +476,7 @@ int tp_session_at_velocity(struct tp_session *session, uint32_t cell, int vx, in
     session->at = state;
     session->at_before = TP_STATE_NONE;
     session->displaced = true;
+    session->waits_for_path = false;
     session->watch.summed = false;
     tp__steady_begin(session);
     if (!session->params.algorithm->engine->own_search && !search_serves(session, state, had_arrived)) {
@@ -488,6 +495,7 @@ static void take_goals(struct tp_session *session, const tp_state *states, uint3
     tp__nearest_drop(session);
     tp__steady_begin(session);
     session->strandings = 0;
+    session->waits_for_path = false;
     session->displaced = true;
     session->path_complete = false;
     tp__shortcut_forget(session);

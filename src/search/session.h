@@ -44,7 +44,7 @@ enum tp_flag {
     TP_FLAG_LOOPING = 1 << 6,       /* the same state and goal again and again without progress */
     TP_FLAG_NODE_CAP = 1 << 7,      /* out of node memory: the best move so far, the search can't grow */
     TP_FLAG_START_BLOCKED = 1 << 8, /* the agent stands in an impassable cell */
-    TP_FLAG_DEAD_END = 1 << 9,      /* the agent's own state has no way out */
+    TP_FLAG_DEAD_END = 1 << 9,      /* no move leads out of where the agent stands now, whatever the status */
 };
 
 /* When the agent has arrived. With several goals the nearest counts. */

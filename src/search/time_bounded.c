@@ -16,7 +16,9 @@
  *   -               21, 31    an empty open list: UNREACHABLE, unless a cost fell since the search began
  *
  * TBR(WA*) (2016, Algorithm 5) adds to it what a stranded agent does: algorithms/tbrwa.c. An agent of another row that no move
- * takes back to the path stays where it is, and keeps searching; but one that was put there, or whose goal was, searches anew.
+ * takes back to the path stays where it is, and keeps searching, until a path reaches the goal: that it can't follow, so it searches
+ * anew from where it stands, and waits there for a path that it can (strand; the papers are silent). One that was put there, or
+ * whose goal was, searches anew at once.
  *
  * Under k, tracing is free and each tick's trace is whole, so that the two papers' loops are one.
  * A path followed keeps all its marks, the part walked included: an agent that waits at its end for a long trace
@@ -151,6 +153,18 @@ static bool stranded(const struct tp_session *session)
            tp_search_knows(search, session->at) && tp_search_parent(search, session->at, &move) != TP_STATE_NONE;
 }
 
+/* What a stranded agent of the other rows does. It waits from then on (waits_for_path), or else it might be stranded for ever. */
+static void strand(struct tp_tick *tick)
+{
+    struct tp_session *session = tick->session;
+    if (session->displaced) { /* it did not wander here by itself */
+        tp__adaptive_begin_search(tick);
+    } else if (session->path_complete) {
+        session->waits_for_path = true;
+        tp__adaptive_begin_search(tick);
+    }
+}
+
 /* 2016, Algorithm 5, lines 11 and 12, begun or gone on with: the agent waits. A map that changes meanwhile is taken up by the
  * new search: learning stays valid while costs rise, and is forgotten when one fell. A search whose goal moved teaches
  * nothing (learn.c); it is only begun anew. */
@@ -204,8 +218,8 @@ static void move_phase(struct tp_tick *tick)
         if (session->params.algorithm->learning == TP_LEARNING_DIJKSTRA) {
             tp__learn_begin(session, session->closed);
             learn_and_restart(tick);
-        } else if (session->displaced) {
-            tp__adaptive_begin_search(tick); /* it did not wander here by itself */
+        } else {
+            strand(tick);
         }
     }
     if (step == TP_MOVE_NONE)
@@ -215,7 +229,7 @@ static void move_phase(struct tp_tick *tick)
         return;
     if (legal) {
         tp__session_move(tick, step, back);
-        session->path_fresh = false;
+        session->path_fresh = session->waits_for_path = false;
         if (tick->reply->status != TP_STATUS_ARRIVED && tp__react_after_move(tick))
             tp__adaptive_begin_search(tick);
     } else {
@@ -271,8 +285,10 @@ static void time_bounded_tick(struct tp_tick *tick)
     struct tp_share share = tp__budget_share(tick->budget);
     if (!one_purse(tick))
         tick->steps_left = share.steps;
-    if (restart_due(tick))
+    if (restart_due(tick)) {
+        session->waits_for_path &= !tick->changed; /* where something changes all the time no path might ever be whole */
         tp__adaptive_begin_search(tick);
+    }
     if (!search->active)
         return;
 
@@ -290,7 +306,8 @@ static void time_bounded_tick(struct tp_tick *tick)
     tp__adaptive_book(tick);
     if (unreachable)
         return;
-    if (((waits_at_root(session) && !search->found) || tp__nearest_holds(session)) && !tick->node_cap)
+    bool waits = !search->found && (session->waits_for_path || waits_at_root(session));
+    if ((waits || tp__nearest_holds(session)) && !tick->node_cap)
         return;
     tick->steps_left = steps_for_tracing(tick, &share, found_before);
     trace_phase(tick);

@@ -91,12 +91,7 @@ static void check_served(struct connection *connection, const struct entry *entr
             "%s: UNREACHABLE", who);
     if (gave_up)
         check_gave_up(s, &problem, version, arrived, who);
-    bool proves =
-        s->algorithm->capabilities & TP_CAN_DETECT_UNREACHABLE; /* who can't says it while it searches */
-    bool stays = gave_up || (status == TICKPATH__STATUS__SEARCHING && !proves);
-    if (!stays || !moves)
-        SAY(!(flags & TICKPATH__FLAG__DEAD_END) == !(stays && !can_leave(&problem, to)), "%s: flags %x on %u",
-            who, flags, to);
+    SAY(!(flags & TICKPATH__FLAG__DEAD_END) == can_leave(&problem, to), "%s: flags %x on %u", who, flags, to);
     SAY(!(flags & TICKPATH__FLAG__CONTINUED && flags & TICKPATH__FLAG__RESTARTED),
         "%s: CONTINUED and RESTARTED", who);
     SAY(!(flags & TICKPATH__FLAG__CONTINUED) || version != s->version, "%s: CONTINUED in the same version",

@@ -171,8 +171,8 @@ static void random_graph(struct space *space, struct tp_test_rng *rng, struct sp
     default:
         add_river(&maker);
     }
-    if (tp_test_percent(rng, 20)) /* a loop, and edges that stand there already */
-        for (int i = 0; i < 3; i++) {
+    if (tp_test_percent(rng, 50)) /* loops, and edges that stand there already */
+        for (uint32_t left = tp_test_below(rng, 4 + nodes); left > 0; left--) {
             uint32_t node = any(&maker);
             add(&maker, node, node);
             if (maker.count > 1) {

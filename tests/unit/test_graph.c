@@ -335,9 +335,12 @@ START_TEST(test_space)
                       tp_domain_graph.at_cell(&search, node) == node);
             for (uint32_t move = 0; move < TP_MOVES_MAX; move++) {
                 bool legal = tp_domain_graph.step(&search, map, node, (uint8_t)move, &step);
-                if (legal != (move < count) ||
-                    (legal && (step.state != out[move].state || step.cost != out[move].cost ||
-                               step.move != move || out[move].move != move)))
+                uint64_t least = UINT64_MAX;
+                for (uint32_t n = 0; n < count && move < count; n++)
+                    if (out[n].state == out[move].state && out[n].cost < least)
+                        least = out[n].cost;
+                if (legal != (move < count) || (legal && (step.state != out[move].state || step.cost != least ||
+                                                          step.move != move || out[move].move != move)))
                     ck_abort_msg("move %u of node %u", move, node);
             }
             for (uint32_t to = 0; to < plain.nodes; to++) {

@@ -366,15 +366,15 @@ static void live(struct tp_test_rng *rng, const struct tp_algorithm *row, unsign
             play_retarget(&play, tp_test_below(rng, space.graph.nodes));
         play_tick(&play, NULL);
     }
-    /* it keeps still: who can get there from wherever it may go, does; the published time-bounded rows wait for ever at the foot of
-     * a ledge, and owe it only where every move can be taken back */
-    bool may_wait = strcmp(tp_engine_name(row->engine), "time-bounded") == 0 && row->learning != TP_LEARNING_DIJKSTRA;
-    bool owes = may_wait ? plain_graph_reversible(&space.graph) && play_reachable(&play)
-                         : plain_graph_safe(&space.graph, play.cell, play.goal);
-    owes &= params.goal_policy == TP_GOAL_EXACT;
-    struct tp_tick_reply reply = play_until_settled(&play, NULL, owes ? 30000 : 100);
-    if (owes)
+    /* it keeps still: who can get there from wherever it may go, does; who can't, and can know it, is told */
+    bool proves = row->capabilities & TP_CAN_DETECT_UNREACHABLE, exact = params.goal_policy == TP_GOAL_EXACT;
+    bool arrives = exact && plain_graph_safe(&space.graph, play.cell, play.goal), settles = arrives || proves;
+    struct tp_tick_reply reply = play_until_settled(&play, NULL, settles ? 30000 : 100);
+    if (arrives)
         PLAY_SAY(&play, reply.status == TP_STATUS_ARRIVED, "status %d on a graph that is safe", (int)reply.status);
+    else if (settles)
+        PLAY_SAY(&play, reply.status == TP_STATUS_ARRIVED || reply.status == TP_STATUS_UNREACHABLE,
+                 "status %d, and no end is told", (int)reply.status);
     play_close(&play);
     space_fini(&space);
 }
