@@ -124,6 +124,9 @@ struct tp_session {
     enum tp_cycle cycle;
     bool unteachable;       /* nothing is learned from the present search */
     bool displaced;         /* the agent or the goal was put elsewhere since the present search began */
+    bool goal_moved;        /* and no back-move was made for it yet */
+    uint32_t turns;         /* how often the present search's agent turned back for a goal that had moved */
+    tp_cost turned_left;    /* h, and 1, where a search was last given up for that on the way to this goal; 0: nowhere */
     uint64_t looked_ahead; /* expansions of the present lookahead */
     bool waits_for_path;    /* it was stranded off a path to the goal, and has not moved since (time-bounded rows) */
     uint64_t strandings;   /* searches given up by tbrwa's rule on the way to this goal */
@@ -260,6 +263,10 @@ void tp__steady_follow(struct tp_tick *tick);
  * begin, its path having been complete already. Cost: O(1). */
 void tp__steady_begin(struct tp_session *session);
 void tp__steady_watch(struct tp_tick *tick, tp_state before, bool was_complete);
+
+/* Whether the agent, about to step back to a complete path, begins a new search from where it stands instead: its goal moves to
+ * and fro between two branches of the tree. */
+bool tp__steady_begins_anew(struct tp_session *session);
 
 /* ---- pay.c ---- */
 

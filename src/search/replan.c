@@ -129,6 +129,10 @@ static void replan_tick(struct tp_tick *tick)
         step = step_back(session);
     if (step == TP_MOVE_NONE)
         return;
+    if (back && tp__steady_begins_anew(session)) {
+        tp__adaptive_begin_search(tick);
+        return;
+    }
     if (tp__session_move_legal(session, step)) {
         tp__session_move(tick, step, back);
         if (tick->reply->status != TP_STATUS_ARRIVED && tp__react_after_move(tick))

@@ -133,7 +133,8 @@ void tp__session_begin_search(struct tp_tick *tick)
     tp__learning_remember(session);
     tp__learning_check(session);
     session->unteachable = false;
-    session->displaced = false;
+    session->displaced = session->goal_moved = false;
+    session->turns = 0;
     if (!tp_search_begin(&session->search, session->at, session->goal)) {
         tick->node_cap = true;
         return;
@@ -496,7 +497,7 @@ static void take_goals(struct tp_session *session, const tp_state *states, uint3
     tp__steady_begin(session);
     session->strandings = 0;
     session->waits_for_path = false;
-    session->displaced = true;
+    session->displaced = session->goal_moved = true;
     session->path_complete = false;
     tp__shortcut_forget(session);
     if (session->search.learned)
@@ -528,6 +529,8 @@ int tp_session_retarget(struct tp_session *session, uint32_t goal)
         tp_search_retarget(search, state);
     else
         session->restart_wanted = true;
+    if (session->restart_wanted)
+        session->turned_left = 0;
     return TP_OK;
 }
 
@@ -553,6 +556,7 @@ int tp_session_retarget_set(struct tp_session *session, const uint32_t *goals, u
         return tp_session_retarget(session, goals[0]);
     take_goals(session, states, count);
     session->restart_wanted = true;
+    session->turned_left = 0;
     return TP_OK;
 }
 

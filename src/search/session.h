@@ -160,7 +160,8 @@ int tp_session_at(struct tp_session *session, uint32_t cell) TP_MUST_CHECK;
 int tp_session_at_velocity(struct tp_session *session, uint32_t cell, int vx, int vy) TP_MUST_CHECK;
 
 /* Sets the goal. The same goal is free; a goal that moves a little keeps the search tree (f is re-keyed lazily);
- * else the next tick begins a new search from the agent. TP_ERR_OUT_OF_RANGE. Cost: O(1). */
+ * else the next tick begins a new search from the agent. So does an agent that turned back for it time and again (steady.c).
+ * TP_ERR_OUT_OF_RANGE. Cost: O(1). */
 int tp_session_retarget(struct tp_session *session, uint32_t goal) TP_MUST_CHECK;
 
 /* Sets a goal set, 1..TP_GOALS_MAX cells. The same set in the same order is free; of one goal, as above; else the next tick

@@ -201,6 +201,10 @@ static void move_phase(struct tp_tick *tick)
     if (step == TP_MOVE_NONE) {
         step = tp__session_move_to_parent(session);
         back = retreats = step != TP_MOVE_NONE;
+        if (back && tp__steady_begins_anew(session)) {
+            tp__adaptive_begin_search(tick);
+            return;
+        }
         if (back && session->params.shortcut && session->path_complete && tp__shortcut_try(tick)) {
             step = tp__trace_next(session);
             back = retreats = false;

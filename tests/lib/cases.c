@@ -20,7 +20,7 @@ static void play_rows(case_fn *play_case, struct wire *wire, uint32_t capabiliti
             tp_session_params_init(&params);
             params.algorithm = tp_algorithm_at(row);
             params.budget = budget_at(i);
-            bool plays = wire == NULL || tp_test_long() || i % 2 == 0 || case_unlimited(&params);
+            bool plays = wire == NULL || tp_test_long() || (row + (size_t)i) % 4 == 0;
             if (plays && (params.algorithm->capabilities & capabilities) == capabilities)
                 play_case(wire, &params);
         }
@@ -383,9 +383,10 @@ void case_f_the_same_goal_again(struct wire *wire, const struct tp_session_param
 void case_f_a_goal_that_wobbles(struct wire *wire, const struct tp_session_params *given)
 {
     static const enum tp_goal_policy policies[] = {TP_GOAL_EXACT, TP_GOAL_WITHIN, TP_GOAL_NEAREST};
-    bool anew = case_paces(given) || strcmp(tp_engine_name(given->algorithm->engine), "agent-centred") == 0;
-    if (anew && given->budget.kind == TP_BUDGET_R && given->budget.expansions < 100)
-        return; /* it traces or learns anew for each goal, over more ticks than the goal stays */
+    bool weighs = given->algorithm->learning == TP_LEARNING_MINI_MIN ||
+                  given->algorithm->learning == TP_LEARNING_PRIORITIZED;
+    if ((weighs || case_paces(given)) && given->budget.kind == TP_BUDGET_R && given->budget.expansions < 100)
+        return; /* it weighs or traces anew for each goal, over more ticks than the goal stays */
     for (int i = 0; i < (case_chooses(given) ? 3 : 1); i++) {
         struct tp_session_params params = *given;
         struct tp_map *map = tp_test_map_free(20, 1);
@@ -404,6 +405,32 @@ void case_f_a_goal_that_wobbles(struct wire *wire, const struct tp_session_param
         stage_close(&stage);
         tp_map_unref(map);
     }
+}
+
+/* On open ground the ways to the two cells part early: the agent does not turn round for ever between two branches of its tree. */
+void case_f_a_goal_that_wobbles_in_the_open(struct wire *wire, const struct tp_session_params *given)
+{
+    if (given->budget.kind == TP_BUDGET_R && given->budget.expansions < 100)
+        return; /* a path so long is traced over more ticks than the goal stays */
+    struct tp_map *map = tp_test_map_free(20, 20);
+    struct tp_session_params params = *given;
+    const uint32_t goals[4] = {case_at(map, 12, 19), case_at(map, 13, 19), case_at(map, 12, 18),
+                               case_at(map, 13, 18)};
+    for (uint32_t to = 1; to < 4; to++)
+        for (uint64_t period = 1; period <= 3; period++) {
+            params.start = case_at(map, 3 * (to - 1), 0);
+            params.goal = goals[0];
+            struct stage stage;
+            stage_open(&stage, wire, &params, map, "case F, goal moving to and fro in the open");
+            struct tp_tick_reply reply;
+            do {
+                stage_retarget(&stage, goals[stage.play.ticks / period % 2 ? to : 0]);
+                reply = stage_tick(&stage);
+            } while (reply.status != TP_STATUS_ARRIVED && stage.play.ticks < 1000);
+            STAGE_SAY(&stage, reply.status == TP_STATUS_ARRIVED);
+            stage_close(&stage);
+        }
+    tp_map_unref(map);
 }
 
 /* ---- G. Heavy ground between the agent and its goal: the way round it is cheaper, and every search that counts g takes it ---- */

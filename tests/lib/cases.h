@@ -1,9 +1,10 @@
 /* The small cases that must come out right, each written once: played in process by tests/contract/test_cases.c and
  * tests/unit/test_goals.c, and through a daemon, in step with the library, by tests/integration/test_cases_wire.c.
  *
- * What it is: two lists of cases, and what plays one of them with every row of the registry under every budget of a list: k of 1,
- * 2, 5, 7, 64 and unlimited, and R of 3 and 100 (through the wire half of them, all in the longer form). Each is a thing that users
- * of comparable tools have stumbled over; the letters are theirs. x and y count from the top left; a cell is y * width + x. A program makes a test of each case:
+ * What it is: two lists of cases, and what plays one of them with every row of the registry under every budget of a
+ * list: k of 1, 2, 5, 7, 64 and unlimited, and R of 3 and 100 (through the wire two of them, which depends on the row; all
+ * in the longer form). Each is a thing that users of comparable tools have stumbled over; the letters are theirs. x and y
+ * count from the top left; a cell is y * width + x. A program makes a test of each case:
  *
  *     #define TEST(name)                    \
  *         START_TEST(name)                  \
@@ -31,6 +32,7 @@
     X(e_walled_in)                                                                                           \
     X(f_the_same_goal_again)                                                                                 \
     X(f_a_goal_that_wobbles)                                                                                 \
+    X(f_a_goal_that_wobbles_in_the_open)                                                                     \
     X(g_the_way_round)                                                                                       \
     X(h_a_corner_cut_off)                                                                                    \
     X(i_corner_rules_by_event)
