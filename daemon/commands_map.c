@@ -192,8 +192,11 @@ void tp__command_open_map(const struct tp_call *call)
     if (!tp__call_name(call, open->map))
         return;
     struct tp_world_request *request = tp_world_request_new(TP_WORLD_OPEN);
-    if (request != NULL)
+    if (request != NULL) {
         request->min_version = open->has_min_version ? open->min_version : 0;
+        request->has_epoch = open->has_epoch;
+        request->epoch = open->epoch;
+    }
     tp__call_submit(call, request, open->map);
 }
 
@@ -472,6 +475,8 @@ void tp__command_change_costs(const struct tp_call *call)
         }
         request->has_base_version = message->has_base_version;
         request->base_version = message->base_version;
+        request->has_epoch = message->has_epoch;
+        request->epoch = message->epoch;
     }
     tp__call_submit(call, request, message->map);
 }

@@ -79,11 +79,21 @@ struct tp_world_refusal {
     const char *field; /* as the protocol spells it; NULL for none */
     char words[200];
     uint32_t retry_after_ms; /* 0: no hint */
-    bool has_bad_change;     /* change_index is set; with OUT_OF_RANGE bad_x and bad_y too */
+    bool has_bad_change;     /* change_index is set; with OUT_OF_RANGE on a grid bad_x and bad_y too */
+    bool of_graph;           /* the change was one of an edge or a node */
     uint32_t change_index, bad_x, bad_y;
+    bool has_place; /* epoch and version are set: where the map stands */
+    uint64_t epoch, version;
     bool has_bad_edge, has_bad_node; /* of a graph; edge_index or node_index is set */
     uint32_t edge_index, node_index;
 };
+
+static inline void tp_world_refusal_place(struct tp_world_refusal *refusal, const struct tp_map *map)
+{
+    refusal->has_place = true;
+    refusal->epoch = map->epoch;
+    refusal->version = map->version;
+}
 
 /* One request to the world. Made by a shard, which gives it with the post and gets it back, answered, as a
  * mail of kind TP_SHARD_MAIL_ANSWER. */
@@ -113,8 +123,8 @@ struct tp_world_request {
     size_t run_count; /* so many of the last are runs: rectangles of height 1, x being a cell's number */
     struct tp_key
         key; /* one that is known: the answer of the batch that had it first, and nothing is applied */
-    /* DROP */
-    bool has_epoch; /* then `epoch` is the one to drop */
+    /* DROP, CHANGE, OPEN */
+    bool has_epoch; /* then `epoch` is the one that the map must be in */
     /* the world's own */
     struct tp_world_request *parked_next;
     bool looked_up; /* the store was asked for the name */

@@ -358,6 +358,17 @@ static bool goal_is_blocked(struct tp_session *session)
     return goal_taken_for_blocked(session);
 }
 
+/* Whether the agent stands on a goal, or near enough to one. */
+static bool on_goal(const struct tp_session *session)
+{
+    const struct tp_search *search = &session->search;
+    if (search->goals)
+        return tp__goals_hold(search, search->domain->at_cell(search, cell_of(session, session->at)));
+    if (search->domain->at_velocity) /* at whatever speed */
+        return cell_of(session, session->at) == cell_of(session, session->goal);
+    return session->at == session->goal;
+}
+
 /* Whether no move leads from where the agent stands to anywhere else, whatever it believes and whatever the status. A loop is no
  * way out. Cost: O(1), O(edges out of the node) on a graph. */
 static bool in_dead_end(const struct tp_session *session)
@@ -420,7 +431,8 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
         session->params.algorithm->engine->tick(&tick);
     }
 
-    if (session->search.active && session->search.partial && !session->restart_wanted)
+    bool partial = session->search.active && session->search.partial && !session->restart_wanted;
+    if (partial && !on_goal(session)) /* which may have opened on its way to the nearest state */
         reply->flags |= TP_FLAG_PARTIAL;
     if (in_dead_end(session))
         reply->flags |= TP_FLAG_DEAD_END;
@@ -607,11 +619,5 @@ const struct tp_algorithm *tp_session_algorithm(const struct tp_session *session
 
 bool tp_session_arrived(const struct tp_session *session)
 {
-    const struct tp_search *search = &session->search;
-    bool met = session->at == session->goal;
-    if (search->goals)
-        met = tp__goals_hold(search, search->domain->at_cell(search, cell_of(session, session->at)));
-    else if (search->domain->at_velocity) /* at whatever speed */
-        met = cell_of(session, session->at) == cell_of(session, session->goal);
-    return met || (tp__nearest_at_end(session) && !proof_is_stale(session));
+    return on_goal(session) || (tp__nearest_at_end(session) && !proof_is_stale(session));
 }

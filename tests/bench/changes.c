@@ -326,7 +326,7 @@ static void draw_changes(uint32_t *cell, uint32_t *terrain, size_t count)
 /* Closes all of the connection, and waits until their memory is put back. */
 static void close_sessions(struct tp_client *client)
 {
-    must(client, tp_client_close_sessions(client, NULL, 0, NULL, TIMEOUT_MS), "close");
+    must(client, tp_client_close_all_sessions(client, NULL, TIMEOUT_MS), "close");
     for (int i = 0; i < 200 && metric("tickpath_sessions_closing") > 0; i++)
         usleep(50000);
 }

@@ -133,12 +133,7 @@ static void check_tick(struct connection *connection, const struct entry *entry)
     for (size_t i = 0; i < entry->id_count; i++)
         live += model_session_of(connection, entry->ids[i]) != NULL;
     behind = entry->min_version == 1000000000 && live > 0;
-    if (entry->reply->body_case == TICKPATH__REPLY__BODY_ERROR) {
-        SAY(behind && entry->reply->error->code == TICKPATH__ERROR_CODE__MAP_NOT_READY,
-            "a tick refused with %d: %s", (int)entry->reply->error->code, entry->reply->error->message);
-        return;
-    }
-    SAY(entry->reply->body_case == TICKPATH__REPLY__BODY_TICKED && !behind, "reply %d to a tick%s",
+    SAY(entry->reply->body_case == TICKPATH__REPLY__BODY_TICKED, "reply %d to a tick%s",
         (int)entry->reply->body_case, behind ? " of the future" : "");
     const Tickpath__Ticked *t = entry->reply->ticked;
     SAY(t->tick == ++connection->tick, "tick %llu, it is number %llu", ULL(t->tick), ULL(connection->tick));
@@ -150,7 +145,7 @@ static void check_tick(struct connection *connection, const struct entry *entry)
         bool twice = false;
         for (size_t j = 0; !entry->all && j < i; j++)
             twice |= entry->ids[j] == id;
-        if (!session || twice || !take_position(entry, session)) {
+        if (!session || twice || behind || !take_position(entry, session)) {
             refused++;
             continue;
         }
