@@ -95,7 +95,7 @@ TP_ALWAYS_INLINE void tp__kernel_run_to(struct tp_search *s, struct tp_run *run,
             s->exhausted = true;
             return;
         }
-        if (choosing ? tp__goals_hold(s, best.entry.state) : best.entry.state == s->goal) {
+        if (choosing ? tp__goals_met(s, best.entry.state) : best.entry.state == s->goal) {
             if (choosing)
                 s->end = best.entry.state;
             s->found = true;

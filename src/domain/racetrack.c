@@ -96,7 +96,7 @@ TP_ALWAYS_INLINE bool arrives(const struct around *around, int dx, int dy)
 {
     if (__builtin_expect(around->choosing != NULL, 0)) {
         uint32_t cell = (uint32_t)((int64_t)around->cell + (int64_t)dy * around->width + dx);
-        return tp__goals_hold(around->choosing, cell * VELOCITIES + AT_REST);
+        return tp__goals_met(around->choosing, cell * VELOCITIES + AT_REST);
     }
     return dx == around->goal_dx && dy == around->goal_dy;
 }
@@ -264,7 +264,7 @@ static bool stops_vehicles(const struct tp_search *s, uint32_t cell)
     const struct tp_map *map = map_of(s);
     uint32_t rows[3];
     tp_map_passable_block(map, (int64_t)(cell % map->width) - 1, (int64_t)(cell / map->width) - 1, 3, rows);
-    bool goal = s->goals ? tp__goals_hold(s, state_of(cell, 0, 0)) : cell == cell_of(s->goal);
+    bool goal = s->goals ? tp__goals_met(s, state_of(cell, 0, 0)) : cell == cell_of(s->goal);
     return goal || (rows[0] & rows[2]) != 7 || (rows[1] & 5) != 5;
 }
 

@@ -8,11 +8,11 @@
  * for the least (h, g, cell). It becomes the search's end (`partial`), is traced and walked to like a goal, and the agent
  * stays there.
  * When a cost falls, the proof is gone and a new search begins (session.c). So that nobody walks to and fro between an end
- * and a hope, the agent then holds (`holds`) until the search finds a goal, meets an open state nearer to one than that end,
- * or runs empty again. If a cost fell before the search ran empty, its end is walked to all the same (`rushed`) before the next
- * begins: where costs fall all the time, the agent stands there while it searches.
+ * and a hope, the agent then waits (`waits_for_nearer`) until the search finds a goal, meets an open state nearer to one than
+ * that end, or runs empty again. If a cost fell before the search ran empty, its end is walked to all the same (`rushed`) before
+ * the next begins: where costs fall all the time, the agent stands there while it searches.
  * Failure: a state whose cell was blocked since is passed over; a way to the end that is blocked begins a new search, where
- * the agent holds alike.
+ * the agent waits alike.
  */
 #include "search/internal.h"
 
@@ -36,15 +36,15 @@ tp_cost tp__goals_h(const struct tp_search *search, tp_state state)
     return least > search->goals->radius ? least - search->goals->radius : 0;
 }
 
-bool tp__goals_hold(const struct tp_search *search, tp_state state)
+bool tp__goals_met(const struct tp_search *search, tp_state state)
 {
     const struct tp_goals *goals = search->goals;
     if (goals->within)
         return least_h(search, state) <= goals->radius;
-    bool held = false;
+    bool met = false;
     for (uint32_t i = 0; i < goals->count; i++)
-        held |= state == goals->states[i];
-    return held;
+        met |= state == goals->states[i];
+    return met;
 }
 
 void tp__goals_set(struct tp_session *session, const tp_state *states, uint32_t count)
@@ -81,22 +81,22 @@ void tp__nearest_begin(struct tp_session *session)
 void tp__nearest_drop(struct tp_session *session)
 {
     tp__nearest_begin(session);
-    session->search.partial = session->rushed = session->holds = false;
+    session->search.partial = session->rushed = session->waits_for_nearer = false;
 }
 
-void tp__nearest_hold(struct tp_session *session)
+void tp__nearest_wait_begin(struct tp_session *session)
 {
-    session->holds = true;
-    session->hold_h = session->nearest.h;
+    session->waits_for_nearer = true;
+    session->nearer_than = session->nearest.h;
 }
 
-bool tp__nearest_holds(struct tp_session *session)
+bool tp__nearest_wait_over(struct tp_session *session)
 {
     const struct tp_search *search = &session->search;
     tp_state best;
-    if (session->holds && (search->found || (tp_search_best(search, &best) && tp_search_h_goal(search, best) < session->hold_h)))
-        session->holds = false;
-    return session->holds;
+    if (search->found || (tp_search_best(search, &best) && tp_search_h_goal(search, best) < session->nearer_than))
+        session->waits_for_nearer = false;
+    return !session->waits_for_nearer;
 }
 
 /* Whether the agent could stay on a state: at rest, and nothing has come upon its cell since the search met it. */
@@ -172,14 +172,14 @@ enum tp_nearest_outcome tp__nearest_run(struct tp_tick *tick, bool rushed)
     if (!scan(tick))
         return TP_NEAREST_LOOKING;
     nearest->done = true;
-    bool goal = nearest->best != TP_STATE_NONE && search->goals && tp__goals_hold(search, nearest->best);
+    bool goal = nearest->best != TP_STATE_NONE && search->goals && tp__goals_met(search, nearest->best);
     if (nearest->best == TP_STATE_NONE || (!goal && !seeks_nearest(session)))
         return TP_NEAREST_NONE;
     search->found = true;
     search->end = nearest->best;
     search->partial = !goal;
     session->rushed = rushed;
-    session->holds = session->path_complete = session->trace.running = false;
+    session->waits_for_nearer = session->path_complete = session->trace.running = false;
     return TP_NEAREST_CHOSEN;
 }
 

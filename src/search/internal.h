@@ -143,8 +143,8 @@ struct tp_session {
     tp_state goal;              /* the first of the goals */
     struct tp_goals goals;
     struct tp_nearest nearest;
-    bool holds;                 /* the agent waits until the search meets a state nearer to a goal than this: */
-    tp_cost hold_h;             /* an h */
+    bool waits_for_nearer;      /* the agent waits until the search meets a state nearer to a goal than this: */
+    tp_cost nearer_than;        /* an h */
     bool rushed;                /* the search's partial end was chosen though a cost had fallen: it is walked to first */
     bool restart_wanted;        /* begin a new search at the next tick */
     bool path_fresh;            /* the path followed was traced since the agent's last move */
@@ -358,12 +358,13 @@ bool tp__nearest_due(const struct tp_session *session);
 /* A new search begins: nothing was looked through. */
 void tp__nearest_begin(struct tp_session *session);
 
-/* The goal or the agent is elsewhere: no end was chosen, and the agent holds no longer. */
+/* The goal or the agent is elsewhere: no end was chosen, and the agent waits no longer. */
 void tp__nearest_drop(struct tp_session *session);
 
-/* The agent is to hold until the search meets a state nearer to a goal than the end that it leaves; whether it still does. */
-void tp__nearest_hold(struct tp_session *session);
-bool tp__nearest_holds(struct tp_session *session);
+/* The agent is to wait until the search meets a state nearer to a goal than the end that it leaves. Over: whether it waits for
+ * none; ends the wait where the search has met one, or found a goal. */
+void tp__nearest_wait_begin(struct tp_session *session);
+bool tp__nearest_wait_over(struct tp_session *session);
 
 /* Goes on looking through the expanded states, within what the tick has left. The search's end is
  * chosen when all were seen and one will do. Rushed: though a cost fell since the search began. */

@@ -33,7 +33,7 @@ static uint8_t step_back(const struct tp_session *session)
 static bool is_goal(const struct tp_session *session, tp_state state)
 {
     const struct tp_search *search = &session->search;
-    return search->goals ? tp__goals_hold(search, state) : state == session->goal;
+    return search->goals ? tp__goals_met(search, state) : state == session->goal;
 }
 
 /* The move from the root to the lowest neighbour but a goal that the agent can come back from; TP_MOVE_NONE if there is none. */
@@ -64,7 +64,7 @@ static void pace(struct tp_tick *tick)
     struct tp_session *session = tick->session;
     const struct tp_search *search = &session->search;
     const struct tp_tick_work *work = &tick->reply->work;
-    if (!paces(session) || session->holds || search->partial || !(work->expansions || work->traced))
+    if (!paces(session) || session->waits_for_nearer || search->partial || !(work->expansions || work->traced))
         return;
     uint8_t unused;
     bool at_root = tp_search_knows(search, session->at) && tp_search_parent(search, session->at, &unused) == TP_STATE_NONE;

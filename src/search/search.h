@@ -147,7 +147,7 @@ tp_state tp_search_move(const struct tp_search *search, tp_state state, uint8_t 
 tp_cost tp__goals_h(const struct tp_search *search, tp_state state);
 
 /* Whether the state is a goal, or near enough to one. Cost: O(goals). */
-bool tp__goals_hold(const struct tp_search *search, tp_state state);
+bool tp__goals_met(const struct tp_search *search, tp_state state);
 
 /* h of a state to the present goal, as learned. */
 tp_cost tp_search_h_now(const struct tp_search *search, tp_state state);

@@ -120,7 +120,7 @@ void tp__session_begin_search(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
     if (session->search.active && session->search.partial)
-        tp__nearest_hold(session);
+        tp__nearest_wait_begin(session);
     tp__nearest_begin(session);
     session->rushed = false;
     session->restart_wanted = false;
@@ -363,7 +363,7 @@ static bool on_goal(const struct tp_session *session)
 {
     const struct tp_search *search = &session->search;
     if (search->goals)
-        return tp__goals_hold(search, search->domain->at_cell(search, cell_of(session, session->at)));
+        return tp__goals_met(search, search->domain->at_cell(search, cell_of(session, session->at)));
     if (search->domain->at_velocity) /* at whatever speed */
         return cell_of(session, session->at) == cell_of(session, session->goal);
     return session->at == session->goal;

@@ -311,7 +311,7 @@ static void time_bounded_tick(struct tp_tick *tick)
     if (unreachable)
         return;
     bool waits = !search->found && (session->waits_for_path || waits_at_root(session));
-    if ((waits || tp__nearest_holds(session)) && !tick->node_cap)
+    if ((waits || !tp__nearest_wait_over(session)) && !tick->node_cap)
         return;
     tick->steps_left = steps_for_tracing(tick, &share, found_before);
     trace_phase(tick);
