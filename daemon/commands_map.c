@@ -84,6 +84,14 @@ static enum bad_row read_rows(struct tp_profile *profile, Tickpath__ClassWeight 
 static const char *const bad_row_words[] = {[BAD_TERRAIN] = "a terrain class is a number of 0..255",
                                             [BAD_WEIGHT] = "a weight is 0 (impassable) or 1..65535"};
 
+static bool closes_everything(const struct tp_profile *profile)
+{
+    for (size_t i = 0; i < 256; i++)
+        if (profile->weight[i] != 0)
+            return false;
+    return true;
+}
+
 static int read_profile(struct tp_profile *profile, const Tickpath__PutMap *put, struct tp_refusal *refusal)
 {
     if (put->n_profile == 0) {
@@ -94,6 +102,8 @@ static int read_profile(struct tp_profile *profile, const Tickpath__PutMap *put,
     if (bad != ROWS_GOOD)
         return tp_refuse_value(refusal, bad == BAD_TERRAIN ? "profile.terrain" : "profile.weight",
                                bad_row_words[bad]);
+    if (closes_everything(profile))
+        return tp_refuse_value(refusal, "profile", "must leave some class passable");
     return 0;
 }
 
@@ -211,10 +221,9 @@ static int read_put_profile(struct tp_profile *profile, const Tickpath__PutProfi
     if (bad != ROWS_GOOD)
         return tp_refuse_value(refusal, bad == BAD_TERRAIN ? "weights.terrain" : "weights.weight",
                                bad_row_words[bad]);
-    for (size_t i = 0; i < 256; i++)
-        if (profile->weight[i] != 0)
-            return 0;
-    return tp_refuse_value(refusal, "weights", "must leave some class passable");
+    if (closes_everything(profile))
+        return tp_refuse_value(refusal, "weights", "must leave some class passable");
+    return 0;
 }
 
 void tp__command_put_profile(const struct tp_call *call)

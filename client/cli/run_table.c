@@ -155,10 +155,12 @@ int tp_cli__run_table(struct tp_cli_run *run)
     printf("%-18s tickpathd %s at %s:%u%s%s\n", "daemon", server->version, run->options.via.host,
            run->options.via.port, server->degraded[0] != '\0' ? ", degraded: " : "", server->degraded);
     if (graph != NULL)
-        printf("%-18s %s, %u nodes, %u edges\n", "map", run->space.path, graph->nodes, graph->edges);
+        printf("%-18s %s, %u nodes, %u edges; on the daemon: %s\n", "map", run->space.path, graph->nodes, graph->edges,
+               run->remote.name);
     else
-        printf("%-18s %s, %ux%u, %llu passable cells\n", "map", run->space.path, run->space.map.grid.width,
-               run->space.map.grid.height, (unsigned long long)run->space.map.map->passable_cells);
+        printf("%-18s %s, %ux%u, %llu passable cells; on the daemon: %s\n", "map", run->space.path,
+               run->space.map.grid.width, run->space.map.grid.height,
+               (unsigned long long)run->space.map.map->passable_cells, run->remote.name);
     printf("%-18s %s\n", "algorithm", run->search.algorithm);
     printf("%-18s %zu: %zu arrived, %zu unreachable, %zu under way\n", "agents", fleet->count, fleet->arrived,
            fleet->unreachable, fleet->count - fleet->arrived - fleet->unreachable);

@@ -6,12 +6,15 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { PING_MS = 60000 }; /* a daemon ends a connection that says nothing for long */
+enum {
+    PING_MS = 60000, /* a daemon ends a connection that says nothing for long */
+    ASK_MS = 50,     /* with --wait: between two questions for the map */
+};
 
 struct watch_options {
     const char *map;
     struct tp_cli_host_port via;
-    bool cells;
+    bool cells, wait;
     uint64_t count, seconds; /* 0: without end */
 };
 
@@ -22,6 +25,7 @@ static const struct tp_cli_option watch_options[] = {
     {"via", TP_CLI_HOST_PORT, AT(via), "HOST:PORT", "the daemon", 0, 0, NULL, true},
     {"cells", TP_CLI_FLAG, AT(cells), NULL, "list the cells that changed, with their classes", 0, 0, NULL,
      false},
+    {"wait", TP_CLI_FLAG, AT(wait), NULL, "wait until the daemon has a map of that name", 0, 0, NULL, false},
     {"count", TP_CLI_UINT, AT(count), "N", "end after so many changes (0: no end)", 0, UINT32_MAX, NULL,
      false},
     {"seconds", TP_CLI_UINT, AT(seconds), "N", "end after so many seconds (0: no end)", 0, 100000000, NULL,
@@ -57,10 +61,26 @@ static void print_push(const struct tp_client_push *push, bool cells)
     printf("%s%s}\n", push->resync ? ", \"resync\": true" : "", push->dropped ? ", \"dropped\": true" : "");
 }
 
-/* Prints what comes until it is enough. */
-static int watch(const struct watch_options *options, struct tp_client *client)
+/* Subscribes; with --wait again and again until the map is there or the time is over (then *subscribed stays as it was). */
+static int subscribe(const struct watch_options *options, struct tp_client *client, int64_t until_ms,
+                     struct tp_client_subscribed *subscribed)
 {
-    int64_t until_ms = options->seconds == 0 ? INT64_MAX : now_ms() + (int64_t)options->seconds * 1000;
+    for (;;) {
+        int error = tp_client_subscribe(client, options->map, options->cells, subscribed, TP_CLI_CALL_MS);
+        if (error == 0)
+            return TP_CLI_OK;
+        if (!options->wait || (error != TP_CLIENT_NOT_FOUND && error != TP_CLIENT_MAP_NOT_READY))
+            return tp_cli_client_failed(&usage, options->map, tp_client_error(client));
+        if (now_ms() >= until_ms)
+            return TP_CLI_OK;
+        const struct timespec pause = {.tv_nsec = ASK_MS * 1000000L};
+        nanosleep(&pause, NULL);
+    }
+}
+
+/* Prints what comes until it is enough. */
+static int watch(const struct watch_options *options, struct tp_client *client, int64_t until_ms)
+{
     for (uint64_t count = 0; options->count == 0 || count < options->count;) {
         int64_t left_ms = until_ms - now_ms();
         if (left_ms <= 0)
@@ -93,13 +113,13 @@ int tp_cli_watch(int argc, char **argv)
     result = tp_cli_remote_open(&usage, &options.via, &client);
     if (result != TP_CLI_OK)
         return result;
-    struct tp_client_subscribed subscribed;
-    if (tp_client_subscribe(client, options.map, options.cells, &subscribed, TP_CLI_CALL_MS) != 0) {
-        result = tp_cli_client_failed(&usage, options.map, tp_client_error(client));
-    } else {
+    struct tp_client_subscribed subscribed = {.epoch = 0};
+    int64_t until_ms = options.seconds == 0 ? INT64_MAX : now_ms() + (int64_t)options.seconds * 1000;
+    result = subscribe(&options, client, until_ms, &subscribed);
+    if (result == TP_CLI_OK && subscribed.epoch != 0) {
         printf("{\"epoch\": %" PRIu64 ", \"version\": %" PRIu64 "}\n", subscribed.epoch, subscribed.version);
         fflush(stdout);
-        result = watch(&options, client);
+        result = watch(&options, client, until_ms);
     }
     tp_client_close(client);
     return result;

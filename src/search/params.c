@@ -168,8 +168,9 @@ static int check_goals(const struct tp_session_params *p, const struct tp_map *m
     if (p->goal_radius && p->goal_policy != TP_GOAL_WITHIN)
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "goal_radius", "goes with the goal policy WITHIN only");
     bool blind = p->heuristic == TP_HEURISTIC_ZERO || (map->graph && !map->graph->x);
-    if (p->goal_policy == TP_GOAL_WITHIN && blind)
-        return refuse(refusal, TP_ERR_UNSUPPORTED, "goal_policy", "WITHIN is measured by h, which is 0 here");
+    if (p->goal_policy != TP_GOAL_EXACT && blind)
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "goal_policy",
+                      "WITHIN and NEAREST are measured by h, which is 0 here: without coordinates, or by the heuristic ZERO");
     if (p->more_goal_count >= TP_GOALS_MAX)
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "more_goals", "there are at most 16 goals in all");
     if (p->more_goal_count && !allowed)

@@ -24,8 +24,8 @@ static void random_goals(struct tp_test_rng *rng, struct tp_session_params *para
         more_goals[i] = space_cell(rng, map, tp_test_percent(rng, 70));
     bool blind = params->heuristic == TP_HEURISTIC_ZERO || (map->graph && !map->graph->x);
     params->goal_policy = (enum tp_goal_policy)tp_test_below(rng, 3);
-    if (params->goal_policy == TP_GOAL_WITHIN && blind)
-        params->goal_policy = TP_GOAL_NEAREST;
+    if (blind)
+        params->goal_policy = TP_GOAL_EXACT;
     if (params->goal_policy == TP_GOAL_WITHIN)
         params->goal_radius = tp_test_below(rng, 5 * TP_COST_UNIT);
 }

@@ -70,6 +70,13 @@ def check_tour(readme, folder):
     check(len(solved) == 4 and solved[0] == solved[1], "bench in-process and through the daemon differ: %s" % solved)
     check(len(solved) == 4 and float(solved[0]) < float(solved[3]) < float(solved[2]),
           "k = 256 walks no less than k = 4, or w = 2.6 shrinks no detours: %s" % solved)
+    doors = os.path.join(folder, "doors.jsonl")
+    lines = open(doors, encoding="utf-8").read().splitlines() if os.path.exists(doors) else []
+    check(len(lines) > 2 and '"cells": [[' in lines[1] and '"dropped": true' in lines[-1],
+          "watch told of the doors: %s" % lines[:3])
+    ignored = open(os.path.join(ROOT, ".gitignore"), encoding="utf-8").read().split()
+    made = [name for name in os.listdir(folder) if "/" + name not in ignored and "/" + name + "/" not in ignored]
+    check(made == [os.path.basename("build")] or not made, "the tour leaves what .gitignore does not name: %s" % made)
     check(os.path.isdir(os.path.join(folder, "tour-maps")), "the daemon of the tour kept no maps")
 
 

@@ -100,6 +100,7 @@ START_TEST(test_profiles)
     PUT_REFUSED(INVALID_ARGUMENT, "profile.terrain", WEIGH(256, 1));
     PUT_REFUSED(INVALID_ARGUMENT, "profile.weight", WEIGH('.', 65536));
     PUT_REFUSED(INVALID_ARGUMENT, "profile.weight", WEIGH('.', UINT32_MAX));
+    PUT_REFUSED(INVALID_ARGUMENT, "profile", WEIGH('.', 0));
     expect_no_map("up");
     put_init();
     WEIGH('.', 65535);

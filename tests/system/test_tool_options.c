@@ -253,7 +253,7 @@ END_TEST
 START_TEST(algorithms_are_listed)
 {
     char *out = tool_ok("algorithms");
-    /* every row: name, title, engine and citation, each column beginning at one place; below it the summary */
+    /* every row: name, title, engine and citation, each column beginning at one place; below it the summary and the restart rule */
     size_t columns[4] = {0};
     char *line = out;
     for (size_t i = 0; tp_algorithm_at(i) != NULL; i++) {
@@ -275,7 +275,12 @@ START_TEST(algorithms_are_listed)
         line += length + 1;
         length = strcspn(line, "\n");
         ck_assert(strspn(line, " ") == columns[1]);
-        ck_assert(strncmp(line + columns[1], row->summary, length - columns[1]) == 0);
+        static const char *const rules[] = {
+            [TP_RESTART_NEVER] = "never", [TP_RESTART_EAGER] = "eager", [TP_RESTART_LAZY] = "lazy", [TP_RESTART_ON_RISE] = "on-rise"};
+        char wanted[256];
+        snprintf(wanted, sizeof wanted, "%s; restart: %s, or %s\n", row->summary, rules[row->restart],
+                 row->capabilities & TP_CAN_RESTART_BY_RULE ? "any rule" : "eager");
+        ck_assert_msg(strncmp(line + columns[1], wanted, strlen(wanted)) == 0, "%s", wanted);
         line += length + 1;
     }
     ck_assert_str_eq(line, "");

@@ -56,6 +56,33 @@ START_TEST(test_changes)
 }
 END_TEST
 
+/* The map comes while it waits; or does not. */
+static void *put_it(void *nothing)
+{
+    (void)nothing;
+    struct wire wire;
+    wire_open_greeted(&wire, daemon_.port);
+    struct timespec pause = {.tv_nsec = 300000000L};
+    nanosleep(&pause, NULL);
+    wire_put_free_map(&wire, "late", 10, 10);
+    wire_close(&wire);
+    return NULL;
+}
+
+START_TEST(test_waits)
+{
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, put_it, NULL), 0);
+    char *out = tool_ok("watch --map late --via 127.0.0.1:%u --wait --seconds 3", daemon_.port);
+    pthread_join(thread, NULL);
+    ck_assert_msg(strstr(out, "\"version\": 1}\n") != NULL, "%s", out);
+    free(out);
+    out = tool_ok("watch --map never --via 127.0.0.1:%u --wait --seconds 1", daemon_.port);
+    ck_assert_str_eq(out, "");
+    free(out);
+}
+END_TEST
+
 START_TEST(test_refusals)
 {
     struct tool_run run;
@@ -76,6 +103,7 @@ static Suite *watch_suite(void)
     TCase *cases = tcase_create("watch");
     tcase_add_checked_fixture(cases, begin, end);
     tcase_add_test(cases, test_changes);
+    tcase_add_test(cases, test_waits);
     tcase_add_test(cases, test_refusals);
     suite_add_tcase(suite, cases);
     return suite;

@@ -326,7 +326,7 @@ static void live(struct tp_test_rng *rng, const struct tp_algorithm *row, unsign
     if (row->capabilities & TP_CAN_TAKE_W && tp_test_percent(rng, 50))
         params.w_milli = 1000 + 500 * tp_test_below(rng, 5);
     params.restart = tp_test_below(rng, row->capabilities & TP_CAN_RESTART_BY_RULE ? 5 : 3);
-    if (row->capabilities & TP_CAN_CHOOSE_GOAL && tp_test_percent(rng, 40))
+    if (row->capabilities & TP_CAN_CHOOSE_GOAL && space.x && tp_test_percent(rng, 40))
         params.goal_policy = TP_GOAL_NEAREST;
     params.budget = (struct tp_budget){.kind = TP_BUDGET_K, .expansions = 1 + tp_test_below(rng, 30), .expansions_max = UINT64_MAX};
     if (row->capabilities & TP_CAN_SPLIT_R || tp_test_percent(rng, 40))
