@@ -2,6 +2,7 @@
  * done ends with 1 and says why; help and version are there. */
 #include "base/version.h"
 #include "search/algorithm.h"
+#include "search/session.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/tool.h"
 
