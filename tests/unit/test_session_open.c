@@ -168,8 +168,8 @@ START_TEST(goals_are_for_rows_that_choose)
     params.heuristic = TP_HEURISTIC_ZERO; /* h would be 0 everywhere */
     refused(TP_ERR_UNSUPPORTED, 0, "goal_policy");
     params.goal_policy = TP_GOAL_NEAREST;
+    params.goal_radius = 0;
     refused(TP_ERR_UNSUPPORTED, 0, "goal_policy");
-    params.goal_policy = TP_GOAL_WITHIN;
 }
 END_TEST
 
