@@ -285,6 +285,10 @@ bool tp__session_exhausted(struct tp_tick *tick, uint64_t expansions);
 /* Pays for one traceback step (or a path's state copied): false when the tick has none left, or its time is over. */
 bool tp__tick_step(struct tp_tick *tick);
 
+/* The same for many: how many of `max` may be taken before the clock is looked at again; and takes as many. */
+uint64_t tp__tick_steps_at_once(const struct tp_tick *tick, uint64_t max);
+void tp__tick_take_steps(struct tp_tick *tick, uint64_t steps);
+
 /* How much a tick may do beside its expansions for nothing, under k (for each expansion allowed) and under a deadline (before
  * the clock is asked again): entries renewed, changes and expanded states looked at. Under R all of it is paid from the purse. */
 static inline uint64_t tp__beside_max(const struct tp_budget *budget)
