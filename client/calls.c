@@ -57,8 +57,14 @@ int tp_client_ping(struct tp_client *client, const void *payload, size_t size, i
 int tp_client_open_map(struct tp_client *client, const char *name, uint64_t min_version,
                        struct tp_client_map *out, int timeout_ms)
 {
+    return tp_client_open_map_of(client, name, 0, min_version, out, timeout_ms);
+}
+
+int tp_client_open_map_of(struct tp_client *client, const char *name, uint64_t epoch, uint64_t min_version,
+                          struct tp_client_map *out, int timeout_ms)
+{
     struct call call = begin(timeout_ms);
-    int sent = tp_client_send_open_map(client, name, min_version, &call.ticket, timeout_ms);
+    int sent = tp_client_send_open_map_of(client, name, epoch, min_version, &call.ticket, timeout_ms);
     int result = finish(client, &call, sent);
     if (result == 0 && out != NULL)
         *out = call.reply.map;
@@ -142,9 +148,23 @@ int tp_client_tick(struct tp_client *client, const struct tp_client_tick *tick, 
 int tp_client_close_sessions(struct tp_client *client, const uint64_t *sessions, size_t count,
                              uint32_t *closed, int timeout_ms)
 {
+    if (count == 0) { /* an empty set closes nothing */
+        if (closed != NULL)
+            *closed = 0;
+        return 0;
+    }
     struct call call = begin(timeout_ms);
     int sent = tp_client_send_close_sessions(client, sessions, count, &call.ticket, timeout_ms);
     int result = finish(client, &call, sent);
+    if (result == 0 && closed != NULL)
+        *closed = call.reply.closed;
+    return result;
+}
+
+int tp_client_close_all_sessions(struct tp_client *client, uint32_t *closed, int timeout_ms)
+{
+    struct call call = begin(timeout_ms);
+    int result = finish(client, &call, tp_client_send_close_all_sessions(client, &call.ticket, timeout_ms));
     if (result == 0 && closed != NULL)
         *closed = call.reply.closed;
     return result;

@@ -117,12 +117,16 @@ int tp__error_take(struct tp_client_error *error, const Tickpath__Error *message
     error->retry_after_ms = message->has_retry_after_ms ? message->retry_after_ms : 0;
     error->has_change = message->has_change_index;
     error->change_index = message->change_index;
+    error->has_cell = message->has_bad_x;
     error->bad_x = message->bad_x;
     error->bad_y = message->bad_y;
     error->has_edge = message->has_edge_index;
     error->edge_index = message->edge_index;
     error->has_node = message->has_node_index;
     error->node_index = message->node_index;
+    error->has_place = message->has_epoch && message->has_version;
+    error->epoch = message->epoch;
+    error->version = message->version;
     return code;
 }
 

@@ -61,7 +61,9 @@ static int show_ticked(struct tp_client *client, struct tp_client_ticked *out, c
         paths[i] = (struct tp_client_path){.cells = ticked->path[i]->cell, .count = ticked->path[i]->n_cell};
     for (size_t i = 0; i < ticked->n_refused; i++)
         refused[i] = (struct tp_client_refused){.session = ticked->refused[i]->session,
-                                                .code = -(int)ticked->refused[i]->code};
+                                                .code = -(int)ticked->refused[i]->code,
+                                                .epoch = ticked->refused[i]->epoch,
+                                                .version = ticked->refused[i]->version};
     *out = (struct tp_client_ticked){
         .tick = ticked->tick,
         .count = n,

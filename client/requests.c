@@ -37,12 +37,20 @@ int tp_client_send_ping(struct tp_client *client, const void *payload, size_t si
 int tp_client_send_open_map(struct tp_client *client, const char *name, uint64_t min_version,
                             uint64_t *ticket, int timeout_ms)
 {
+    return tp_client_send_open_map_of(client, name, 0, min_version, ticket, timeout_ms);
+}
+
+int tp_client_send_open_map_of(struct tp_client *client, const char *name, uint64_t epoch, uint64_t min_version,
+                               uint64_t *ticket, int timeout_ms)
+{
     Tickpath__OpenMap open = TICKPATH__OPEN_MAP__INIT;
     if (name == NULL)
         return refuse(client, "map", "no name of a map");
     open.map = (char *)name;
     open.has_min_version = min_version > 0;
     open.min_version = min_version;
+    open.has_epoch = epoch > 0;
+    open.epoch = epoch;
     return send_request(client, TICKPATH__REQUEST__BODY_OPEN_MAP, &open, ticket, timeout_ms);
 }
 
@@ -195,6 +203,8 @@ int tp_client_send_change(struct tp_client *client, const struct tp_client_chang
         message.map = (char *)changes->map;
         message.has_base_version = changes->has_base_version;
         message.base_version = changes->base_version;
+        message.has_epoch = changes->epoch > 0;
+        message.epoch = changes->epoch;
         message.cell = (uint32_t *)changes->cells;
         message.n_cell = changes->cell_count;
         message.cell_terrain = (uint32_t *)changes->cell_terrains;
@@ -321,6 +331,8 @@ int tp_client_send_open_session(struct tp_client *client, const struct tp_client
     message.start_vy = params->start_vy;
     message.has_heuristic = params->heuristic != 0;
     message.heuristic = (Tickpath__Heuristic)params->heuristic;
+    message.has_epoch = params->epoch > 0;
+    message.epoch = params->epoch;
     message.profile = (char *)params->profile;
     message.has_agent_size = params->agent_size != 0;
     message.agent_size = params->agent_size;
@@ -381,6 +393,8 @@ int tp_client_send_tick(struct tp_client *client, const struct tp_client_tick *t
     message.n_at_vx = message.n_at_vy = tick->at_vx != NULL ? tick->at_count : 0;
     message.has_min_version = tick->min_version != 0;
     message.min_version = tick->min_version;
+    message.has_epoch = tick->epoch > 0;
+    message.epoch = tick->epoch;
     message.has_want_work = message.want_work = tick->want_work;
     message.has_want_path = message.want_path = tick->want_path;
     return send_request(client, TICKPATH__REQUEST__BODY_TICK, &message, ticket, timeout_ms);
@@ -390,9 +404,17 @@ int tp_client_send_close_sessions(struct tp_client *client, const uint64_t *sess
                                   uint64_t *ticket, int timeout_ms)
 {
     Tickpath__CloseSession message = TICKPATH__CLOSE_SESSION__INIT;
-    message.has_all = message.all = sessions == NULL;
+    if (sessions == NULL || count == 0)
+        return refuse(client, "session", "no sessions");
     message.session = (uint64_t *)sessions;
-    message.n_session = sessions == NULL ? 0 : count;
+    message.n_session = count;
+    return send_request(client, TICKPATH__REQUEST__BODY_CLOSE_SESSION, &message, ticket, timeout_ms);
+}
+
+int tp_client_send_close_all_sessions(struct tp_client *client, uint64_t *ticket, int timeout_ms)
+{
+    Tickpath__CloseSession message = TICKPATH__CLOSE_SESSION__INIT;
+    message.has_all = message.all = 1;
     return send_request(client, TICKPATH__REQUEST__BODY_CLOSE_SESSION, &message, ticket, timeout_ms);
 }
 

@@ -84,9 +84,12 @@ struct tp_client_error {
     uint32_t retry_after_ms;             /* when trying again may help; 0 unknown */
     bool has_change;                     /* a change batch was refused because of one change: */
     uint32_t change_index;               /*   its index: cells, rectangles, bitmaps, runs, or edges, nodes, in this order */
-    uint32_t bad_x, bad_y;               /*   with OUT_OF_RANGE: its first cell outside the map */
+    bool has_cell;                       /*   with OUT_OF_RANGE on a grid: */
+    uint32_t bad_x, bad_y;               /*   its first cell outside the map */
     bool has_edge, has_node;             /* a graph was refused because of one edge, or of one node's coordinates: */
     uint32_t edge_index, node_index;     /*   which, from 0 */
+    bool has_place;                      /* the map is in another epoch, or at another version, than was asked for: */
+    uint64_t epoch, version;             /*   where it stands */
 };
 
 /* The code's name as the protocol spells it ("OK" for 0, "UNKNOWN" for a number not in the list). Static
@@ -186,6 +189,7 @@ struct tp_client_changes {
     const char *map;
     bool has_base_version;
     uint64_t base_version; /* refused with VERSION_MISMATCH unless the map is at it */
+    uint64_t epoch;        /* likewise unless the map is in it; 0: any. Versions of two epochs don't compare */
     const uint32_t *cells;
     const uint32_t *cell_terrains; /* one per cell, or one for all */
     size_t cell_count, cell_terrain_count;
@@ -293,6 +297,7 @@ struct tp_client_session_params {
     uint32_t switch_margin_milli; /* the time-bounded algorithms: a path that does not reach the goal is left only for one that
                                    * promises to be shorter by this share, in thousandths, 0..10000 */
     bool pause_on_backtrack;      /* likewise: wait (BLOCKED with BACK_MOVE) instead of moving back until the path is complete */
+    uint64_t epoch;     /* refused with VERSION_MISMATCH unless the map is in it; 0: any */
     double goal_radius; /* TP_CLIENT_WITHIN: in straight steps over weight 1, on a graph in its unit; at most 3 decimals */
 };
 
@@ -314,7 +319,8 @@ struct tp_client_tick {
     const uint32_t *at_cells;
     const int32_t *at_vx, *at_vy; /* the velocities there, -3..3, 0 for agents that are no vehicles; NULL: all at rest */
     size_t at_count;
-    uint64_t min_version; /* 0: none */
+    uint64_t min_version; /* sessions whose map is behind it are refused with MAP_NOT_READY; 0: none */
+    uint64_t epoch;       /* and those whose map is in another epoch with VERSION_MISMATCH; 0: any */
     bool want_work, want_path;
 };
 
@@ -347,6 +353,7 @@ struct tp_client_path {
 struct tp_client_refused {
     uint64_t session;
     int code; /* enum tp_client_code */
+    uint64_t epoch, version; /* with MAP_NOT_READY and VERSION_MISMATCH: where its map stands; else 0 */
 };
 
 /* Arrays run parallel, one element per session answered, in the order served. */
@@ -413,7 +420,10 @@ int tp_client_put_map(struct tp_client *client, const char *name, uint32_t width
 int tp_client_put_graph(struct tp_client *client, const char *name, const struct tp_client_graph *graph, bool replace,
                         struct tp_client_map *out, int timeout_ms) TP_CLIENT_MUST_CHECK;
 
-/* Asks for a map; MAP_NOT_READY if it is behind min_version (0: any). */
+/* Asks for a map; MAP_NOT_READY if it is behind min_version (0: any), VERSION_MISMATCH if it is in another epoch (of
+ * tp_client_open_map_of; 0: any). */
+int tp_client_open_map_of(struct tp_client *client, const char *name, uint64_t epoch, uint64_t min_version,
+                          struct tp_client_map *out, int timeout_ms) TP_CLIENT_MUST_CHECK;
 int tp_client_open_map(struct tp_client *client, const char *name, uint64_t min_version,
                        struct tp_client_map *out, int timeout_ms) TP_CLIENT_MUST_CHECK;
 
@@ -459,9 +469,12 @@ int tp_client_set_goals(struct tp_client *client, uint64_t session, const uint32
 int tp_client_tick(struct tp_client *client, const struct tp_client_tick *tick, struct tp_client_ticked *out,
                    int timeout_ms) TP_CLIENT_MUST_CHECK;
 
-/* Closes the sessions named; with sessions NULL every session of the connection. */
+/* Closes the sessions named; none where there are none. Says in *closed (unless NULL) how many it closed. */
 int tp_client_close_sessions(struct tp_client *client, const uint64_t *sessions, size_t count,
                              uint32_t *closed, int timeout_ms) TP_CLIENT_MUST_CHECK;
+
+/* Closes every session of the connection. */
+int tp_client_close_all_sessions(struct tp_client *client, uint32_t *closed, int timeout_ms) TP_CLIENT_MUST_CHECK;
 
 /* `what`: enum tp_client_list, or'ed. */
 int tp_client_list(struct tp_client *client, uint32_t what, struct tp_client_listing *out,
@@ -475,6 +488,8 @@ int tp_client_list(struct tp_client *client, uint32_t what, struct tp_client_lis
 
 int tp_client_send_ping(struct tp_client *client, const void *payload, size_t size, uint64_t *ticket,
                         int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_send_open_map_of(struct tp_client *client, const char *name, uint64_t epoch, uint64_t min_version,
+                               uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
 int tp_client_send_open_map(struct tp_client *client, const char *name, uint64_t min_version,
                             uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
 int tp_client_send_drop_map(struct tp_client *client, const char *name, uint64_t epoch, uint64_t *ticket,
@@ -497,7 +512,8 @@ int tp_client_send_set_goals(struct tp_client *client, uint64_t session, const u
 int tp_client_send_tick(struct tp_client *client, const struct tp_client_tick *tick, uint64_t *ticket,
                         int timeout_ms) TP_CLIENT_MUST_CHECK;
 int tp_client_send_close_sessions(struct tp_client *client, const uint64_t *sessions, size_t count,
-                                  uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
+                                  uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK; /* INVALID_ARGUMENT for none */
+int tp_client_send_close_all_sessions(struct tp_client *client, uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
 int tp_client_send_list(struct tp_client *client, uint32_t what, uint64_t *ticket,
                         int timeout_ms) TP_CLIENT_MUST_CHECK;
 

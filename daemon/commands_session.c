@@ -270,6 +270,15 @@ static int open_entered(const struct tp_call *call, struct tp_world_map *of, str
     return error;
 }
 
+/* The request asks for another epoch than the map is in. */
+static void refuse_epoch(const struct tp_call *call, const struct tp_map *map)
+{
+    struct tp_world_refusal refusal = {
+        .error = TP_ERR_VERSION_MISMATCH, .field = "epoch", .words = "the map is in another epoch"};
+    tp_world_refusal_place(&refusal, map);
+    tp_peer_reply_refusal(call->peer, call->id, &refusal);
+}
+
 void tp__command_open_session(const struct tp_call *call)
 {
     const Tickpath__OpenSession *open = call->request->open_session;
@@ -308,6 +317,13 @@ void tp__command_open_session(const struct tp_call *call)
     const struct tp_map *map = tp_shard_refresh(call->shard, of);
     if (layer != NULL)
         map = tp_shard_layer(call->shard, layer);
+    if (open->has_epoch && open->epoch != map->epoch) {
+        refuse_epoch(call, map);
+        if (params.known != NULL)
+            tp_map_unref(params.known);
+        leave(of, layer);
+        return;
+    }
     params.goal_radius = goal_radius_of(open, map);
     uint32_t slot;
     bool fits = params.known == NULL || (params.known->width == map->width && params.known->height == map->height);
@@ -365,7 +381,7 @@ void tp__command_set_goal(const struct tp_call *call)
         return;
     }
     if (error != 0) {
-        tp__call_refuse(call, error, "more_goals", "this algorithm walks to one goal, EXACT");
+        tp__call_refuse(call, error, "more_goals", "this algorithm walks to one goal only");
         return;
     }
     Tickpath__GoalSet goal_set = TICKPATH__GOAL_SET__INIT;

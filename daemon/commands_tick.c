@@ -11,7 +11,7 @@ enum {
     REPLY_BYTES = 128,
     SERVED_BYTES = 40,
     WORK_BYTES = 40,
-    REFUSED_BYTES = 20,
+    REFUSED_BYTES = 42,
     PATH_BYTES = 12,
     CELL_BYTES = 5
 };
@@ -176,6 +176,11 @@ static void fill_reply(const struct tp_call *call, const struct tp_schedule *sch
         row->has_session = row->has_code = 1;
         row->session = schedule->refused[i].id;
         row->code = (Tickpath__ErrorCode)-schedule->refused[i].error;
+        row->has_epoch = row->has_version = schedule->refused[i].map != NULL;
+        if (row->has_epoch) {
+            row->epoch = schedule->refused[i].map->epoch;
+            row->version = schedule->refused[i].map->version;
+        }
     }
     reply->has_tick = reply->has_starved = 1;
     reply->tick = ++call->peer->tick;
@@ -222,6 +227,8 @@ static struct tp_schedule schedule_of(const struct tp_call *call, const Tickpath
         .at_vy = tick->n_at_vy > 0 ? tick->at_vy : NULL,
         .at_count = tick->n_at_session,
         .min_version = tick->has_min_version ? tick->min_version : 0,
+        .has_epoch = tick->has_epoch,
+        .epoch = tick->epoch,
         .tick = ++call->peer->tick_stamp,
         .clock = call->shard->clock,
         .is_over = call->shard->is_over,
@@ -249,7 +256,7 @@ void tp__command_tick(const struct tp_call *call)
         return;
     }
     struct tp_schedule schedule = schedule_of(call, tick, &each);
-    size_t served = tp_schedule_most(&schedule), refused = tick->n_session + tick->n_at_session;
+    size_t served = tp_schedule_most(&schedule), refused = tp_schedule_most_refused(&schedule);
     size_t bytes = reply_bytes(tick, served, refused);
     if (bytes > call->shard->config->frame_bytes_max) {
         tp__call_refuse(call, TP_ERR_RESOURCE_EXHAUSTED, "session",
@@ -267,8 +274,7 @@ void tp__command_tick(const struct tp_call *call)
     uint64_t began_us = clock->now_us(clock->context);
     error = tp_schedule_serve(&schedule, &refusal);
     if (error != 0) {
-        tp_peer_reply_error(call->peer, call->id, error, refusal.field, refusal.reason,
-                            error == TP_ERR_MAP_NOT_READY ? 10 : 0);
+        tp__call_refuse(call, error, refusal.field, refusal.reason);
         return;
     }
     if (schedule.is_over != NULL && atomic_load(schedule.is_over)) { /* perhaps cut: its moves are nobody's */

@@ -56,7 +56,7 @@ int tp_folder_drop(struct tp_folder *folder, const char *name) TP_MUST_CHECK;
 struct tp_folder_batch {
     const char *name;
     const struct tp_map *after; /* the version the batch made */
-    const void *bytes;          /* tp_batch_encode_keyed's */
+    const void *bytes;          /* tp_batch_encode's */
     size_t size;
     int error; /* the result */
 };

@@ -165,7 +165,8 @@ void tp_peer_reply_refusal(struct tp_peer *peer, uint64_t id, const struct tp_wo
     body.has_retry_after_ms = refusal->retry_after_ms != 0;
     body.retry_after_ms = refusal->retry_after_ms;
     body.has_change_index = refusal->has_bad_change;
-    body.has_bad_x = body.has_bad_y = refusal->has_bad_change && refusal->error == TP_ERR_OUT_OF_RANGE;
+    body.has_bad_x = body.has_bad_y =
+        refusal->has_bad_change && refusal->error == TP_ERR_OUT_OF_RANGE && !refusal->of_graph;
     body.change_index = refusal->change_index;
     body.bad_x = refusal->bad_x;
     body.bad_y = refusal->bad_y;
@@ -173,6 +174,9 @@ void tp_peer_reply_refusal(struct tp_peer *peer, uint64_t id, const struct tp_wo
     body.edge_index = refusal->edge_index;
     body.has_node_index = refusal->has_bad_node;
     body.node_index = refusal->node_index;
+    body.has_epoch = body.has_version = refusal->has_place;
+    body.epoch = refusal->epoch;
+    body.version = refusal->version;
     append_error(peer, id, &body);
 }
 

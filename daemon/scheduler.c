@@ -49,9 +49,15 @@ size_t tp_schedule_most(const struct tp_schedule *schedule)
     return schedule->all || schedule->id_count > count ? count : schedule->id_count;
 }
 
+size_t tp_schedule_most_refused(const struct tp_schedule *schedule)
+{
+    size_t named = schedule->all ? schedule->sessions->count : schedule->id_count;
+    return named + schedule->at_count;
+}
+
 static void refuse(struct tp_schedule *schedule, uint64_t id, int error)
 {
-    schedule->refused[schedule->refused_count++] = (struct tp_schedule_refused){id, error};
+    schedule->refused[schedule->refused_count++] = (struct tp_schedule_refused){id, error, NULL};
 }
 
 /* Fills slots[] with the sessions to serve, in order; the rest go to refused[]. */
@@ -84,15 +90,36 @@ static const struct tp_map *map_of(const struct tp_schedule *schedule, uint32_t 
     return schedule->current[agent->map->slot];
 }
 
+/* What a session's map is refused for, 0 for nothing. */
+static int map_error(const struct tp_schedule *schedule, uint32_t slot)
+{
+    const struct tp_map *map = map_of(schedule, slot);
+    if (schedule->has_epoch && map->epoch != schedule->epoch)
+        return TP_ERR_VERSION_MISMATCH;
+    return map->version < schedule->min_version ? TP_ERR_MAP_NOT_READY : 0;
+}
+
+/* Takes out the sessions whose maps are not where the request wants them: the others need not wait for those. */
+static void drop_late(struct tp_schedule *schedule)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < schedule->served; i++) {
+        uint32_t slot = schedule->slots[i];
+        int error = map_error(schedule, slot);
+        if (error != 0)
+            schedule->refused[schedule->refused_count++] = (struct tp_schedule_refused){
+                tp_sessions_id(schedule->sessions, slot), error, map_of(schedule, slot)};
+        else
+            schedule->slots[kept++] = slot;
+    }
+    schedule->served = kept;
+}
+
 /* Whether the request can be served as it stands. */
 static int check(const struct tp_schedule *schedule, struct tp_refusal *refusal)
 {
     for (size_t i = 0; i < schedule->served; i++) {
         uint32_t slot = schedule->slots[i];
-        if (map_of(schedule, slot)->version < schedule->min_version) {
-            return tp_refuse(refusal, TP_ERR_MAP_NOT_READY, "min_version",
-                             "a map of these sessions is behind it");
-        }
         if (schedule->each != NULL) {
             struct tp_budget budget = tp_agent_budget_for_check(schedule->each);
             int error = tp_session_check_budget(schedule->sessions->agents[slot].session, &budget, refusal);
@@ -114,6 +141,8 @@ static void apply_positions(struct tp_schedule *schedule)
             refuse(schedule, schedule->at_ids[i], TP_ERR_NOT_FOUND);
             continue;
         }
+        if (map_error(schedule, slot) != 0)
+            continue;
         int vx = schedule->at_vx != NULL ? schedule->at_vx[i] : 0;
         int vy = schedule->at_vy != NULL ? schedule->at_vy[i] : 0;
         int error = tp_session_at_velocity(sessions->agents[slot].session, schedule->at_cells[i], vx, vy);
@@ -201,6 +230,7 @@ int tp_schedule_serve(struct tp_schedule *schedule, struct tp_refusal *refusal)
     int error = check(schedule, refusal);
     if (error != 0)
         return error;
+    drop_late(schedule);
     apply_positions(schedule);
     serve(schedule);
     return 0;

@@ -33,7 +33,9 @@ struct tp_schedule {
     const uint32_t *at_cells;
     const int32_t *at_vx, *at_vy; /* the velocity there; NULL: at rest */
     size_t at_count;
-    uint64_t min_version;
+    uint64_t min_version; /* sessions whose map is behind it are refused, */
+    bool has_epoch;       /* and those whose map is in another epoch */
+    uint64_t epoch;
     uint64_t tick; /* number of this tick, never the same twice for a connection */
     struct tp_clock clock;
     const atomic_bool
@@ -46,8 +48,10 @@ struct tp_schedule {
     struct tp_schedule_refused {
         uint64_t id;
         int error; /* NOT_FOUND: not a session of this connection; OUT_OF_RANGE: a position outside its map;
-                      INVALID_ARGUMENT: named twice, or a velocity that it can't have */
-    } * refused;   /* at least id_count + at_count elements */
+                      INVALID_ARGUMENT: named twice, or a velocity that it can't have; MAP_NOT_READY, VERSION_MISMATCH:
+                      its map is behind, or in another epoch */
+        const struct tp_map *map; /* with the last two: the map; borrowed from `current` or `layers` */
+    } * refused;                  /* at least tp_schedule_most_refused() elements */
 
     /* the answer */
     size_t served, refused_count;
@@ -58,9 +62,12 @@ struct tp_schedule {
 /* How many sessions the request can serve at most. */
 size_t tp_schedule_most(const struct tp_schedule *schedule);
 
-/* Serves the request. TP_ERR_MAP_NOT_READY: a map is behind min_version; TP_ERR_INVALID_ARGUMENT: a session's
- * algorithm cannot run with `each`; both with *refusal filled and nothing changed. Cost: the sum of the
- * budgets. */
+/* How many it can refuse at most. */
+size_t tp_schedule_most_refused(const struct tp_schedule *schedule);
+
+/* Serves the request. TP_ERR_INVALID_ARGUMENT: a session's algorithm cannot run with `each`, *refusal being filled and
+ * nothing changed. A session that is refused for its map's version is not put where its true position says. Cost: the sum
+ * of the budgets. */
 int tp_schedule_serve(struct tp_schedule *schedule, struct tp_refusal *refusal) TP_MUST_CHECK;
 
 /* A budget as the search takes it, for checks; a deadline counts as over. */

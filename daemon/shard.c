@@ -31,6 +31,7 @@ void tp_shard_fini(struct tp_shard *shard)
     free(shard->current);
     free(shard->layers);
     free(shard->seq);
+    tp_push_cells_fini(&shard->push_cells);
     tp_arena_fini(&shard->arena);
     tp_closing_fini(&shard->closing);
     tp_pool_fini(&shard->pool);
@@ -106,7 +107,7 @@ const struct tp_map *tp_shard_refresh(struct tp_shard *shard, struct tp_world_ma
 {
     const struct tp_world_layers *layers;
     uint64_t seq;
-    const struct tp_map *current = tp_world_current_layered(shard->world, map, &layers, &seq);
+    const struct tp_map *current = tp_world_current(shard->world, map, &layers, &seq);
     if (current != NULL)
         offer(shard, map, current, layers, seq);
     else /* dropped; the publication that says so is on its way */

@@ -35,7 +35,7 @@ enum { HEADER_BYTES = 552, CHECKSUM_BYTES = 8, CHANGE_BYTES_MIN = 10, ZSTD_LEVEL
 #define BATCH_HAS_KEY 0x80000000u
 static const char magic[8] = {'t', 'p', 's', 'n', 'a', 'p', 0, LAYOUT_GRID};
 
-int tp_snapshot_encode(const struct tp_map *map, uint8_t **bytes, size_t *size)
+static int encode_plain(const struct tp_map *map, uint8_t **bytes, size_t *size)
 {
     if (map->graph != NULL)
         return tp__snapshot_encode_graph(map, LAYOUT_GRAPH, bytes, size);
@@ -117,11 +117,11 @@ static int decode_plain(struct tp_map **out, const void *bytes, size_t size, con
     return error;
 }
 
-int tp_snapshot_encode_keyed(const struct tp_map *map, const struct tp_keys *keys, uint8_t **bytes, size_t *size)
+int tp_snapshot_encode(const struct tp_map *map, const struct tp_keys *keys, uint8_t **bytes, size_t *size)
 {
     uint8_t *plain;
     size_t plain_size;
-    int error = tp_snapshot_encode(map, &plain, &plain_size);
+    int error = encode_plain(map, &plain, &plain_size);
     if (error != 0)
         return error;
     if (keys == NULL || keys->count == 0) {
@@ -145,8 +145,7 @@ int tp_snapshot_encode_keyed(const struct tp_map *map, const struct tp_keys *key
     return out == NULL ? TP_ERR_NO_MEMORY : 0;
 }
 
-int tp_snapshot_decode_keyed(struct tp_map **out, struct tp_keys *keys, const void *bytes, size_t size,
-                             const char **reason)
+static int decode_keyed(struct tp_map **out, struct tp_keys *keys, const void *bytes, size_t size, const char **reason)
 {
     const uint8_t *p = bytes;
     *out = NULL;
@@ -167,11 +166,11 @@ int tp_snapshot_decode_keyed(struct tp_map **out, struct tp_keys *keys, const vo
     return error;
 }
 
-int tp_snapshot_decode(struct tp_map **out, const void *bytes, size_t size, const char **reason)
+int tp_snapshot_decode(struct tp_map **out, struct tp_keys *keys, const void *bytes, size_t size, const char **reason)
 {
-    struct tp_keys keys;
-    int error = tp_snapshot_decode_keyed(out, &keys, bytes, size, reason);
-    tp_keys_fini(&keys);
+    struct tp_keys unwanted = {0};
+    int error = decode_keyed(out, keys != NULL ? keys : &unwanted, bytes, size, reason);
+    tp_keys_fini(&unwanted);
     return error;
 }
 
@@ -195,16 +194,9 @@ static size_t change_bytes(const struct tp_change *change)
     return 0;
 }
 
-int tp_batch_encode(const struct tp_change *changes, size_t count, uint8_t **bytes, size_t *size)
+int tp_batch_encode(const struct tp_change *changes, size_t count, const struct tp_key *key, uint8_t **bytes, size_t *size)
 {
-    const struct tp_key none = {0};
-    return tp_batch_encode_keyed(changes, count, &none, bytes, size);
-}
-
-int tp_batch_encode_keyed(const struct tp_change *changes, size_t count, const struct tp_key *key, uint8_t **bytes,
-                          size_t *size)
-{
-    size_t key_bytes = tp_key_is_set(key) ? 1 + (size_t)key->size : 0;
+    size_t key_bytes = key != NULL && tp_key_is_set(key) ? 1 + (size_t)key->size : 0;
     size_t total = 4 + key_bytes;
     for (size_t i = 0; i < count; i++)
         total += change_bytes(&changes[i]);

@@ -16,29 +16,19 @@
 #include "daemon/keys.h"
 #include "map/map.h"
 
-/* Gives the snapshot of `map` (malloc'd, freed by the caller). TP_ERR_NO_MEMORY. Cost: O(cells). */
-int tp_snapshot_encode(const struct tp_map *map, uint8_t **bytes, size_t *size) TP_MUST_CHECK;
+/* Gives the snapshot of `map` with the keys of the batches applied last, NULL for none (malloc'd, freed by the caller).
+ * TP_ERR_NO_MEMORY. Cost: O(cells). */
+int tp_snapshot_encode(const struct tp_map *map, const struct tp_keys *keys, uint8_t **bytes, size_t *size) TP_MUST_CHECK;
 
-/* Gives one reference to the map that the bytes describe, with its epoch and version. TP_ERR_CORRUPT with
- * static words in *reason; TP_ERR_NO_MEMORY. On error *out is NULL. */
-int tp_snapshot_decode(struct tp_map **out, const void *bytes, size_t size,
+/* Gives one reference to the map that the bytes describe, with its epoch and version, and its keys (freed by the caller with
+ * tp_keys_fini; NULL: not wanted). TP_ERR_CORRUPT with static words in *reason; TP_ERR_NO_MEMORY. On error *out is NULL, and
+ * there are no keys. */
+int tp_snapshot_decode(struct tp_map **out, struct tp_keys *keys, const void *bytes, size_t size,
                        const char **reason) TP_MUST_CHECK;
 
-/* Likewise with the keys of the batches applied last; NULL or none: as above. */
-int tp_snapshot_encode_keyed(const struct tp_map *map, const struct tp_keys *keys, uint8_t **bytes,
-                             size_t *size) TP_MUST_CHECK;
-
-/* Likewise; *keys gets the keys (freed by the caller with tp_keys_fini), none on error. */
-int tp_snapshot_decode_keyed(struct tp_map **out, struct tp_keys *keys, const void *bytes, size_t size,
-                             const char **reason) TP_MUST_CHECK;
-
-/* Gives the bytes of a batch (malloc'd, freed by the caller). TP_ERR_NO_MEMORY. */
-int tp_batch_encode(const struct tp_change *changes, size_t count, uint8_t **bytes,
+/* Gives the bytes of a batch with its key, NULL or not set for none (malloc'd, freed by the caller). TP_ERR_NO_MEMORY. */
+int tp_batch_encode(const struct tp_change *changes, size_t count, const struct tp_key *key, uint8_t **bytes,
                     size_t *size) TP_MUST_CHECK;
-
-/* Likewise with the batch's key, if it is set. */
-int tp_batch_encode_keyed(const struct tp_change *changes, size_t count, const struct tp_key *key, uint8_t **bytes,
-                          size_t *size) TP_MUST_CHECK;
 
 /* Reads the key of a batch's bytes; not set where there is none, or where it can't be read. Cost: O(1). */
 void tp_batch_key(const void *bytes, size_t size, struct tp_key *key);

@@ -202,7 +202,7 @@ static int write_map(struct store *store, const struct dirty *entry)
     uint8_t *bytes;
     size_t size;
     const struct tp_keyed *keyed = tp_keyed_find(store->keyed, entry->name);
-    int error = tp_snapshot_encode_keyed(entry->map, keyed ? &keyed->keys : NULL, &bytes, &size);
+    int error = tp_snapshot_encode(entry->map, keyed ? &keyed->keys : NULL, &bytes, &size);
     if (error)
         return error;
     char key[KEY_MAX], index[KEY_MAX];
@@ -364,7 +364,7 @@ static void load(struct store *store, struct call *call)
     if (reply->type == REDIS_REPLY_NIL)
         error = TP_ERR_NOT_FOUND;
     else if (reply->type == REDIS_REPLY_STRING)
-        error = tp_snapshot_decode_keyed(&map, &keys, reply->str, reply->len, &reason);
+        error = tp_snapshot_decode(&map, &keys, reply->str, reply->len, &reason);
     freeReplyObject(reply);
     if (!error && tp_keyed_set(&store->keyed, call->name, &keys) != 0) {
         tp_map_unref(map);

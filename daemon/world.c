@@ -291,17 +291,8 @@ struct tp_world_map *tp_world_find(struct tp_world *world, const char *name)
     return is_published ? &entry->shared : NULL;
 }
 
-const struct tp_map *tp_world_current(struct tp_world *world, const struct tp_world_map *map)
-{
-    const struct tp__world_entry *entry = (const struct tp__world_entry *)map;
-    pthread_mutex_lock(&world->lock);
-    const struct tp_map *current = tp_map_ref(entry->published);
-    pthread_mutex_unlock(&world->lock);
-    return current;
-}
-
-const struct tp_map *tp_world_current_layered(struct tp_world *world, const struct tp_world_map *map,
-                                              const struct tp_world_layers **layers, uint64_t *seq)
+const struct tp_map *tp_world_current(struct tp_world *world, const struct tp_world_map *map,
+                                      const struct tp_world_layers **layers, uint64_t *seq)
 {
     const struct tp__world_entry *entry = (const struct tp__world_entry *)map;
     pthread_mutex_lock(&world->lock);

@@ -79,11 +79,21 @@ struct tp_world_refusal {
     const char *field; /* as the protocol spells it; NULL for none */
     char words[200];
     uint32_t retry_after_ms; /* 0: no hint */
-    bool has_bad_change;     /* change_index is set; with OUT_OF_RANGE bad_x and bad_y too */
+    bool has_bad_change;     /* change_index is set; with OUT_OF_RANGE on a grid bad_x and bad_y too */
+    bool of_graph;           /* the change was one of an edge or a node */
     uint32_t change_index, bad_x, bad_y;
+    bool has_place; /* epoch and version are set: where the map stands */
+    uint64_t epoch, version;
     bool has_bad_edge, has_bad_node; /* of a graph; edge_index or node_index is set */
     uint32_t edge_index, node_index;
 };
+
+static inline void tp_world_refusal_place(struct tp_world_refusal *refusal, const struct tp_map *map)
+{
+    refusal->has_place = true;
+    refusal->epoch = map->epoch;
+    refusal->version = map->version;
+}
 
 /* One request to the world. Made by a shard, which gives it with the post and gets it back, answered, as a
  * mail of kind TP_SHARD_MAIL_ANSWER. */
@@ -110,20 +120,21 @@ struct tp_world_request {
     struct tp_change *changes; /* malloc'd, as is what their bitmaps borrow; freed with the request */
     uint8_t *change_bits;
     size_t change_count;
-    size_t run_count;  /* so many of the last are runs: rectangles of height 1, x being a cell's number */
-    struct tp_key key; /* one that is known: the answer of the batch that had it first, and nothing is applied */
-    /* DROP */
-    bool has_epoch; /* then `epoch` is the one to drop */
+    size_t run_count; /* so many of the last are runs: rectangles of height 1, x being a cell's number */
+    struct tp_key
+        key; /* one that is known: the answer of the batch that had it first, and nothing is applied */
+    /* DROP, CHANGE, OPEN */
+    bool has_epoch; /* then `epoch` is the one that the map must be in */
     /* the world's own */
     struct tp_world_request *parked_next;
     bool looked_up; /* the store was asked for the name */
     uint64_t arrived_us;
     /* the answer */
     struct tp_world_refusal refusal;
-    struct tp_world_map *map; /* when not refused; NULL: dropped */
-    uint64_t epoch, version;  /* of the version this request made or found */
+    struct tp_world_map *map;     /* when not refused; NULL: dropped */
+    uint64_t epoch, version;      /* of the version this request made or found */
     struct tp_world_layer *layer; /* LAYER: entered, as is its map; left with the request unless taken */
-    bool applied_before;      /* CHANGE: a batch of the same key made it */
+    bool applied_before;          /* CHANGE: a batch of the same key made it */
 };
 
 /* Gives a zeroed request; NULL when out of memory. */
@@ -140,7 +151,7 @@ enum tp_shard_mail_kind {
 struct tp_world_publication {
     struct tp_mail mail;
     struct tp_world_map *of;
-    const struct tp_map *map; /* one reference, given; NULL: the map is dropped */
+    const struct tp_map *map;             /* one reference, given; NULL: the map is dropped */
     const struct tp_world_layers *layers; /* of that version, likewise */
     uint64_t seq;                         /* the larger is the newer */
 };
@@ -159,6 +170,8 @@ enum tp_world_mail_kind {
 struct tp_world_config {
     struct tp_store *store;     /* borrowed until close */
     struct tp_metrics *metrics; /* borrowed; the world thread's */
+    struct tp_map_held *
+        held; /* counts all versions of maps and layers; borrowed until the last of them is gone; NULL: not counted */
     uint32_t maps_max;
     unsigned shards;
     void *context; /* first parameter of the functions below */
@@ -191,12 +204,10 @@ bool tp_world_ready(const struct tp_world *world);
 /* The published map of that name, NULL if none. Any thread. Cost: a short lock. */
 struct tp_world_map *tp_world_find(struct tp_world *world, const char *name);
 
-/* Gives a reference to the version published last. Any thread. Cost: a short lock. */
-const struct tp_map *tp_world_current(struct tp_world *world, const struct tp_world_map *map);
-
-/* Likewise, with its layers as a second reference, and when it was published (struct tp_world_publication's seq). */
-const struct tp_map *tp_world_current_layered(struct tp_world *world, const struct tp_world_map *map,
-                                              const struct tp_world_layers **layers, uint64_t *seq);
+/* Gives a reference to the version published last, NULL when the map was dropped just now, its layers as a second reference, and
+ * when it was published (struct tp_world_publication's seq). Any thread. Cost: a short lock. */
+const struct tp_map *tp_world_current(struct tp_world *world, const struct tp_world_map *map,
+                                      const struct tp_world_layers **layers, uint64_t *seq);
 
 /* Calls `each` for every published map, with a reference borrowed until it returns; no lock is held
  * meanwhile. Any thread. TP_ERR_NO_MEMORY. */

@@ -35,7 +35,6 @@ struct tp__world_entry {
     const char *load_reason;
     struct tp_world_request *parked_first, **parked_end;
     struct tp_keys keys;         /* of the batches published last, of the epoch published */
-    struct tp__world_op *keyed;  /* batches with keys on their way to the store; linked by keyed_next */
 };
 
 /* A call of the store on its way. */
@@ -48,7 +47,6 @@ struct tp__world_op {
     struct tp_world_layers *layers;   /* of it */
     struct tp__world_op *sent_next;
     struct tp_keys keys;              /* loaded */
-    struct tp__world_op *keyed_next;
     struct tp_world_request *same_key; /* later requests with the batch's key: they get its answer; by parked_next */
     uint64_t seq;
     bool is_put;
@@ -136,10 +134,6 @@ int tp__world_follow_layers(struct tp__world_op *op) TP_MUST_CHECK;
 
 /* The entry's tip is another version, whose layers are these; NULL: it has none. */
 void tp__world_set_layer_tips(struct tp__world_entry *entry, const struct tp_world_layers *layers);
-
-/* A batch goes to the store, and has come back. */
-void tp__world_op_sent(struct tp__world_op *op);
-void tp__world_op_back(struct tp__world_op *op);
 
 /* The last session had left a layer; takes the mail. */
 void tp__world_layer_unused(struct tp_world *world, struct tp_mail *mail);

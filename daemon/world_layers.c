@@ -67,7 +67,7 @@ static bool check_grid(struct tp_world *world, struct tp_world_request *request,
 {
     if (entry->published == NULL) {
         request->refusal.retry_after_ms = 10;
-        tp__world_refuse(world, request, TP_ERR_MAP_NOT_READY, "map", "the map is being put");
+        tp__world_refuse(world, request, TP_ERR_MAP_NOT_READY, "map", "the map is still being uploaded");
     } else if (entry->published->graph != NULL) {
         const char *field = request->profile_name[0] != '\0' ? "profile" : "agent_size";
         tp__world_refuse(world, request, TP_ERR_UNSUPPORTED, request->op == TP_WORLD_PROFILE ? "map" : field,
@@ -311,24 +311,6 @@ void tp__world_set_layer_tips(struct tp__world_entry *entry, const struct tp_wor
         layer->tip = layers == NULL || layers->layer[i] == NULL ? NULL : tp_map_ref(layers->layer[i]);
         tp_map_unref(before);
     }
-}
-
-void tp__world_op_sent(struct tp__world_op *op)
-{
-    struct tp__world_op **link = &op->entry->sent;
-    while (*link != NULL)
-        link = &(*link)->sent_next;
-    *link = op;
-}
-
-void tp__world_op_back(struct tp__world_op *op)
-{
-    struct tp__world_op **link = &op->entry->sent;
-    while (*link != NULL && *link != op)
-        link = &(*link)->sent_next;
-    if (*link != NULL)
-        *link = op->sent_next;
-    op->sent_next = NULL;
 }
 
 /* ---- Taking it out ---- */

@@ -71,7 +71,7 @@ static void put(struct tp_world *world, struct tp_world_request *request, struct
         if (entry == NULL) {
             tp__world_refuse(world, request, error, "map", "%s",
                              error == TP_ERR_NO_MEMORY ? "out of memory"
-                                                       : "the server holds as many maps as it may");
+                                                       : "as many maps are in memory as maps-max allows");
             return;
         }
     }
@@ -112,22 +112,39 @@ static void put(struct tp_world *world, struct tp_world_request *request, struct
     free(request->cells);
     request->cells = NULL;
     tp_upload_graph_fini(&request->graph);
+    if (world->config.held != NULL)
+        tp_map_count_in(map, world->config.held);
     op->map = map;
     op->is_put = true;
     tp__world_submit(op, NULL, 0);
+}
+
+/* Refuses what asks for another epoch than the map is in; false: it may go on. */
+static bool refuse_epoch(struct tp_world *world, struct tp_world_request *request, const struct tp_map *map, int error)
+{
+    if (!request->has_epoch || request->epoch == map->epoch)
+        return false;
+    tp_world_refusal_place(&request->refusal, map);
+    tp__world_refuse(world, request, error, "epoch", "the map is in epoch %" PRIu64 ", at version %" PRIu64,
+                     map->epoch, map->version);
+    return true;
 }
 
 static void open_map(struct tp_world *world, struct tp_world_request *request, struct tp__world_entry *entry)
 {
     if (entry->published == NULL) {
         request->refusal.retry_after_ms = 10;
-        tp__world_refuse(world, request, TP_ERR_MAP_NOT_READY, "map", "the map is being put");
+        tp__world_refuse(world, request, TP_ERR_MAP_NOT_READY, "map", "the map is still being uploaded");
         return;
     }
+    if (refuse_epoch(world, request, entry->published, TP_ERR_VERSION_MISMATCH))
+        return;
     if (entry->published->version < request->min_version) {
         request->refusal.retry_after_ms = 10;
+        tp_world_refusal_place(&request->refusal, entry->published);
         tp__world_refuse(world, request, TP_ERR_MAP_NOT_READY, "min_version",
-                         "the map is at version %" PRIu64, entry->published->version);
+                         "the map is at version %" PRIu64 " of epoch %" PRIu64, entry->published->version,
+                         entry->published->epoch);
         return;
     }
     tp__world_grant(world, request, entry, entry->published);
@@ -175,6 +192,7 @@ static void refuse_batch(struct tp_world *world, struct tp_world_request *reques
     request->refusal.has_bad_change = true;
     request->refusal.change_index = (uint32_t)bad;
     bool of_graph = change->kind == TP_CHANGE_EDGE || change->kind == TP_CHANGE_NODE;
+    request->refusal.of_graph = of_graph;
     if (error == TP_ERR_UNSUPPORTED) {
         tp__world_refuse(world, request, error, field, "change %zu: the map is a %s; nothing was applied", bad,
                          base->graph != NULL ? "graph, and has edges and nodes only"
@@ -222,11 +240,12 @@ static void change(struct tp_world *world, struct tp_world_request *request, str
         tp__world_refuse(world, request, TP_ERR_MAP_NOT_READY, "map", "the map is not ready");
         return;
     }
-    if (tp__world_answer_by_key(world, request, entry))
+    if (refuse_epoch(world, request, base, TP_ERR_VERSION_MISMATCH) || tp__world_answer_by_key(world, request, entry))
         return;
     if (request->has_base_version && request->base_version != base->version) {
+        tp_world_refusal_place(&request->refusal, base);
         tp__world_refuse(world, request, TP_ERR_VERSION_MISMATCH, "base_version",
-                         "the map is at version %" PRIu64, base->version);
+                         "the map is at version %" PRIu64 " of epoch %" PRIu64, base->version, base->epoch);
         return;
     }
     place_cells(request, base->width);
@@ -242,7 +261,7 @@ static void change(struct tp_world *world, struct tp_world_request *request, str
     size_t batch_bytes = 0;
     struct tp__world_op *op = tp__world_op_new(world, entry, request);
     if (op != NULL && !world->config.store->is_volatile)
-        error = tp_batch_encode_keyed(request->changes, request->change_count, &request->key, &batch, &batch_bytes);
+        error = tp_batch_encode(request->changes, request->change_count, &request->key, &batch, &batch_bytes);
     if (op == NULL || error != 0) {
         tp_map_unref(after);
         if (op != NULL)
@@ -257,7 +276,9 @@ static void change(struct tp_world *world, struct tp_world_request *request, str
 
 static void drop(struct tp_world *world, struct tp_world_request *request, struct tp__world_entry *entry)
 {
-    if (request->has_epoch && (entry->tip == NULL || entry->tip->epoch != request->epoch)) {
+    if (entry->tip != NULL && refuse_epoch(world, request, entry->tip, TP_ERR_FAILED_PRECONDITION))
+        return;
+    if (request->has_epoch && entry->tip == NULL) {
         tp__world_refuse(world, request, TP_ERR_FAILED_PRECONDITION, "epoch", "the map is in another epoch");
         return;
     }

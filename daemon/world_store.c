@@ -121,25 +121,32 @@ static bool is_keyed(const struct tp__world_op *op)
     return op->request != NULL && op->request->op == TP_WORLD_CHANGE && tp_key_is_set(&op->request->key);
 }
 
-/* A batch with a key has come back from the store: it is not on its way any more. Gives the requests that wait for it. */
-static struct tp_world_request *unlink_keyed(struct tp__world_op *op)
+/* A batch goes to the store. */
+static void op_sent(struct tp__world_op *op)
 {
-    struct tp__world_op **link = &op->entry->keyed;
+    struct tp__world_op **link = &op->entry->sent;
+    while (*link != NULL)
+        link = &(*link)->sent_next;
+    *link = op;
+}
+
+/* It has come back. */
+static void op_back(struct tp__world_op *op)
+{
+    struct tp__world_op **link = &op->entry->sent;
     while (*link != NULL && *link != op)
-        link = &(*link)->keyed_next;
+        link = &(*link)->sent_next;
     if (*link != NULL)
-        *link = op->keyed_next;
-    struct tp_world_request *waiting = op->same_key;
-    op->same_key = NULL;
-    return waiting;
+        *link = op->sent_next;
+    op->sent_next = NULL;
 }
 
 bool tp__world_answer_by_key(struct tp_world *world, struct tp_world_request *request, struct tp__world_entry *entry)
 {
     if (!tp_key_is_set(&request->key))
         return false;
-    for (struct tp__world_op *op = entry->keyed; op != NULL; op = op->keyed_next) {
-        if (op->map->epoch != entry->tip->epoch || !tp_key_equals(&op->request->key, &request->key))
+    for (struct tp__world_op *op = entry->sent; op != NULL; op = op->sent_next) {
+        if (!is_keyed(op) || op->map->epoch != entry->tip->epoch || !tp_key_equals(&op->request->key, &request->key))
             continue;
         struct tp_world_request **link = &op->same_key;
         while (*link != NULL)
@@ -164,7 +171,7 @@ static void give_up(struct tp__world_op *op, int error)
     struct tp__world_entry *entry = op->entry;
     if (op->is_put)
         atomic_store(&entry->shared.sessions, 0);
-    struct tp_world_request *waiting = unlink_keyed(op);
+    struct tp_world_request *waiting = op->same_key;
     for (struct tp_world_request *request = op->request, *next = waiting; request != NULL; request = next) {
         if (request != op->request)
             next = request->parked_next;
@@ -202,11 +209,7 @@ void tp__world_submit(struct tp__world_op *op, const uint8_t *batch, size_t batc
     if (op->is_put)
         entry->seq_put = op->seq;
     else
-        tp__world_op_sent(op);
-    if (is_keyed(op)) {
-        op->keyed_next = entry->keyed;
-        entry->keyed = op;
-    }
+        op_sent(op);
     entry->ops++;
     world->busy++;
     set_tip(entry, op->map);
@@ -236,7 +239,7 @@ void tp__world_stored(struct tp_world *world, struct tp_mail *mail)
     if (op->is_put)
         entry->seq_put = 0;
     else
-        tp__world_op_back(op);
+        op_back(op);
     bool is_doomed = op->seq <= entry->seq_doomed;
     bool is_put_off = op->error == TP_ERR_UNAVAILABLE && world->config.store->serves_degraded;
     if (is_doomed || (op->error != 0 && !is_put_off)) {
@@ -251,7 +254,7 @@ void tp__world_stored(struct tp_world *world, struct tp_mail *mail)
         return;
     }
     tp__world_publish(op);
-    struct tp_world_request *again = unlink_keyed(op);
+    struct tp_world_request *again = op->same_key;
     if (is_keyed(op))
         tp_keys_add(&entry->keys, &op->request->key, op->map->version);
     if (op->is_put) { /* after the publication: whoever enters now finds the new epoch */
@@ -388,7 +391,7 @@ bool tp__world_look_up(struct tp_world *world, struct tp_world_request *request)
         tp__world_drop_unseen(world, entry);
     }
     tp__world_refuse(world, request, error, "map", "%s",
-                     error == TP_ERR_NO_MEMORY ? "out of memory" : "the server holds as many maps as it may");
+                     error == TP_ERR_NO_MEMORY ? "out of memory" : "as many maps are in memory as maps-max allows");
     return true;
 }
 
@@ -420,6 +423,8 @@ void tp__world_loaded(struct tp_world *world, struct tp_mail *mail)
         entry->epoch_last = op->map->epoch;
         if (world->config.store->serves_degraded)
             begin_epoch(world, entry, op->map);
+        if (world->config.held != NULL)
+            tp_map_count_in((struct tp_map *)op->map, world->config.held);
         set_tip(entry, op->map);
         tp__world_publish(op);
         entry->keys = op->keys;

@@ -144,7 +144,7 @@ int tp_cli_remote_put_map(const struct tp_cli_usage *usage, struct tp_client *cl
 static void drop_map(const struct tp_cli_usage *usage, struct tp_client *client,
                      const struct tp_cli_remote_map *map)
 {
-    int error = tp_client_close_sessions(client, NULL, 0, NULL, DROP_MS);
+    int error = tp_client_close_all_sessions(client, NULL, DROP_MS);
     if (error == 0)
         error = tp_client_drop_map(client, map->name, map->epoch, DROP_MS);
     /* Somebody else's by now, or a daemon that is older than the message. */

@@ -51,9 +51,8 @@ const struct tp_cli_usage tp_cli__run_usage = {
         "time\n"
         "for a tick is tickpath_tick_us of its stats endpoint; the table has what the client sees.\n"
         "On a track agents go from its start cells to its finish cells. Where moves can't be taken back (a\n"
-        "graph's ledge, a vehicle) the rows that walk before their search is done may wait for ever, all "
-        "but\n"
-        "tbrwa and those that learn as they walk.",
+        "graph's ledge, a vehicle) an agent of a row that learns as it walks may get to where no way leads on,\n"
+        "and wait there for ever.",
 };
 
 /* ---- doors ---- */

@@ -72,8 +72,8 @@ struct tp_domain {
     uint32_t (*successors)(const struct tp_search *search, tp_state state, struct tp_successor *out);
     /* the moves into a state as believed, in a fixed order */
     void (*predecessors)(const struct tp_search *search, tp_state state, tp_predecessor_cb visit, void *context);
-    /* where a move leads and what it costs in a version of the map; false where it is not legal (on graphs *out then says where it
-     * led to while its edge was open, TP_STATE_NONE for no edge) */
+    /* where a move leads and what it costs in a version of the map; false where it is not legal. On graphs it is the cheapest open edge
+     * to the node that the edge named leads to; where none is open *out says which node that is (TP_STATE_NONE for no edge) */
     bool (*step)(const struct tp_search *search, const struct tp_map *map, tp_state state, uint8_t move,
                  struct tp_successor *out);
     /* the cheapest move from one state straight to another as believed, TP_MOVE_NONE if there is none */

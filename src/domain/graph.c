@@ -46,17 +46,24 @@ static void graph_predecessors(const struct tp_search *s, tp_state state, tp_pre
     }
 }
 
+/* Edges from one node to the same other are one way there: whichever of them a search found, an agent takes the cheapest that is
+ * open now. Cost: O(edges out of the node). */
 static bool graph_step(const struct tp_search *s, const struct tp_map *map, tp_state state, uint8_t move,
                        struct tp_successor *out)
 {
     (void)s;
     const struct tp_graph *graph = map->graph;
+    uint32_t count = graph->out_first[state + 1] - graph->out_first[state];
     *out = (struct tp_successor){TP_STATE_NONE, move, 0};
-    if (move >= graph->out_first[state + 1] - graph->out_first[state])
+    if (move >= count)
         return false;
-    const struct tp_graph_out *edge = tp_graph_out(graph, state) + move;
-    *out = (struct tp_successor){edge->to, move, edge->cost};
-    return edge->cost != 0;
+    const struct tp_graph_out *edge = tp_graph_out(graph, state), *end = edge + count, *named = edge + move;
+    uint32_t least = named->cost - 1; /* a closed edge, of cost 0, is dearer than any */
+    for (; edge < end; edge++)
+        if (edge->to == named->to && edge->cost - 1 < least)
+            least = edge->cost - 1;
+    *out = (struct tp_successor){named->to, move, least + 1};
+    return out->cost != 0;
 }
 
 static uint8_t graph_move_between(const struct tp_search *s, tp_state from, tp_state to)

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "map/cost.h"
+#include "map/held.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -69,6 +70,7 @@ struct tp_graph {
     const struct tp_graph_in *in; /* by source, then by place */
     const uint32_t *edge_at;   /* by edge number: its index in the order by source, and there in the order given */
     struct tp_graph_shape *shape; /* referenced */
+    struct tp_map_held *held;     /* as the map's; NULL: nobody counts */
     struct tp_graph_page *pages[]; /* referenced */
 };
 
@@ -87,6 +89,16 @@ static inline const struct tp_graph_out *tp_graph_out(const struct tp_graph *gra
 static inline bool tp_graph_closed(const struct tp_graph *graph, uint32_t node)
 {
     return graph->pages[node / TP_GRAPH_PAGE]->closed[node % TP_GRAPH_PAGE / 64] >> (node % 64) & 1;
+}
+
+/* Whether no open edge leads from the node to another. Cost: O(edges out of it). */
+static inline bool tp_graph_dead_end(const struct tp_graph *graph, uint32_t node)
+{
+    const struct tp_graph_out *edge = tp_graph_out(graph, node);
+    const struct tp_graph_out *end = edge + graph->out_first[node + 1] - graph->out_first[node];
+    while (edge < end && (!edge->cost || edge->to == node))
+        edge++;
+    return edge == end;
 }
 
 /* The node that the edge with this index, in the order by source, leads out of. Cost: O(log nodes). */

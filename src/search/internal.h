@@ -3,6 +3,7 @@
  *   registry.c      the rows, one for each named algorithm (algorithms/)
  *   params.c        checks parameters
  *   session.c       opens and closes, frames a tick, keeps the measures, turns cells into states
+ *   pay.c           what a tick pays for what it does
  *   search.c        the search itself: a tree, an open list, a run of expansions (search.h)
  *   time_bounded.c  the engine of the TB family: expand, trace, follow or back-move
  *   replan.c        the engine that searches to the end, then follows
@@ -17,6 +18,7 @@
  *   steady.c        switch margin, pauses instead of back-moves, flips, the loop detector
  *   shortcut.c      TBA*'s search for a shortcut while the agent moves back
  *   dstar_lite.c    the engine of D* Lite, with a search of its own
+ *   dstar_changes.c what changed of the map under it
  */
 #ifndef TP_SEARCH_INTERNAL_H
 #define TP_SEARCH_INTERNAL_H
@@ -45,10 +47,16 @@ struct tp_watch {
     bool summed;                     /* all were, and `sum` is what they cost when the agent had moved for `walked` in all */
     tp_state step;                   /* the next of them; TP_STATE_NONE: the agent's own */
     tp_cost sum, walked;
-    const struct tp_map *base, *aim; /* what fell between these versions is still to be looked at; referenced, NULL: nothing */
+    const struct tp_map *base, *aim; /* what fell between these versions is still to be looked at; referenced. No base: nothing; no
+                                      * aim: it is not time yet */
     uint64_t tile;                   /* how far: the next tile, in it the next row and column */
     uint32_t row, column;
     bool paid;                       /* the look for that tile was paid */
+    bool for_fall;                   /* the search is given up for a fall */
+    tp_cost h_bar, left_bar;         /* of searches given up for a fall since anything rose: the agent's h when the last of those not
+                                      * done was, and what was left when the last of the others was; TP_COST_INFINITE: none was */
+    uint64_t begun;                  /* the tick that the search began in, */
+    bool at_once;                    /* and whether it found its path in that tick */
 };
 
 /* The loop detector (steady.c): how often the agent came back to one state since anything else happened. */
@@ -116,7 +124,11 @@ struct tp_session {
     enum tp_cycle cycle;
     bool unteachable;       /* nothing is learned from the present search */
     bool displaced;         /* the agent or the goal was put elsewhere since the present search began */
+    bool goal_moved;        /* and no back-move was made for it yet */
+    uint32_t turns;         /* how often the present search's agent turned back for a goal that had moved */
+    tp_cost turned_left;    /* h, and 1, where a search was last given up for that on the way to this goal; 0: nowhere */
     uint64_t looked_ahead; /* expansions of the present lookahead */
+    bool waits_for_path;    /* it was stranded off a path to the goal, and has not moved since (time-bounded rows) */
     uint64_t strandings;   /* searches given up by tbrwa's rule on the way to this goal */
     uint64_t closed;       /* states the present search expanded (time-bounded rows) */
     uint64_t closed_traced; /* and when the last trace began */
@@ -148,9 +160,10 @@ struct tp_tick {
     struct tp_session *session;
     const struct tp_budget *budget;
     struct tp_tick_reply *reply;
-    uint64_t steps_left; /* traceback steps that may still be taken in this tick */
-    uint64_t looked;     /* at what changed of the map, before the search phase; paid like traceback steps */
-    uint64_t scanned;    /* of those, at states that may be the nearest to a goal */
+    uint64_t steps_left;  /* traceback steps that may still be taken in this tick, or what is paid like them */
+    uint64_t rekeys_left; /* open entries that may still be renewed */
+    uint64_t rekeys_paid; /* how many of them for nothing: they were paid for with */
+    uint64_t given_up;    /* so many expansions */
     bool began_anew;     /* a new search was begun after this tick's search phase */
     bool changed;        /* the map is another version than at the last tick */
     bool node_cap;
@@ -201,8 +214,9 @@ struct tp_factors tp__priority_factors(const struct tp_session_params *params);
 /* ---- react.c ---- */
 
 /* At the start of a tick: the agent looks around, or goes on watching what changed of the map. True when the session's
- * restart rule asks for a new search. Looking is paid under R from the purse that `tick` still has, at most half of it, and
- * bounded alike under other budgets (watch.c); what it is not enough for is looked at in the ticks to come. */
+ * restart rule asks for a new search. Looking is paid under R from the steps that `tick` still has: along the path at most half of
+ * them, for what fell at most half of the rest. It is bounded alike under other budgets (watch.c); what it is not enough for is
+ * looked at in the ticks to come. */
 bool tp__react(struct tp_tick *tick);
 
 /* 2012, Algorithm 2, lines 29 and 30: the agent looks around after a move; true when what it saw asks for a new search. */
@@ -223,6 +237,9 @@ void tp__watch_path(struct tp_session *session);
 
 /* Looks no more at what changed: there is no path, or a new search knows. */
 void tp__watch_forget(struct tp_session *session);
+
+/* A new search begins, for what the watch told or for something else. */
+void tp__watch_begin(struct tp_session *session);
 
 /* Goes on looking at what changed under the path followed. True when it asks for a new search: a step rose, or (lazy) a
  * shorter way may have opened. */
@@ -247,21 +264,50 @@ void tp__steady_follow(struct tp_tick *tick);
 void tp__steady_begin(struct tp_session *session);
 void tp__steady_watch(struct tp_tick *tick, tp_state before, bool was_complete);
 
+/* Whether the agent, about to step back to a complete path, begins a new search from where it stands instead: its goal moves to
+ * and fro between two branches of the tree. */
+bool tp__steady_begins_anew(struct tp_session *session);
+
+/* ---- pay.c ---- */
+
+/* Before a tick's first work. */
+void tp__pay_begin(struct tp_tick *tick);
+
+/* What is left of R, in traceback steps; UINT64_MAX under other budgets. */
+uint64_t tp__purse_left(const struct tp_tick *tick);
+
+/* How much a tick may do beside its expansions for nothing, under k (for each expansion allowed) and under a deadline (before
+ * the clock is asked again): entries renewed, changes and expanded states looked at. Under R all of it is paid from the purse. */
+uint64_t tp__beside_max(const struct tp_budget *budget);
+
+/* Pays for one traceback step (or a path's state copied, or a look): false when the tick has none left, or its time is over. */
+bool tp__tick_step(struct tp_tick *tick);
+
+/* The same for many: how many of `max` may be taken before the clock is looked at again; and takes as many. */
+uint64_t tp__tick_steps_at_once(const struct tp_tick *tick, uint64_t max);
+void tp__tick_take_steps(struct tp_tick *tick, uint64_t steps);
+
+/* Pays for one update of h, as much as an expansion: false when the tick can't. */
+bool tp__tick_update(struct tp_tick *tick);
+
+/* Pays for one expansion and counts it: false when the tick can't. Back: it could not be made. */
+bool tp__tick_expand(struct tp_tick *tick);
+void tp__tick_expand_back(struct tp_tick *tick);
+
+/* Pays for one open entry renewed, and counts it: false when the tick can't. */
+bool tp__tick_rekey(struct tp_tick *tick);
+
+/* Runs a search (the session's own, or its shortcut's) for at most `expansions`, or as many entries renewed as that pays for under
+ * R, within the tick's cap and deadline, and books the work. Gives what it cost of R, in traceback steps. */
+uint64_t tp__tick_run(struct tp_tick *tick, struct tp_search *search, uint64_t expansions);
+
+/* Runs the session's own. */
+void tp__session_expand(struct tp_tick *tick, uint64_t expansions);
+
 /* ---- session.c ---- */
 
 /* Begins the first search or a new one from where the agent stands; marks the reply RESTARTED for a new one. */
 void tp__session_begin_search(struct tp_tick *tick);
-
-/* Runs a search (the session's own, or its shortcut's) for at most `expansions`, within the tick's cap and deadline,
- * and books the work. */
-void tp__tick_run(struct tp_tick *tick, struct tp_search *search, uint64_t expansions);
-
-static inline void tp__session_expand(struct tp_tick *tick, uint64_t expansions)
-{
-    uint64_t before = tick->reply->work.expansions;
-    tp__tick_run(tick, &tick->session->search, expansions);
-    tick->session->closed += tick->reply->work.expansions - before;
-}
 
 /* No way to the goal costs more than this on a map of this epoch: each state once, by the dearest move. An h beyond it says
  * that there is none. Cost: O(1), but O(classes) once an epoch. */
@@ -281,24 +327,6 @@ bool tp__session_forget_sights(struct tp_session *session);
  * search counts as found). When a cost fell since the search began it proves nothing: a new search begins and spends what is
  * left of `expansions`. */
 bool tp__session_exhausted(struct tp_tick *tick, uint64_t expansions);
-
-/* Pays for one traceback step (or a path's state copied): false when the tick has none left, or its time is over. */
-bool tp__tick_step(struct tp_tick *tick);
-
-/* The same for many: how many of `max` may be taken before the clock is looked at again; and takes as many. */
-uint64_t tp__tick_steps_at_once(const struct tp_tick *tick, uint64_t max);
-void tp__tick_take_steps(struct tp_tick *tick, uint64_t steps);
-
-/* How much a tick may do beside its expansions for nothing, under k (for each expansion allowed) and under a deadline (before
- * the clock is asked again): entries renewed, changes and expanded states looked at. Under R all of it is paid from the purse. */
-static inline uint64_t tp__beside_max(const struct tp_budget *budget)
-{
-    enum { AN_EXPANSION = 8 };
-    return AN_EXPANSION * (budget->kind == TP_BUDGET_K ? budget->expansions : TP_DEADLINE_STRIDE);
-}
-
-/* Pays for one update of h, as much as an expansion: false when the tick can't. */
-bool tp__tick_update(struct tp_tick *tick);
 
 /* The move from the agent's state to its parent in the search tree; TP_MOVE_NONE at a root, where no move leads back, or
  * when the agent stands outside the tree. */
@@ -341,7 +369,7 @@ void tp__nearest_drop(struct tp_session *session);
 void tp__nearest_hold(struct tp_session *session);
 bool tp__nearest_holds(struct tp_session *session);
 
-/* Goes on looking through the expanded states, within what the tick has left; all looks are in tick->scanned. The search's end is
+/* Goes on looking through the expanded states, within what the tick has left. The search's end is
  * chosen when all were seen and one will do. Rushed: though a cost fell since the search began. */
 enum tp_nearest_outcome { TP_NEAREST_LOOKING, TP_NEAREST_CHOSEN, TP_NEAREST_NONE };
 enum tp_nearest_outcome tp__nearest_run(struct tp_tick *tick, bool rushed);
@@ -373,9 +401,6 @@ static inline bool tp__looks_breadth_first(const struct tp_session *session)
     enum tp_learning learning = session->params.algorithm->learning;
     return learning == TP_LEARNING_MINI_MIN || learning == TP_LEARNING_PRIORITIZED;
 }
-
-/* Pays for one expansion and counts it: false when the tick can't. */
-bool tp__tick_expand(struct tp_tick *tick);
 
 /* Begins a lookahead from the root that the search was begun with. */
 void tp__lookahead_begin(struct tp_session *session);

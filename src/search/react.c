@@ -23,7 +23,8 @@ void tp__learning_forget(struct tp_session *session)
     session->unteachable = true; /* the present search's f are of the old goal or the old costs */
     session->learn.running = false; /* what a learning step under way still has in hand is of the old ones too */
     tp__prioritized_forget(session);
-    if (session->cycle == TP_CYCLE_LEARN)
+    /* LSS-LRTA* goes on to its move without learning, or else an agent whose goal moves in every tick would never move */
+    if (session->cycle == TP_CYCLE_LEARN && session->params.algorithm->learning != TP_LEARNING_DIJKSTRA)
         session->cycle = TP_CYCLE_LOOK;
 }
 
@@ -141,5 +142,5 @@ bool tp__react(struct tp_tick *tick)
         return false;
     if (search->domain->listed && !session->map->graph) /* which of its moves a change touches is not looked up */
         return search->active && session->map_before && session->map_before->version != session->map->version;
-    return follows(session) && tp__watch_run(tick);
+    return search->active && tp__watch_run(tick);
 }

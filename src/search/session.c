@@ -133,92 +133,18 @@ void tp__session_begin_search(struct tp_tick *tick)
     tp__learning_remember(session);
     tp__learning_check(session);
     session->unteachable = false;
-    session->displaced = false;
+    session->displaced = session->goal_moved = false;
+    session->turns = 0;
     if (!tp_search_begin(&session->search, session->at, session->goal)) {
         tick->node_cap = true;
         return;
     }
+    tp__watch_begin(session);
     if (session->begun) {
         session->stats.restarts++;
         tick->reply->flags |= TP_FLAG_RESTARTED;
     }
     session->begun = true;
-}
-
-bool tp__tick_step(struct tp_tick *tick)
-{
-    const struct tp_budget *budget = tick->budget;
-    uint64_t traced = tick->reply->work.traced;
-    if (tick->steps_left == 0)
-        return false;
-    if (budget->expired && traced % TP_DEADLINE_STEPS == 0 && budget->expired(budget->context))
-        return false;
-    tick->steps_left--;
-    tick->reply->work.traced++;
-    return true;
-}
-
-uint64_t tp__tick_steps_at_once(const struct tp_tick *tick, uint64_t max)
-{
-    uint64_t traced = tick->reply->work.traced, steps = tick->steps_left < max ? tick->steps_left : max;
-    uint64_t unlooked = traced % TP_DEADLINE_STEPS ? TP_DEADLINE_STEPS - traced % TP_DEADLINE_STEPS : 0;
-    return tick->budget->expired && unlooked < steps ? unlooked : steps;
-}
-
-void tp__tick_take_steps(struct tp_tick *tick, uint64_t steps)
-{
-    tick->steps_left -= steps;
-    tick->reply->work.traced += steps;
-}
-
-bool tp__tick_update(struct tp_tick *tick)
-{
-    const struct tp_budget *budget = tick->budget;
-    uint64_t learned = tick->reply->work.learned;
-    uint64_t steps = budget->kind == TP_BUDGET_R ? budget->c : 0;
-    if (tick->steps_left < steps)
-        return false;
-    if (budget->expired && learned % TP_DEADLINE_STRIDE == 0 && budget->expired(budget->context))
-        return false;
-    tick->steps_left -= steps;
-    tick->reply->work.learned++;
-    return true;
-}
-
-/* How many open entries a run may renew after the goal moved: bounded like the work it stands beside, and under R
- * at most half of what tracing may spend, so that the agent is never starved of its path. Under a deadline, between two
- * looks at the clock. */
-static uint64_t rekeyed_max(const struct tp_budget *budget)
-{
-    if (budget->kind == TP_BUDGET_DEADLINE)
-        return TP_DEADLINE_STRIDE;
-    if (budget->kind == TP_BUDGET_K)
-        return tp__beside_max(budget);
-    uint64_t steps = tp__budget_share(budget).steps;
-    return steps > 1 ? steps / 2 : 1;
-}
-
-void tp__tick_run(struct tp_tick *tick, struct tp_search *search, uint64_t expansions)
-{
-    struct tp_tick_work *work = &tick->reply->work;
-    const struct tp_budget *budget = tick->budget;
-    uint64_t cap = budget->expansions_max > work->expansions ? budget->expansions_max - work->expansions : 0;
-    uint64_t rekeys = rekeyed_max(budget);
-    struct tp_run run = {
-        .expansions_max = expansions < cap ? expansions : cap,
-        .rekeyed_max = budget->kind == TP_BUDGET_DEADLINE ? rekeys : rekeys > work->rekeyed ? rekeys - work->rekeyed : 0,
-        .expired = budget->expired,
-        .context = budget->context,
-    };
-    tp_search_run(search, &run);
-    while (budget->kind == TP_BUDGET_DEADLINE && run.rekeyed >= run.rekeyed_max && !budget->expired(budget->context)) {
-        run.rekeyed_max = run.rekeyed + rekeyed_max(budget);
-        tp_search_run(search, &run);
-    }
-    work->expansions += run.expansions;
-    work->generated += run.generated;
-    work->rekeyed += run.rekeyed;
-    tick->node_cap |= run.capped;
 }
 
 /* Whether something fell since the search began, so that its exhausted tree proves nothing: a cost of the map, or the
@@ -267,7 +193,7 @@ bool tp__session_exhausted(struct tp_tick *tick, uint64_t expansions)
     if (stale && !rushed) {
         tp__session_forget_sights(session);
         tp__session_begin_search(tick);
-        uint64_t spent = tick->reply->work.expansions;
+        uint64_t spent = tick->reply->work.expansions + tick->given_up;
         if (search->active && spent < expansions)
             tp__session_expand(tick, expansions - spent);
     }
@@ -415,8 +341,8 @@ static void doubt_the_end(struct tp_session *session)
     session->restart_wanted = true;
 }
 
-/* The same, but one that remembers looks again first, and forgets what may have
- * become free out of its sight. */
+/* Whether the only goal is taken for impassable (goal_taken_for_blocked) even after an agent that remembers looked again, and forgot
+ * what may have become free out of its sight. */
 static bool goal_is_blocked(struct tp_session *session)
 {
     const struct tp_search *search = &session->search;
@@ -430,6 +356,32 @@ static bool goal_is_blocked(struct tp_session *session)
                           session->params.sensor_radius, changes))
         session->restart_wanted = true;
     return goal_taken_for_blocked(session);
+}
+
+/* Whether the agent stands on a goal, or near enough to one. */
+static bool on_goal(const struct tp_session *session)
+{
+    const struct tp_search *search = &session->search;
+    if (search->goals)
+        return tp__goals_hold(search, search->domain->at_cell(search, cell_of(session, session->at)));
+    if (search->domain->at_velocity) /* at whatever speed */
+        return cell_of(session, session->at) == cell_of(session, session->goal);
+    return session->at == session->goal;
+}
+
+/* Whether no move leads from where the agent stands to anywhere else, whatever it believes and whatever the status. A loop is no
+ * way out. Cost: O(1), O(edges out of the node) on a graph. */
+static bool in_dead_end(const struct tp_session *session)
+{
+    const struct tp_domain *domain = session->search.domain;
+    if (session->map->graph)
+        return tp_graph_dead_end(session->map->graph, session->at);
+    struct tp_successor out;
+    for (uint32_t move = 0; move < domain->moves_max; move++)
+        if (domain->step(&session->search, session->map, session->at, (uint8_t)move, &out) &&
+            out.state != session->at)
+            return false;
+    return true;
 }
 
 static void book(struct tp_session *session, const struct tp_tick_work *work)
@@ -457,6 +409,7 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
 
     *reply = (struct tp_tick_reply){.status = TP_STATUS_SEARCHING};
     struct tp_tick tick = {.session = session, .budget = budget, .reply = reply};
+    tp__pay_begin(&tick);
     tick.changed = adopt_map(session, map);
     doubt_the_end(session);
     if (tp_session_arrived(session)) /* vehicles: at whatever speed */
@@ -478,19 +431,11 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
         session->params.algorithm->engine->tick(&tick);
     }
 
-    if (session->search.active && session->search.partial && !session->restart_wanted)
+    bool partial = session->search.active && session->search.partial && !session->restart_wanted;
+    if (partial && !on_goal(session)) /* which may have opened on its way to the nearest state */
         reply->flags |= TP_FLAG_PARTIAL;
-    bool proves = session->params.algorithm->capabilities & TP_CAN_DETECT_UNREACHABLE;
-    if (reply->status == TP_STATUS_UNREACHABLE || (reply->status == TP_STATUS_SEARCHING && !proves) ||
-        (reply->status == TP_STATUS_ARRIVED && reply->flags & TP_FLAG_PARTIAL)) {
-        bool leaves = false;
-        struct tp_successor out;
-        for (uint32_t move = 0; move < session->search.domain->moves_max && !leaves; move++)
-            leaves = session->search.domain->step(&session->search, session->map, session->at, (uint8_t)move, &out) &&
-                     out.state != session->at; /* a loop is no way out */
-        if (!leaves)
-            reply->flags |= TP_FLAG_DEAD_END;
-    }
+    if (in_dead_end(session))
+        reply->flags |= TP_FLAG_DEAD_END;
     if (session->path_complete && !goal_taken_for_blocked(session))
         reply->flags |= TP_FLAG_PATH_COMPLETE;
     if (tick.node_cap)
@@ -544,6 +489,7 @@ int tp_session_at_velocity(struct tp_session *session, uint32_t cell, int vx, in
     session->at = state;
     session->at_before = TP_STATE_NONE;
     session->displaced = true;
+    session->waits_for_path = false;
     session->watch.summed = false;
     tp__steady_begin(session);
     if (!session->params.algorithm->engine->own_search && !search_serves(session, state, had_arrived)) {
@@ -562,7 +508,8 @@ static void take_goals(struct tp_session *session, const tp_state *states, uint3
     tp__nearest_drop(session);
     tp__steady_begin(session);
     session->strandings = 0;
-    session->displaced = true;
+    session->waits_for_path = false;
+    session->displaced = session->goal_moved = true;
     session->path_complete = false;
     tp__shortcut_forget(session);
     if (session->search.learned)
@@ -594,6 +541,8 @@ int tp_session_retarget(struct tp_session *session, uint32_t goal)
         tp_search_retarget(search, state);
     else
         session->restart_wanted = true;
+    if (session->restart_wanted)
+        session->turned_left = 0;
     return TP_OK;
 }
 
@@ -619,6 +568,7 @@ int tp_session_retarget_set(struct tp_session *session, const uint32_t *goals, u
         return tp_session_retarget(session, goals[0]);
     take_goals(session, states, count);
     session->restart_wanted = true;
+    session->turned_left = 0;
     return TP_OK;
 }
 
@@ -669,11 +619,5 @@ const struct tp_algorithm *tp_session_algorithm(const struct tp_session *session
 
 bool tp_session_arrived(const struct tp_session *session)
 {
-    const struct tp_search *search = &session->search;
-    bool met = session->at == session->goal;
-    if (search->goals)
-        met = tp__goals_hold(search, search->domain->at_cell(search, cell_of(session, session->at)));
-    else if (search->domain->at_velocity) /* at whatever speed */
-        met = cell_of(session, session->at) == cell_of(session, session->goal);
-    return met || (tp__nearest_at_end(session) && !proof_is_stale(session));
+    return on_goal(session) || (tp__nearest_at_end(session) && !proof_is_stale(session));
 }

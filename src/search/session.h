@@ -44,7 +44,7 @@ enum tp_flag {
     TP_FLAG_LOOPING = 1 << 6,       /* the same state and goal again and again without progress */
     TP_FLAG_NODE_CAP = 1 << 7,      /* out of node memory: the best move so far, the search can't grow */
     TP_FLAG_START_BLOCKED = 1 << 8, /* the agent stands in an impassable cell */
-    TP_FLAG_DEAD_END = 1 << 9,      /* the agent's own state has no way out */
+    TP_FLAG_DEAD_END = 1 << 9,      /* no move leads out of where the agent stands now, whatever the status */
 };
 
 /* When the agent has arrived. With several goals the nearest counts. */
@@ -127,9 +127,9 @@ int tp_session_check_budget(const struct tp_session *session, const struct tp_bu
 struct tp_tick_work {
     uint64_t expansions; /* states expanded */
     uint64_t generated;  /* states given a (better) g */
-    uint64_t traced;     /* traceback steps, path cells copied, looks at what changed (watch.c) */
+    uint64_t traced;     /* traceback steps, path cells copied, looks at what changed (watch.c), entries renewed */
     uint64_t learned;    /* heuristic updates */
-    uint64_t rekeyed;    /* open entries whose f was renewed after the goal moved */
+    uint64_t rekeyed;    /* of those: open entries whose f was renewed, after the goal moved or (D* Lite) the agent */
 };
 
 struct tp_tick_reply {
@@ -160,7 +160,8 @@ int tp_session_at(struct tp_session *session, uint32_t cell) TP_MUST_CHECK;
 int tp_session_at_velocity(struct tp_session *session, uint32_t cell, int vx, int vy) TP_MUST_CHECK;
 
 /* Sets the goal. The same goal is free; a goal that moves a little keeps the search tree (f is re-keyed lazily);
- * else the next tick begins a new search from the agent. TP_ERR_OUT_OF_RANGE. Cost: O(1). */
+ * else the next tick begins a new search from the agent. So does an agent that turned back for it time and again (steady.c).
+ * TP_ERR_OUT_OF_RANGE. Cost: O(1). */
 int tp_session_retarget(struct tp_session *session, uint32_t goal) TP_MUST_CHECK;
 
 /* Sets a goal set, 1..TP_GOALS_MAX cells. The same set in the same order is free; of one goal, as above; else the next tick

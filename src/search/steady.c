@@ -76,6 +76,23 @@ void tp__steady_follow(struct tp_tick *tick)
     tick->reply->flips++;
 }
 
+/* ---- A goal that moves to and fro ---- */
+
+/* Each time it turns, an agent whose goal moves to and fro walks away from where the goal is next: the search is worth no more
+ * walks than two. Each new search of that kind begins nearer to the goal than the one before, so that they end. */
+bool tp__steady_begins_anew(struct tp_session *session)
+{
+    enum { TURNS = 2 };
+    if (!session->goal_moved || !session->path_complete || session->search.partial)
+        return false;
+    session->goal_moved = false;
+    tp_cost left = tp_search_h_goal(&session->search, session->at) + 1;
+    if (++session->turns <= TURNS || (session->turned_left && left >= session->turned_left))
+        return false;
+    session->turned_left = left;
+    return true;
+}
+
 /* ---- The loop detector ---- */
 
 enum { VISITS_OF_A_LOOP = 3 };

@@ -16,7 +16,9 @@
  *   -               21, 31    an empty open list: UNREACHABLE, unless a cost fell since the search began
  *
  * TBR(WA*) (2016, Algorithm 5) adds to it what a stranded agent does: algorithms/tbrwa.c. An agent of another row that no move
- * takes back to the path stays where it is, and keeps searching; but one that was put there, or whose goal was, searches anew.
+ * takes back to the path stays where it is, and keeps searching, until a path reaches the goal: that it can't follow, so it searches
+ * anew from where it stands, and waits there for a path that it can (strand; the papers are silent). One that was put there, or
+ * whose goal was, searches anew at once.
  *
  * Under k, tracing is free and each tick's trace is whole, so that the two papers' loops are one.
  * A path followed keeps all its marks, the part walked included: an agent that waits at its end for a long trace
@@ -151,6 +153,18 @@ static bool stranded(const struct tp_session *session)
            tp_search_knows(search, session->at) && tp_search_parent(search, session->at, &move) != TP_STATE_NONE;
 }
 
+/* What a stranded agent of the other rows does. It waits from then on (waits_for_path), or else it might be stranded for ever. */
+static void strand(struct tp_tick *tick)
+{
+    struct tp_session *session = tick->session;
+    if (session->displaced) { /* it did not wander here by itself */
+        tp__adaptive_begin_search(tick);
+    } else if (session->path_complete) {
+        session->waits_for_path = true;
+        tp__adaptive_begin_search(tick);
+    }
+}
+
 /* 2016, Algorithm 5, lines 11 and 12, begun or gone on with: the agent waits. A map that changes meanwhile is taken up by the
  * new search: learning stays valid while costs rise, and is forgotten when one fell. A search whose goal moved teaches
  * nothing (learn.c); it is only begun anew. */
@@ -187,6 +201,10 @@ static void move_phase(struct tp_tick *tick)
     if (step == TP_MOVE_NONE) {
         step = tp__session_move_to_parent(session);
         back = retreats = step != TP_MOVE_NONE;
+        if (back && tp__steady_begins_anew(session)) {
+            tp__adaptive_begin_search(tick);
+            return;
+        }
         if (back && session->params.shortcut && session->path_complete && tp__shortcut_try(tick)) {
             step = tp__trace_next(session);
             back = retreats = false;
@@ -204,8 +222,8 @@ static void move_phase(struct tp_tick *tick)
         if (session->params.algorithm->learning == TP_LEARNING_DIJKSTRA) {
             tp__learn_begin(session, session->closed);
             learn_and_restart(tick);
-        } else if (session->displaced) {
-            tp__adaptive_begin_search(tick); /* it did not wander here by itself */
+        } else {
+            strand(tick);
         }
     }
     if (step == TP_MOVE_NONE)
@@ -215,7 +233,7 @@ static void move_phase(struct tp_tick *tick)
         return;
     if (legal) {
         tp__session_move(tick, step, back);
-        session->path_fresh = false;
+        session->path_fresh = session->waits_for_path = false;
         if (tick->reply->status != TP_STATUS_ARRIVED && tp__react_after_move(tick))
             tp__adaptive_begin_search(tick);
     } else {
@@ -233,37 +251,27 @@ static bool one_purse(const struct tp_tick *tick)
 }
 
 /* Before the search of a tick with one purse: a trace under way is paid first, and leaves room for at most the share r
- * of expansions, one at the least. Returns what is left of the purse, in traceback steps. */
-static uint64_t open_purse(struct tp_tick *tick, struct tp_share *share)
+ * of expansions, one at the least. */
+static void open_purse(struct tp_tick *tick, struct tp_share *share)
 {
     const struct tp_budget *budget = tick->budget;
     if (tick->session->trace.running)
         trace_phase(tick);
-    uint64_t purse = tick->steps_left;
     if (share->expansions == 0)
         share->expansions = 1;
-    if (share->expansions > purse / budget->c)
-        share->expansions = purse / budget->c;
-    return purse;
+    if (share->expansions > tick->steps_left / budget->c)
+        share->expansions = tick->steps_left / budget->c;
 }
 
-/* The traceback steps that the search phase has left to this tick: N_T, all of R from the tick after the goal was
- * found, or the rest of the purse. Renewed entries of the open list are paid alike. */
-static uint64_t steps_for_tracing(const struct tp_tick *tick, const struct tp_share *share, uint64_t purse,
-                                  bool found_before)
+/* The traceback steps that the search phase has left to this tick: of N_T what was not looked at changes, all of R from the tick
+ * after the goal was found, or the rest of the purse. */
+static uint64_t steps_for_tracing(const struct tp_tick *tick, const struct tp_share *share, bool found_before)
 {
-    const struct tp_budget *budget = tick->budget;
     const struct tp_tick_work *work = &tick->reply->work;
-    if (budget->kind != TP_BUDGET_R)
-        return UINT64_MAX;
-    uint64_t steps = share->steps, spent = work->rekeyed + tick->scanned + (one_purse(tick) ? 0 : tick->looked);
-    if (one_purse(tick)) {
-        steps = purse;
-        spent += work->expansions * budget->c;
-    } else if (found_before) {
-        steps = budget->expansions * budget->c;
-    }
-    return spent < steps ? steps - spent : 0;
+    if (tick->budget->kind != TP_BUDGET_R || one_purse(tick) || found_before)
+        return tp__purse_left(tick);
+    uint64_t looked = work->traced - work->rekeyed; /* what was renewed is paid from N_E */
+    return looked < share->steps ? share->steps - looked : 0;
 }
 
 static void time_bounded_tick(struct tp_tick *tick)
@@ -271,8 +279,6 @@ static void time_bounded_tick(struct tp_tick *tick)
     struct tp_session *session = tick->session;
     struct tp_search *search = &session->search;
     if (session->learn.running) {
-        tick->steps_left =
-            tick->budget->kind == TP_BUDGET_R ? tick->budget->expansions * tick->budget->c : UINT64_MAX;
         learn_and_restart(tick);
         return;
     }
@@ -281,16 +287,18 @@ static void time_bounded_tick(struct tp_tick *tick)
         return;
     }
     struct tp_share share = tp__budget_share(tick->budget);
-    tick->steps_left = one_purse(tick) ? tick->budget->expansions * tick->budget->c : share.steps;
-    bool due = restart_due(tick);
-    tick->looked = tick->reply->work.traced;
-    if (due)
+    if (!one_purse(tick))
+        tick->steps_left = share.steps;
+    if (restart_due(tick)) {
+        session->waits_for_path &= !tick->changed; /* where something changes all the time no path might ever be whole */
         tp__adaptive_begin_search(tick);
+    }
     if (!search->active)
         return;
 
     bool found_before = search->found;
-    uint64_t purse = one_purse(tick) ? open_purse(tick, &share) : 0;
+    if (one_purse(tick))
+        open_purse(tick, &share);
     if (!search->active)
         return; /* the path traced rose, and the new search waits for a fuller purse */
     if (tick->budget->kind == TP_BUDGET_DEADLINE && session->trace.running)
@@ -299,12 +307,13 @@ static void time_bounded_tick(struct tp_tick *tick)
     if (!found_before && share.expansions)
         search_phase(tick, &share);
     bool unreachable = tp__adaptive_exhausted(tick, share.expansions);
-    purse -= tp__adaptive_book(tick);
+    tp__adaptive_book(tick);
     if (unreachable)
         return;
-    if (((waits_at_root(session) && !search->found) || tp__nearest_holds(session)) && !tick->node_cap)
+    bool waits = !search->found && (session->waits_for_path || waits_at_root(session));
+    if ((waits || tp__nearest_holds(session)) && !tick->node_cap)
         return;
-    tick->steps_left = steps_for_tracing(tick, &share, purse, found_before);
+    tick->steps_left = steps_for_tracing(tick, &share, found_before);
     trace_phase(tick);
     if (search->partial && !session->path_complete)
         return; /* the way to the nearest state is traced whole before it is walked */

@@ -83,25 +83,20 @@ static struct debt debt_on_grid(struct play *play)
     return debt;
 }
 
-/* Elsewhere an agent that walks before its search is done may get to where no way leads on. Then TBR(WA*) tells it, and the
- * other time-bounded rows wait for ever, as published; they need not even get back to their path. Rows that walk a whole
- * path owe the same as on grids; those that learn as they walk arrive where no move can lead astray.
+/* Elsewhere an agent that walks before its search is done may get to where no way leads on. The time-bounded rows tell it then, and
+ * arrive where no move can lead astray. Rows that walk a whole path owe the same as on grids; those that learn as they walk
+ * arrive where no move can lead astray.
  * A vehicle can always brake, and at rest go on to any cell beside its own; only one caught in a wall may choose wrongly. */
 static struct debt debt_elsewhere(struct play *play)
 {
     const struct tp_algorithm *row = play->params.algorithm;
-    bool reachable = play_reachable(play), fresh = play->ticks == 0;
-    bool detects = row_can(row, TP_CAN_DETECT_UNREACHABLE),
-         reverses = play->graph && plain_graph_reversible(play->graph);
+    bool reachable = play_reachable(play);
+    bool detects = row_can(row, TP_CAN_DETECT_UNREACHABLE);
     bool safe = reachable && (play->graph ? plain_graph_safe(play->graph, play->cell, play->goal)
                                           : play->plain.weight[play->cell] != 0);
     uint64_t states = play->graph ? play->graph->nodes : 49ull * play->map->width * play->map->height;
-    bool may_wait = time_bounded(row) && row->learning != TP_LEARNING_DIJKSTRA;
     struct debt debt = {.ticks_max = 12 * states + 400};
-    if (may_wait) {
-        debt.arrives = reachable && reverses;
-        debt.settles = reverses || (fresh && !reachable);
-    } else if (row_walks_to_learn(row)) {
+    if (row_walks_to_learn(row)) {
         debt.arrives = debt.settles = safe;
         debt.ticks_max = 400 * states + 4000;
     } else {

@@ -157,7 +157,8 @@ static bool goes_both_ways(const struct space *space)
         return space->kind == SPACE_GRID;
     const struct plain_graph *graph = &space->graph;
     for (size_t i = 0; i < graph->count; i++)
-        if (!plain_graph_has(graph, graph->edges[i].to, graph->edges[i].from, graph->edges[i].cost))
+        if (plain_graph_step_cost(graph, graph->edges[i].to, graph->edges[i].from) !=
+            plain_graph_step_cost(graph, graph->edges[i].from, graph->edges[i].to))
             return false;
     return true;
 }

@@ -252,6 +252,8 @@ static void add_change(struct tp_test_rng *rng, struct sequence *sequence)
     change.map = (char *)odd_name(rng);
     change.has_base_version = tp_test_percent(rng, 10);
     change.base_version = odd_number(rng);
+    change.has_epoch = tp_test_percent(rng, 5);
+    change.epoch = odd_number(rng);
     change.n_cell = tp_test_below(rng, 9);
     change.cell = cells;
     change.n_cell_terrain = tp_test_percent(rng, 90) ? change.n_cell : tp_test_below(rng, 9);
@@ -298,6 +300,8 @@ static void add_tick(struct tp_test_rng *rng, struct sequence *sequence, const u
     tick.at_vy = at_vy;
     tick.has_min_version = tp_test_percent(rng, 5);
     tick.min_version = odd_number(rng);
+    tick.has_epoch = tp_test_percent(rng, 5);
+    tick.epoch = odd_number(rng);
     tick.has_want_work = tick.want_work = tp_test_percent(rng, 50);
     tick.has_want_path = tick.want_path = tp_test_percent(rng, 50);
     add_frame(sequence, TICKPATH__REQUEST__BODY_TICK, &tick);

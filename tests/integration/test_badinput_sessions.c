@@ -308,7 +308,6 @@ START_TEST(test_tick_refused_whole)
                  (tick_.n_at_session = tick_.n_at_cell = 2, tick_.n_at_vx = tick_.n_at_vy = 1));
     TICK_REFUSED(INVALID_ARGUMENT, "at_vy", (tick_.n_at_session = tick_.n_at_cell = 1, tick_.n_at_vx = 1));
     TICK_REFUSED(INVALID_ARGUMENT, "at_vy", (tick_.n_at_session = tick_.n_at_cell = 1, tick_.n_at_vy = 1));
-    TICK_REFUSED(MAP_NOT_READY, "min_version", (tick_.has_min_version = 1, tick_.min_version = 2));
     /* nothing of all this moved the agent */
     Tickpath__Reply *reply = wire_tick(&served.wire, ticked_session);
     ck_assert_uint_eq(reply->ticked->cell[0], 1);

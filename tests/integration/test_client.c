@@ -253,10 +253,16 @@ START_TEST(sessions)
     ck_assert_uint_eq(ticked.refused[0].session, ids[1]);
     ck_assert_int_eq(ticked.refused[0].code, TP_CLIENT_NOT_FOUND);
     uint32_t closed;
+    uint64_t ticket;
     ok(tp_client_close_sessions(client_, ids, 1, &closed, CALL_MS));
     ck_assert_uint_eq(closed, 1);
     ok(tp_client_open_session(client_, &params, &session, CALL_MS));
-    ok(tp_client_close_sessions(client_, NULL, 0, &closed, CALL_MS));
+    closed = 7;
+    ok(tp_client_close_sessions(client_, NULL, 0, &closed, CALL_MS)); /* an empty set */
+    ck_assert_uint_eq(closed, 0);
+    ok(tp_client_close_sessions(client_, ids, 0, NULL, CALL_MS));
+    ck_assert_int_eq(tp_client_send_close_sessions(client_, NULL, 0, &ticket, CALL_MS), TP_CLIENT_INVALID_ARGUMENT);
+    ok(tp_client_close_all_sessions(client_, &closed, CALL_MS));
     ck_assert_uint_eq(closed, 1);
 }
 END_TEST
@@ -302,7 +308,7 @@ static uint64_t walk(const struct tp_client_session_params *params, struct tp_cl
     ok(tp_client_list(client_, TP_CLIENT_LIST_SESSIONS, &listing, CALL_MS));
     ck_assert_uint_eq(listing.session_count, 1);
     uint64_t hash = listing.sessions[0].move_hash + listing.sessions[0].expansions;
-    ok(tp_client_close_sessions(client_, NULL, 0, NULL, CALL_MS));
+    ok(tp_client_close_all_sessions(client_, NULL, CALL_MS));
     return hash;
 }
 

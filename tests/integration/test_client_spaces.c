@@ -100,7 +100,7 @@ START_TEST(large_graph)
         ck_assert_uint_eq(ticked.statuses[0], TP_CLIENT_ARRIVED);
         ck_assert_uint_eq(ticked.costs[0], (uint64_t)edges[RING - 1].cost + 5 + edges[SHORT_CUT].cost +
                                                edges[SHORT_CUT + 1].cost);
-        ok(tp_client_close_sessions(client_, NULL, 0, NULL, CALL_MS));
+        ok(tp_client_close_all_sessions(client_, NULL, CALL_MS));
     }
     refused(tp_client_put_graph(client_, "ring", &graph, false, NULL, CALL_MS), true,
             TP_CLIENT_ALREADY_EXISTS, "map");

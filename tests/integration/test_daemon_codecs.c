@@ -58,8 +58,8 @@ START_TEST(test_graph_snapshots)
         uint8_t *snapshot;
         size_t size;
         const char *reason;
-        ck_assert_int_eq(tp_snapshot_encode(map, &snapshot, &size), 0);
-        ck_assert_int_eq(tp_snapshot_decode(&got, snapshot, size, &reason), 0);
+        ck_assert_int_eq(tp_snapshot_encode(map, NULL, &snapshot, &size), 0);
+        ck_assert_int_eq(tp_snapshot_decode(&got, NULL, snapshot, size, &reason), 0);
         ck_assert_uint_eq(got->epoch, 77 + round);
         ck_assert_uint_eq(got->version, 5);
         const struct tp_graph *back = got->graph;
@@ -84,7 +84,7 @@ START_TEST(test_graph_snapshots)
             if (cut == size)
                 bytes[tp_test_below(&rng, (uint32_t)size)] ^= (uint8_t)(1u << tp_test_below(&rng, 8));
             reason = NULL;
-            ck_assert_int_eq(tp_snapshot_decode(&got, bytes, cut, &reason), TP_ERR_CORRUPT);
+            ck_assert_int_eq(tp_snapshot_decode(&got, NULL, bytes, cut, &reason), TP_ERR_CORRUPT);
             ck_assert_ptr_nonnull(reason);
             ck_assert_ptr_null(got);
             free(bytes);
@@ -110,7 +110,7 @@ START_TEST(test_graph_snapshots)
                 bytes[others[i].at] = others[i].value;
                 tp_put_u64(bytes + size - 8, XXH3_64bits(bytes, size - 8));
                 reason = "";
-                ck_assert_int_eq(tp_snapshot_decode(&got, bytes, size, &reason), TP_ERR_CORRUPT);
+                ck_assert_int_eq(tp_snapshot_decode(&got, NULL, bytes, size, &reason), TP_ERR_CORRUPT);
                 ck_assert_msg(strstr(reason, others[i].words) != NULL, "byte %zu: %s", others[i].at, reason);
             }
             free(bytes);
@@ -148,7 +148,7 @@ START_TEST(test_codecs)
                     tp_map_apply(&versions[made], versions[made - 1], changes, count, &bad, &x, &y), 0);
                 made++;
                 uint8_t *bytes;
-                ck_assert_int_eq(tp_batch_encode(changes, count, &bytes, &parts[b].size), 0);
+                ck_assert_int_eq(tp_batch_encode(changes, count, NULL, &bytes, &parts[b].size), 0);
                 parts[b].bytes = bytes;
             }
             uint8_t *record;
@@ -165,7 +165,7 @@ START_TEST(test_codecs)
         }
         uint8_t *snapshot;
         size_t snapshot_size;
-        ck_assert_int_eq(tp_snapshot_encode(first, &snapshot, &snapshot_size), 0);
+        ck_assert_int_eq(tp_snapshot_encode(first, NULL, &snapshot, &snapshot_size), 0);
 
         for (int damage = 0; damage < 12; damage++) {
             uint8_t *bytes = malloc(log_size + 64);
@@ -183,7 +183,7 @@ START_TEST(test_codecs)
             }
             struct tp_map *map;
             const char *reason;
-            ck_assert_int_eq(tp_snapshot_decode(&map, snapshot, snapshot_size, &reason), 0);
+            ck_assert_int_eq(tp_snapshot_decode(&map, NULL, snapshot, snapshot_size, &reason), 0);
             ck_assert_uint_eq(map->epoch, first->epoch);
             struct tp_maplog_replay replay;
             int error = tp_maplog_apply(&map, NULL, bytes, size, &replay, &reason);
@@ -219,7 +219,7 @@ START_TEST(test_codecs)
                     (uint8_t)(1u << tp_test_below(&rng, 8));
             struct tp_map *map;
             const char *reason;
-            ck_assert_int_eq(tp_snapshot_decode(&map, bytes, size, &reason), TP_ERR_CORRUPT);
+            ck_assert_int_eq(tp_snapshot_decode(&map, NULL, bytes, size, &reason), TP_ERR_CORRUPT);
             ck_assert_ptr_null(map);
             ck_assert_ptr_nonnull(reason);
             free(bytes);

@@ -108,8 +108,10 @@ START_TEST(test_acknowledged_is_seen_by_all)
     tick.n_session = 1;
     tick.has_min_version = 1;
     tick.min_version = ROUNDS + 2;
-    wire_ask_error(&other[0], TICKPATH__REQUEST__BODY_TICK, &tick, TICKPATH__ERROR_CODE__MAP_NOT_READY,
-                   "min_version");
+    Tickpath__Reply *late = wire_ask(&other[0], TICKPATH__REQUEST__BODY_TICK, &tick, TICKPATH__REPLY__BODY_TICKED);
+    ck_assert(late->ticked->n_session == 0 && late->ticked->n_refused == 1);
+    ck_assert_int_eq(late->ticked->refused[0]->code, TICKPATH__ERROR_CODE__MAP_NOT_READY);
+    wire_reply_free(late);
     Tickpath__OpenMap open = TICKPATH__OPEN_MAP__INIT;
     open.map = "m";
     open.has_min_version = 1;

@@ -83,8 +83,11 @@ START_TEST(test_scheduler_time)
     uint32_t before[AGENTS];
     for (size_t i = 0; i < AGENTS; i++)
         before[i] = tp_session_cell(sessions.agents[slots[i]].session);
-    ck_assert_int_eq(tp_schedule_serve(&schedule, &refusal), TP_ERR_MAP_NOT_READY);
-    ck_assert_str_eq(refusal.field, "min_version");
+    ck_assert_int_eq(tp_schedule_serve(&schedule, &refusal), 0);
+    ck_assert_uint_eq(schedule.served, 0);
+    ck_assert_uint_eq(schedule.refused_count, AGENTS);
+    for (size_t i = 0; i < AGENTS; i++)
+        ck_assert(refused[i].error == TP_ERR_MAP_NOT_READY && refused[i].map == map);
     for (size_t i = 0; i < AGENTS; i++)
         ck_assert_uint_eq(before[i], tp_session_cell(sessions.agents[slots[i]].session));
     tp_sessions_close(&sessions, tp_sessions_find(&sessions, ids[3])); /* gone at once; its memory later */

@@ -88,8 +88,12 @@ START_TEST(test_min_version)
     for (uint32_t i = 0; i < 50; i++) {
         uint64_t version = wire_set_cell(&served.wire, "m", 50, i % 2 ? '.' : '@');
         tick.min_version = version + 1;
-        wire_ask_error(&other, TICKPATH__REQUEST__BODY_TICK, &tick, TICKPATH__ERROR_CODE__MAP_NOT_READY,
-                       "min_version");
+        Tickpath__Reply *late = wire_ask(&other, TICKPATH__REQUEST__BODY_TICK, &tick, TICKPATH__REPLY__BODY_TICKED);
+        ck_assert(late->ticked->n_session == 0 && late->ticked->n_refused == 1);
+        const Tickpath__Refused *refused = late->ticked->refused[0];
+        ck_assert_int_eq(refused->code, TICKPATH__ERROR_CODE__MAP_NOT_READY);
+        ck_assert(refused->session == session && refused->has_epoch && refused->version == version);
+        wire_reply_free(late);
         tick.min_version = version;
         Tickpath__Reply *reply =
             wire_ask(&other, TICKPATH__REQUEST__BODY_TICK, &tick, TICKPATH__REPLY__BODY_TICKED);

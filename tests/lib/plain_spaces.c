@@ -73,12 +73,13 @@ bool plain_graph_joins(const struct plain_graph *graph, uint32_t from, uint32_t 
     return false;
 }
 
-bool plain_graph_has(const struct plain_graph *graph, uint32_t from, uint32_t to, uint64_t cost)
+uint64_t plain_graph_step_cost(const struct plain_graph *graph, uint32_t from, uint32_t to)
 {
+    uint64_t least = UINT64_MAX;
     for (uint32_t i = graph->first[from]; i < graph->first[from + 1]; i++)
-        if (graph->edges[i].to == to && cost && graph->edges[i].cost == cost)
-            return true;
-    return false;
+        if (graph->edges[i].to == to && graph->edges[i].cost && graph->edges[i].cost < least)
+            least = graph->edges[i].cost;
+    return least;
 }
 
 /* Whether an open edge leads there. */

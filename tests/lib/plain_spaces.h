@@ -32,9 +32,9 @@ void plain_graph_fini(struct plain_graph *graph);
 void plain_graph_set_edge(struct plain_graph *graph, uint32_t edge, uint32_t cost);
 void plain_graph_set_node(struct plain_graph *graph, uint32_t node, bool open);
 
-/* Whether an edge leads there, be it closed or not; and whether an open one does at this cost. */
+/* Whether an edge leads there, be it closed or not; and what the cheapest that is open costs, UINT64_MAX where none is. */
 bool plain_graph_joins(const struct plain_graph *graph, uint32_t from, uint32_t to);
-bool plain_graph_has(const struct plain_graph *graph, uint32_t from, uint32_t to, uint64_t cost);
+uint64_t plain_graph_step_cost(const struct plain_graph *graph, uint32_t from, uint32_t to);
 
 /* Whether some edge leads away from a node. */
 bool plain_graph_leaves(const struct plain_graph *graph, uint32_t from);

@@ -206,13 +206,12 @@ static uint64_t grid_move(struct play *play, const struct tp_tick_reply *r)
     return cost;
 }
 
-/* Which of parallel edges was taken shows in the cost booked. */
+/* Of parallel edges the cheapest open one is taken. */
 static uint64_t graph_move(struct play *play, const struct tp_tick_reply *r)
 {
-    uint64_t cost = r->cost - play->cost;
+    uint64_t cost = plain_graph_step_cost(play->graph, r->from, r->to);
     SAY(plain_graph_joins(play->graph, r->from, r->to), "no edge leads from %u to %u", r->from, r->to);
-    SAY(plain_graph_has(play->graph, r->from, r->to, cost), "no edge from %u to %u costs %llu", r->from, r->to,
-        (unsigned long long)cost);
+    SAY(cost != UINT64_MAX, "no edge from %u to %u is open", r->from, r->to);
     return cost;
 }
 
@@ -319,15 +318,10 @@ static void check_status(struct play *play, const struct tp_tick_reply *r)
     default:
         SAY(false, "status %d", (int)r->status);
     }
-    bool dead_end = r->flags & TP_FLAG_DEAD_END;
-    bool partial = r->flags & TP_FLAG_PARTIAL, proves = play->params.algorithm->capabilities & TP_CAN_DETECT_UNREACHABLE;
-    bool gave_up = r->status == TP_STATUS_UNREACHABLE || (r->status == TP_STATUS_ARRIVED && partial) ||
-                   (r->status == TP_STATUS_SEARCHING && !proves);
+    bool partial = r->flags & TP_FLAG_PARTIAL;
     SAY(!partial || play->params.goal_policy == TP_GOAL_NEAREST, "PARTIAL");
     if (play->params.goal_policy == TP_GOAL_NEAREST)
         SAY(r->status != TP_STATUS_UNREACHABLE, "UNREACHABLE under NEAREST");
-    if (!gave_up || !moves) /* it was asked where the agent stood before */
-        SAY(dead_end == (gave_up && !can_leave(play)), "%s DEAD_END on %u", dead_end ? "a false" : "no", r->to);
     SAY(!play->ends[r->to] || r->status == TP_STATUS_ARRIVED, "on the goal with status %d", (int)r->status);
     SAY(!(r->flags & TP_FLAG_CONTINUED) || !(r->flags & TP_FLAG_RESTARTED), "CONTINUED and RESTARTED");
     SAY(!(r->flags & TP_FLAG_CONTINUED) || r->version != play->version_before,
@@ -413,12 +407,11 @@ static void check_work(struct play *play, const struct tp_tick_reply *r, const s
         limit = budget->expansions < limit ? budget->expansions : limit;
         break;
     case TP_BUDGET_R:
-        SAY(work->traced <= budget->expansions * budget->c &&
-                (work->expansions + work->learned) * budget->c + work->traced <=
-                    budget->expansions * budget->c,
-            "R %llu, c %u spent by %llu expansions, %llu learned, %llu traced",
+        SAY(work->rekeyed <= work->traced && work->traced <= budget->expansions * budget->c &&
+                (work->expansions + work->learned) * budget->c + work->traced <= budget->expansions * budget->c,
+            "R %llu, c %u spent by %llu expansions, %llu learned, %llu traced, %llu of those rekeyed",
             (unsigned long long)budget->expansions, budget->c, (unsigned long long)work->expansions,
-            (unsigned long long)work->learned, (unsigned long long)work->traced);
+            (unsigned long long)work->learned, (unsigned long long)work->traced, (unsigned long long)work->rekeyed);
         limit = budget->expansions < limit ? budget->expansions : limit;
         break;
     case TP_BUDGET_DEADLINE:
@@ -537,6 +530,8 @@ struct tp_tick_reply play_tick(struct play *play, const struct tp_budget *budget
     play->cell = reply.to;
     play->vx = reply.vx;
     play->vy = reply.vy;
+    bool dead_end = reply.flags & TP_FLAG_DEAD_END;
+    SAY(dead_end == !can_leave(play), "%s DEAD_END on %u", dead_end ? "a false" : "no", reply.to);
     check_stats(play, &reply, moves);
     check_path(play, &reply);
     check_looping(play, &reply, moves, changed);

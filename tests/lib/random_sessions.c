@@ -199,9 +199,15 @@ struct tp_budget random_budget(struct tp_test_rng *rng, const struct tp_session 
     }
 }
 
-static void change_graph(struct tp_test_rng *rng, struct play *play, const struct space *space)
+static void change_graph(struct tp_test_rng *rng, struct play *play, struct space *space)
 {
-    struct tp_map *map = space_graph_version(space, tp_test_percent(rng, 50), play->map->version + 1);
+    if (tp_test_percent(rng, 80)) {
+        struct tp_change changes[SPACE_BATCH_MAX];
+        uint32_t cost_max = row_space_size(play->params.algorithm).cost_max;
+        play_apply(play, changes, space_graph_batch(rng, &space->graph, cost_max, changes));
+        return;
+    }
+    struct tp_map *map = space_graph_version(space, play->map, tp_test_percent(rng, 50));
     play_use_map(play, map);
     tp_map_unref(map);
 }
@@ -231,7 +237,7 @@ static void change_grid(struct tp_test_rng *rng, struct play *play)
     play_apply(play, changes, count);
 }
 
-void random_change(struct tp_test_rng *rng, struct play *play, const struct space *space)
+void random_change(struct tp_test_rng *rng, struct play *play, struct space *space)
 {
     space->kind == SPACE_GRAPH ? change_graph(rng, play, space) : change_grid(rng, play);
 }

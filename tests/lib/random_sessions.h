@@ -45,8 +45,8 @@ struct tp_budget random_budget(struct tp_test_rng *rng, const struct tp_session 
 void space_open(struct play *play, const struct tp_session_params *params, const struct space *space,
                 struct tp_pool *pool);
 
-/* The map changes. Graphs do not change yet: the same one is handed in as a new version. */
-void random_change(struct tp_test_rng *rng, struct play *play, const struct space *space);
+/* The map changes; a graph by a batch, or the same one, as it is or built again, is handed in as a new version. */
+void random_change(struct tp_test_rng *rng, struct play *play, struct space *space);
 
 /* The agent stands on a cell, a vehicle at some velocity as often as at rest. */
 void random_stand(struct tp_test_rng *rng, struct play *play, uint32_t cell);

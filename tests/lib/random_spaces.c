@@ -171,8 +171,8 @@ static void random_graph(struct space *space, struct tp_test_rng *rng, struct sp
     default:
         add_river(&maker);
     }
-    if (tp_test_percent(rng, 20)) /* a loop, and edges that stand there already */
-        for (int i = 0; i < 3; i++) {
+    if (tp_test_percent(rng, 50)) /* loops, and edges that stand there already */
+        for (uint32_t left = tp_test_below(rng, 4 + nodes); left > 0; left--) {
             uint32_t node = any(&maker);
             add(&maker, node, node);
             if (maker.count > 1) {
@@ -190,20 +190,64 @@ static void random_graph(struct space *space, struct tp_test_rng *rng, struct sp
     free(maker.degree);
 }
 
-struct tp_map *space_graph_version(const struct space *space, bool built_again, uint64_t version)
+/* The plain graph's edges in the order they were given; then what is closed is closed. */
+static struct tp_map *build_again(const struct space *space, const struct tp_map *map)
 {
-    const struct tp_graph *graph = tp_graph_ref(space->map->graph);
-    if (built_again) {
-        size_t bad;
-        tp_graph_unref(graph);
-        ck_assert_int_eq(tp_graph_build(&graph, space->graph.nodes, space->graph.edges, space->graph.count,
-                                        space->x, space->y, &bad),
-                         0);
+    const struct plain_graph *plain = &space->graph;
+    struct tp_graph_edge *edges = malloc((plain->count + 1) * sizeof *edges);
+    struct tp_change *closings = malloc((plain->count + plain->nodes + 1) * sizeof *closings);
+    size_t count = 0, bad;
+    ck_assert(edges && closings);
+    for (size_t e = 0; e < plain->count; e++) {
+        edges[e] = plain->edges[plain->place[e]];
+        edges[e].cost = plain->own[plain->place[e]];
+        if (edges[e].cost)
+            continue;
+        edges[e].cost = 1;
+        closings[count++] = (struct tp_change){.kind = TP_CHANGE_EDGE, .x = (uint32_t)e, .y = 0};
     }
-    struct tp_map *map;
-    ck_assert_int_eq(tp_map_build_graph(&map, graph, space->map->epoch, version), 0);
+    for (uint32_t node = 0; node < plain->nodes; node++)
+        if (plain->closed[node])
+            closings[count++] = (struct tp_change){.kind = TP_CHANGE_NODE, .x = node, .y = 0};
+    const struct tp_graph *graph;
+    struct tp_map *open, *closed;
+    uint32_t x, y;
+    ck_assert_int_eq(tp_graph_build(&graph, plain->nodes, edges, plain->count, space->x, space->y, &bad), 0);
+    ck_assert_int_eq(tp_map_build_graph(&open, graph, map->epoch, map->version), 0);
+    ck_assert_int_eq(tp_map_apply(&closed, open, closings, count, &bad, &x, &y), 0);
+    tp_map_unref(open);
     tp_graph_unref(graph);
-    return map;
+    free(edges);
+    free(closings);
+    return closed;
+}
+
+struct tp_map *space_graph_version(const struct space *space, const struct tp_map *map, bool built_again)
+{
+    if (built_again)
+        return build_again(space, map);
+    struct tp_map *next;
+    size_t bad;
+    uint32_t x, y;
+    ck_assert_int_eq(tp_map_apply(&next, map, NULL, 0, &bad, &x, &y), 0);
+    return next;
+}
+
+size_t space_graph_batch(struct tp_test_rng *rng, struct plain_graph *plain, uint32_t cost_max, struct tp_change *changes)
+{
+    size_t count = tp_test_below(rng, SPACE_BATCH_MAX + 1);
+    for (size_t i = 0; i < count; i++) {
+        if (plain->count && !tp_test_percent(rng, 20)) {
+            uint32_t cost = tp_test_percent(rng, 30) ? 0 : tp_test_between(rng, 1, cost_max);
+            changes[i] = (struct tp_change){.kind = TP_CHANGE_EDGE, .x = tp_test_below(rng, (uint32_t)plain->count), .y = cost};
+            plain_graph_set_edge(plain, changes[i].x, cost);
+        } else {
+            changes[i] = (struct tp_change){.kind = TP_CHANGE_NODE, .x = tp_test_below(rng, plain->nodes)};
+            changes[i].y = tp_test_percent(rng, 60);
+            plain_graph_set_node(plain, changes[i].x, changes[i].y);
+        }
+    }
+    return count;
 }
 
 /* ---- Any ---- */

@@ -29,8 +29,12 @@ struct space_size {
 void space_random(struct space *space, struct tp_test_rng *rng, enum space_kind kind, struct space_size size);
 void space_fini(struct space *space);
 
-/* The same graph as a map's version: the same value, or one built again. Gives a reference. */
-struct tp_map *space_graph_version(const struct space *space, bool built_again, uint64_t version);
+/* A graph map's next version with the same costs: the same graph, or one built again from the plain one. Gives a reference. */
+struct tp_map *space_graph_version(const struct space *space, const struct tp_map *map, bool built_again);
+
+/* A batch of at most SPACE_BATCH_MAX edges and nodes, costs up to cost_max; the plain graph takes it up. Returns how many. */
+enum { SPACE_BATCH_MAX = 12 };
+size_t space_graph_batch(struct tp_test_rng *rng, struct plain_graph *plain, uint32_t cost_max, struct tp_change *changes);
 
 /* A cell or node, passable if one is found near; one at most two away. */
 uint32_t space_cell(struct tp_test_rng *rng, const struct tp_map *map, bool passable);

@@ -91,7 +91,7 @@ START_TEST(test_batch)
     uint8_t *bytes;
     size_t size;
     struct tp_key key;
-    ck_assert_int_eq(tp_batch_encode(&change, 1, &bytes, &size), 0);
+    ck_assert_int_eq(tp_batch_encode(&change, 1, NULL, &bytes, &size), 0);
     ck_assert_uint_eq(size, sizeof plain);
     ck_assert_mem_eq(bytes, plain, size);
     tp_batch_key(bytes, size, &key);
@@ -101,7 +101,7 @@ START_TEST(test_batch)
     struct tp_test_rng rng = tp_test_rng("batch");
     for (int round = 0; round < 100; round++) {
         struct tp_key own = random_key(&rng, 100000);
-        ck_assert_int_eq(tp_batch_encode_keyed(&change, 1, &own, &bytes, &size), 0);
+        ck_assert_int_eq(tp_batch_encode(&change, 1, &own, &bytes, &size), 0);
         tp_batch_key(bytes, size, &key);
         ck_assert(tp_key_equals(&key, &own));
         struct tp_change *changes;
@@ -142,7 +142,7 @@ START_TEST(test_log)
         uint8_t *bytes, *record;
         size_t size;
         struct tp_maplog_batch batch;
-        ck_assert_int_eq(tp_batch_encode_keyed(&change, 1, &key, &bytes, &batch.size), 0);
+        ck_assert_int_eq(tp_batch_encode(&change, 1, &key, &bytes, &batch.size), 0);
         batch.bytes = bytes;
         ck_assert_int_eq(tp_maplog_record(&record, &size, &batch, 1, version), 0);
         memcpy(log + log_size, record, size);
@@ -172,12 +172,12 @@ START_TEST(test_snapshot)
     size_t plain_size, size;
     const char *reason;
     /* without keys: as it always was, and read so */
-    ck_assert_int_eq(tp_snapshot_encode(map, &plain, &plain_size), 0);
+    ck_assert_int_eq(tp_snapshot_encode(map, NULL, &plain, &plain_size), 0);
     ck_assert_int_eq(plain[7], 1);
-    ck_assert_int_eq(tp_snapshot_encode_keyed(map, &keys, &bytes, &size), 0);
+    ck_assert_int_eq(tp_snapshot_encode(map, &keys, &bytes, &size), 0);
     ck_assert_uint_eq(size, plain_size);
     ck_assert_mem_eq(bytes, plain, size);
-    ck_assert_int_eq(tp_snapshot_decode_keyed(&back, &got, plain, plain_size, &reason), 0);
+    ck_assert_int_eq(tp_snapshot_decode(&back, &got, plain, plain_size, &reason), 0);
     ck_assert_uint_eq(got.count, 0);
     tp_map_unref(back);
     free(bytes);
@@ -188,25 +188,25 @@ START_TEST(test_snapshot)
         struct tp_key key = random_key(&rng, UINT32_MAX);
         tp_keys_add(&keys, &key, i + 2);
     }
-    ck_assert_int_eq(tp_snapshot_encode_keyed(map, &keys, &bytes, &size), 0);
-    ck_assert_int_eq(tp_snapshot_decode_keyed(&back, &got, bytes, size, &reason), 0);
+    ck_assert_int_eq(tp_snapshot_encode(map, &keys, &bytes, &size), 0);
+    ck_assert_int_eq(tp_snapshot_decode(&back, &got, bytes, size, &reason), 0);
     expect_same(&keys, &got);
     ck_assert_uint_eq(back->epoch, map->epoch);
     ck_assert_uint_eq(back->passable_cells, map->passable_cells);
     tp_keys_fini(&got);
     tp_map_unref(back);
-    ck_assert_int_eq(tp_snapshot_decode(&back, bytes, size, &reason), 0); /* whoever does not want them */
+    ck_assert_int_eq(tp_snapshot_decode(&back, NULL, bytes, size, &reason), 0); /* whoever does not want them */
     tp_map_unref(back);
     for (size_t at = 0; at < size; at++) {
         bytes[at] ^= (uint8_t)(1u << tp_test_below(&rng, 8));
         reason = NULL;
-        ck_assert_int_eq(tp_snapshot_decode_keyed(&back, &got, bytes, size, &reason), TP_ERR_CORRUPT);
+        ck_assert_int_eq(tp_snapshot_decode(&back, &got, bytes, size, &reason), TP_ERR_CORRUPT);
         ck_assert_ptr_nonnull(reason);
         ck_assert_ptr_null(back);
         ck_assert_uint_eq(got.count, 0);
-        ck_assert_int_eq(tp_snapshot_decode_keyed(&back, &got, bytes, at, &reason), TP_ERR_CORRUPT);
+        ck_assert_int_eq(tp_snapshot_decode(&back, &got, bytes, at, &reason), TP_ERR_CORRUPT);
         free(bytes);
-        ck_assert_int_eq(tp_snapshot_encode_keyed(map, &keys, &bytes, &size), 0);
+        ck_assert_int_eq(tp_snapshot_encode(map, &keys, &bytes, &size), 0);
     }
     free(bytes);
     tp_keys_fini(&keys);

@@ -299,6 +299,24 @@ START_TEST(test_changes_by_hand)
     graph.node_open = (uint32_t[]){1};
     expect_request("request_change_costs_graph", 65, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &graph);
 
+    Tickpath__ChangeCosts epoch = TICKPATH__CHANGE_COSTS__INIT;
+    epoch.map = "golden/4x2";
+    epoch.has_base_version = epoch.has_epoch = 1;
+    epoch.base_version = 1;
+    epoch.n_cell = epoch.n_cell_terrain = 1;
+    epoch.cell = (uint32_t[]){7};
+    epoch.cell_terrain = (uint32_t[]){'@'};
+    epoch.epoch = 1764288000123456;
+    expect_request("request_change_costs_epoch", 66, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &epoch);
+    Tickpath__Error error = TICKPATH__ERROR__INIT;
+    error.has_code = error.has_epoch = error.has_version = 1;
+    error.code = TICKPATH__ERROR_CODE__VERSION_MISMATCH;
+    error.message = "the map is in epoch 1764288000123457, at version 1";
+    error.field = "epoch";
+    error.epoch = 1764288000123457;
+    error.version = 1;
+    expect_reply("reply_error_version", 66, TICKPATH__REPLY__BODY_ERROR, &error);
+
     Tickpath__Changed changed = TICKPATH__CHANGED__INIT;
     changed.map = "golden/4x2";
     changed.has_epoch = changed.has_version = changed.has_applied_before = changed.applied_before = 1;
@@ -546,6 +564,22 @@ START_TEST(test_ticks_by_hand)
     ticked.path = paths;
     ticked.starved = 1;
     expect_reply("reply_ticked", 10, TICKPATH__REPLY__BODY_TICKED, &ticked);
+
+    Tickpath__Tick epoch = TICKPATH__TICK__INIT;
+    epoch.has_all = epoch.all = epoch.has_min_version = epoch.has_epoch = 1;
+    epoch.min_version = 42;
+    epoch.epoch = 1764288000123456;
+    expect_request("request_tick_epoch", 67, TICKPATH__REQUEST__BODY_TICK, &epoch);
+    refused.has_epoch = refused.has_version = 1;
+    refused.code = TICKPATH__ERROR_CODE__MAP_NOT_READY;
+    refused.epoch = 1764288000123456;
+    refused.version = 41;
+    Tickpath__Ticked late = TICKPATH__TICKED__INIT;
+    late.has_tick = late.has_starved = 1;
+    late.tick = 78;
+    late.n_refused = 1;
+    late.refused = refusals;
+    expect_reply("reply_ticked_late", 67, TICKPATH__REPLY__BODY_TICKED, &late);
 }
 END_TEST
 
