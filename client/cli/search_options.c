@@ -78,7 +78,7 @@ const struct tp_cli_option tp_cli_search_options[] = {
      "the agent knows this map until it sees otherwise", 0, 0, NULL, false},
     {"longest-path-rule", TP_CLI_FLAG, AT(longest_path_rule), NULL,
      "tba: first tick ends when a path has N_T actions", 0, 0, NULL, false},
-    {"shortcut", TP_CLI_FLAG, AT(shortcut), NULL, "tba: look for a shortcut while backtracking", 0, 0, NULL,
+    {"shortcut", TP_CLI_FLAG, AT(shortcut), NULL, "tba: look for a shortcut while moving back to a complete path", 0, 0, NULL,
      false},
     {"path-switch", TP_CLI_FLAG, AT(path_switch), NULL, "tba: keep a path until one of at least its g comes",
      0, 0, NULL, false},

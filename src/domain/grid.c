@@ -241,11 +241,13 @@ TP_ALWAYS_INLINE bool step(const struct tp_search *s, const struct tp_map *map, 
                            struct tp_successor *out, enum tp_neighbours neighbours)
 {
     uint32_t x = tp_state_x(s, state), y = tp_state_y(s, state);
-    struct tp_window window = tp_walk_window(map, x, y);
-    if (!(tp_walk_moves(&window, neighbours, s->corners) >> move & 1))
+    if (move >= neighbours || !tp_walk_open(map, x, y, move, s->corners))
         return false;
     tp_state to = tp_state_step(s, state, move);
-    *out = (struct tp_successor){to, move, tp_walk_cost(map, x, y, tp_state_x(s, to), tp_state_y(s, to), move)};
+    tp_cost cost = tp_direction_length[move];
+    if (map->weighted)
+        cost = tp_walk_cost(map, x, y, tp_state_x(s, to), tp_state_y(s, to), move);
+    *out = (struct tp_successor){to, move, cost};
     return true;
 }
 

@@ -62,6 +62,26 @@ static inline uint32_t tp_walk_moves(const struct tp_window *w, enum tp_neighbou
     return moves;
 }
 
+/* Whether one of those moves, by its direction, is legal: what tp_walk_moves says of the cell's window, looked up cell by cell
+ * for whoever asks about a single move. (x, y) must lie inside. Cost: O(1), one cell for a straight step and three for the
+ * others. */
+static inline bool tp_walk_open(const struct tp_map *map, uint32_t x, uint32_t y, uint8_t direction,
+                                enum tp_corners corners)
+{
+    int64_t dx = tp_direction_dx[direction], dy = tp_direction_dy[direction];
+    if (!tp_map_passable(map, x + dx, y + dy))
+        return false;
+    if (direction < 4)
+        return true;
+    if (direction >= 8) /* past the straight cell, half of its two along, and the diagonal one */
+        return tp_map_passable(map, x + dx / 2, y + dy / 2) &&
+               tp_map_passable(map, x + (dx > 0) - (dx < 0), y + (dy > 0) - (dy < 0));
+    bool first = corners == TP_CORNERS_ALWAYS || tp_map_passable(map, x + dx, y);
+    if (first != (corners == TP_CORNERS_BOTH_FREE))
+        return first;
+    return tp_map_passable(map, x, y + dy);
+}
+
 /* The window of a cell of the map; cells outside are impassable. (x, y) must lie inside. Cost: O(1). */
 struct tp_window tp_walk_window(const struct tp_map *map, uint32_t x, uint32_t y);
 

@@ -283,6 +283,10 @@ uint64_t tp__beside_max(const struct tp_budget *budget);
 /* Pays for one traceback step (or a path's state copied, or a look): false when the tick has none left, or its time is over. */
 bool tp__tick_step(struct tp_tick *tick);
 
+/* The same for many: how many of `max` may be taken before the clock is looked at again; and takes as many. */
+uint64_t tp__tick_steps_at_once(const struct tp_tick *tick, uint64_t max);
+void tp__tick_take_steps(struct tp_tick *tick, uint64_t steps);
+
 /* Pays for one update of h, as much as an expansion: false when the tick can't. */
 bool tp__tick_update(struct tp_tick *tick);
 

@@ -72,6 +72,19 @@ bool tp__tick_step(struct tp_tick *tick)
     return true;
 }
 
+uint64_t tp__tick_steps_at_once(const struct tp_tick *tick, uint64_t max)
+{
+    uint64_t traced = tick->reply->work.traced, steps = tick->steps_left < max ? tick->steps_left : max;
+    uint64_t unlooked = traced % TP_DEADLINE_STEPS ? TP_DEADLINE_STEPS - traced % TP_DEADLINE_STEPS : 0;
+    return tick->budget->expired && unlooked < steps ? unlooked : steps;
+}
+
+void tp__tick_take_steps(struct tp_tick *tick, uint64_t steps)
+{
+    tick->steps_left -= steps;
+    tick->reply->work.traced += steps;
+}
+
 bool tp__tick_update(struct tp_tick *tick)
 {
     struct tp_tick_work *work = &tick->reply->work;

@@ -95,7 +95,7 @@ struct tp_session_params {
     enum tp_restart restart;
     struct tp_budget budget; /* the session's own, used when a tick brings none; checked at open */
     bool longest_path_rule;  /* tba: first tick expands until the longest path has N_T actions (2009, 3.3) */
-    bool shortcut;           /* tba: look for a shortcut while backtracking (2009, 3.4, first enhancement) */
+    bool shortcut;           /* tba: look for a shortcut while moving back to a path that reaches the goal (2009, 3.4, first enhancement) */
     bool path_switch;        /* tba: switch only to a path of at least the g followed (2009, 3.4, second) */
     uint32_t switch_margin_milli; /* time-bounded rows: a path that reaches the goal is always taken; another only if its g + h is
                               * below that of the path followed by this share, in thousandths; 0: always */

@@ -6,7 +6,8 @@
  * search at every back-move; here one search goes on from move to move, its target following the agent (the
  * distances stay true), which expands less. Entering a state costs one traceback step, and takes
  * as many ticks as the budget asks.
- * When the target is reached, the agent walks down the search's tree to the path: nothing is traced or marked.
+ * When the target is reached, the agent walks down the search's tree to the path: nothing is traced or marked. A search whose
+ * target moved may reach it by a way that is not the shortest; one that is no shorter than moving back is not walked.
  * It searches backwards, and is for grids alone, whose moves go both ways.
  * Failure: no memory, or a space left without reaching the agent: no shortcut, and the agent goes on moving back.
  */
@@ -29,6 +30,7 @@ struct tp_shortcut {
     enum shortcut_phase phase;
     tp_state cursor; /* SEEDING: the next state to enter */
     bool meeting;    /* SEEDING: the cursor still looks for the meeting point */
+    tp_cost met;     /* its g in the session's tree */
     struct tp_search search;
 };
 
@@ -64,6 +66,8 @@ static void seed(struct tp_tick *tick, struct tp_shortcut *shortcut)
             shortcut->cursor = parent;
             continue;
         }
+        if (shortcut->meeting)
+            shortcut->met = tp_search_g(tree, shortcut->cursor);
         shortcut->meeting = false;
         if (!tp_search_add_seed(&shortcut->search, shortcut->cursor, whole - tp_search_g(tree, shortcut->cursor))) {
             shortcut->phase = SHORTCUT_FAILED;
@@ -76,6 +80,14 @@ static void seed(struct tp_tick *tick, struct tp_shortcut *shortcut)
         }
         shortcut->cursor = tp_state_step(tree, shortcut->cursor, mark - TP_MARK_NEXT);
     }
+}
+
+/* Whether the way found from the agent's state is shorter than moving back to the path and along it. */
+static bool shortens(const struct tp_session *session, const struct tp_shortcut *shortcut)
+{
+    const struct tp_search *tree = &session->search;
+    tp_cost back = tp_search_g(tree, session->at) - shortcut->met + tp_search_g(tree, tree->end) - shortcut->met;
+    return tp_search_g(&shortcut->search, session->at) < back;
 }
 
 uint8_t tp__shortcut_next(const struct tp_session *session)
@@ -114,7 +126,7 @@ bool tp__shortcut_try(struct tp_tick *tick)
     tick->steps_left -= tp__tick_run(tick, &shortcut->search, expansions);
     if (shortcut->search.exhausted && !shortcut->search.found)
         shortcut->phase = SHORTCUT_FAILED;
-    if (!shortcut->search.found)
+    if (!shortcut->search.found || !shortens(session, shortcut))
         return false;
     shortcut->phase = SHORTCUT_FOLLOWING;
     return true;

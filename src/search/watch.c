@@ -17,6 +17,12 @@
 
 enum { TILES_A_LOOK = 64, EDGES_A_LOOK = 256 };
 
+/* Whether only a wall makes a step of the path dearer. */
+static bool walls_alone(const struct tp_session *session)
+{
+    return !session->search.weighted && !session->search.domain->listed;
+}
+
 /* Whether a step of the path followed is illegal now, or dearer: than in the version of the tick before (of a grid), or than
  * when the search found it. What it costs now is added to the watch's sum. */
 static bool step_rose(struct tp_session *session, tp_state from, tp_state to, uint8_t move)
@@ -24,11 +30,14 @@ static bool step_rose(struct tp_session *session, tp_state from, tp_state to, ui
     const struct tp_search *search = &session->search;
     const struct tp_map *before = session->map->graph ? NULL : session->map_before;
     struct tp_successor now;
+    if (walls_alone(session)) {
+        session->watch.sum += tp_direction_length[move];
+        return !tp_walk_open(session->map, tp_state_x(search, from), tp_state_y(search, from), move,
+                             session->params.corners);
+    }
     if (!search->domain->step(search, session->map, from, move, &now))
         return true;
     session->watch.sum += now.cost;
-    if (!search->weighted && !session->map->graph)
-        return false;
     tp_cost g = tp_search_g(search, from), to_g = tp_search_g(search, to); /* back to a parent it is the lesser one */
     tp_cost then = to_g > g ? to_g - g : g - to_g;
     if (before)
@@ -92,6 +101,41 @@ static bool look(struct tp_tick *tick, uint64_t *looks)
 
 /* ---- What rose ---- */
 
+/* Where only walls are looked for: walks on along the path over the steps that are open, a look each, as far as can be paid
+ * without a look at the clock. Most changes of a map leave most of a path as it was: this is what they cost. */
+static void walk_open_steps(struct tp_tick *tick, uint64_t *looks)
+{
+    struct tp_session *session = tick->session;
+    const struct tp_search *search = &session->search;
+    const struct tp_map *map = session->map;
+    enum tp_corners corners = session->params.corners;
+    struct tp_watch *watch = &session->watch;
+    uint64_t taken = 0, max = tp__tick_steps_at_once(tick, *looks);
+    uint32_t x = tp_state_x(search, watch->step), y = tp_state_y(search, watch->step);
+    uint32_t tile_x = ~x, tile_y = ~y; /* a cell of the tile at hand */
+    const struct tp_marks_tile *tile = NULL;
+    tp_cost sum = 0;
+    for (; taken < max; taken++) {
+        if (((x ^ tile_x) | (y ^ tile_y)) >= TP_TILE_SIDE) {
+            tile = (const struct tp_marks_tile *)tp_tiles_find(&session->trace.follow, x, y);
+            tile_x = x;
+            tile_y = y;
+            if (!tile)
+                break;
+        }
+        uint8_t mark = tile->mark[tp_tile_slot(x, y)], move = (uint8_t)(mark - TP_MARK_NEXT);
+        if (mark < TP_MARK_NEXT || !tp_walk_open(map, x, y, move, corners))
+            break;
+        x += (uint32_t)tp_direction_dx[move];
+        y += (uint32_t)tp_direction_dy[move];
+        sum += tp_direction_length[move];
+    }
+    watch->step = tp_state_at(search, x, y);
+    watch->sum += sum;
+    tp__tick_take_steps(tick, taken);
+    *looks -= taken;
+}
+
 /* Walks along the path from the agent on, or from where the walk was; true when one of its steps rose. From off the path it first
  * goes back by parents, as the agent will, and those steps are checked as well; for an agent on a shortcut, outside the tree,
  * it waits until it is back. */
@@ -108,7 +152,11 @@ static bool path_rose(struct tp_tick *tick, uint64_t *looks)
     if (watch->step == TP_STATE_NONE)
         return false;
     while (watch->step != TP_STATE_NONE && watch->step != session->trace.follow_end) {
+        if (walls_alone(session))
+            walk_open_steps(tick, looks);
         tp_state from = watch->step;
+        if (from == session->trace.follow_end)
+            break;
         if (!look(tick, looks))
             return false;
         uint8_t move, mark = tp_marks_at(&session->trace.follow, tp_state_x(search, from), tp_state_y(search, from));

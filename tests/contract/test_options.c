@@ -65,14 +65,14 @@ static void carve(struct tp_map **map, uint32_t x, uint32_t y, uint32_t width, u
  * The left one leads straight at the goal and ends in a room beside it; while the room is searched the agent
  * walks down. The path found is the right one, from the top: back all the way, or back to the passage and
  * across. */
-static struct tp_map *corridors(struct tp_session_params *params)
+static struct tp_map *corridors(struct tp_session_params *params, uint32_t passage)
 {
     enum { WIDTH = 36, HEIGHT = 60, LEFT = 20, SLANT = 14 };
     struct tp_map *map = tp_test_map_free(WIDTH, HEIGHT);
     tp_test_set_rect(&map, 0, 0, WIDTH, HEIGHT, '@');
     carve(&map, LEFT, 0, 1, 53);                             /* left corridor */
     carve(&map, 0, 34, LEFT + 1, 19);                        /* room */
-    carve(&map, LEFT, 20, SLANT, 1);                         /* passage */
+    carve(&map, LEFT, passage, SLANT, 1);                    /* passage */
     carve(&map, LEFT + SLANT, SLANT, 1, HEIGHT - 2 * SLANT); /* right corridor */
     for (uint32_t i = 0; i < SLANT; i++) {
         carve(&map, LEFT + i, i, 2, 2);
@@ -88,7 +88,7 @@ static struct tp_map *corridors(struct tp_session_params *params)
 START_TEST(a_shortcut_is_found_through_a_passage)
 {
     struct tp_session_params params;
-    struct tp_map *map = corridors(&params);
+    struct tp_map *map = corridors(&params, 20);
     bool better = false;
     for (uint64_t R = 4; R <= 60; R += 2) {
         params.budget = tp_budget_r(R, 500, 10);
@@ -110,7 +110,7 @@ END_TEST
 START_TEST(a_shortcut_goes_on_in_the_next_version)
 {
     struct tp_session_params params;
-    struct tp_map *map = corridors(&params);
+    struct tp_map *map = corridors(&params, 20);
     params.shortcut = true;
     for (uint64_t R = 2; R <= 60; R++) {
         params.budget = tp_budget_r(R, 500, 10);
@@ -136,7 +136,7 @@ END_TEST
 START_TEST(a_goal_may_move_while_a_shortcut_is_walked)
 {
     struct tp_session_params params;
-    struct tp_map *map = corridors(&params);
+    struct tp_map *map = corridors(&params, 20);
     params.shortcut = true;
     for (uint64_t R = 4; R <= 60; R += 4) {
         params.budget = tp_budget_r(R, 500, 10);
@@ -157,19 +157,23 @@ START_TEST(a_goal_may_move_while_a_shortcut_is_walked)
 }
 END_TEST
 
+/* On random maps the agent hardly ever is off the path once that reaches the goal, and on most of those walks back there is
+ * nothing to be gained (2009, section 4.3: off it in 5 % of the cases). A third of the cases are corridors, with the passage anywhere
+ * down to the room, where there is. */
 START_TEST(a_shortcut_never_costs_more)
 {
     row = tp_algorithm_at((size_t)_i);
     if (!can(TP_CAN_ENHANCE_2009))
         return;
     struct tp_test_rng rng = tp_test_rng("shortcut");
-    uint64_t cases = tp_test_steps(60, 1000), better = 0;
+    uint64_t cases = tp_test_steps(60, 1000), better[2] = {0};
     for (uint64_t i = 0; i < cases; i++) {
         struct tp_session_params params;
         tp_session_params_init(&params);
         params.algorithm = row;
         params.neighbours = tp_test_percent(&rng, 60) ? TP_NEIGHBOURS_8 : TP_NEIGHBOURS_4;
-        struct tp_map *map = joined_map(&rng, &params);
+        bool corridor = i % 3 == 2;
+        struct tp_map *map = corridor ? corridors(&params, tp_test_between(&rng, 15, 33)) : joined_map(&rng, &params);
         params.budget = tp_test_percent(&rng, 70) ? tp_budget_r(tp_test_between(&rng, 2, 60), 500, 10)
                                                   : tp_budget_k(tp_test_between(&rng, 1, 60));
         char label[160];
@@ -181,11 +185,12 @@ START_TEST(a_shortcut_never_costs_more)
         uint64_t with = cost_of(&params, map, label);
         ck_assert_msg(with <= without, "%s: %llu with the shortcut, %llu without", label,
                       (unsigned long long)with, (unsigned long long)without);
-        better += with < without;
+        better[corridor] += with < without;
         tp_map_unref(map);
     }
-    printf("the shortcut paid in %llu of %llu cases\n", (unsigned long long)better,
-           (unsigned long long)cases);
+    printf("the shortcut paid on %llu random maps and in %llu corridors of %llu cases\n", (unsigned long long)better[0],
+           (unsigned long long)better[1], (unsigned long long)cases);
+    ck_assert_msg(better[1], "no corridor made use of a shortcut (TICKPATH_SEED=%llu)", (unsigned long long)tp_test_seed());
 }
 END_TEST
 
