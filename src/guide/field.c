@@ -1,0 +1,429 @@
+/* Dijkstra over the block graph, a few nodes at a time.
+ *
+ * Happy path: take (found by key, or made with the goal nodes queued at 0) -> see, again and again, which settles nodes until
+ * the view is long enough -> leave. The distance of each node met lies in pages of the pool; the queue is a heap of
+ * (distance, node) in one word; every TP_FIELD_STEP-th node settled is written down, so that a view of any length is found again.
+ * A node's entries in the queue but the last are stale: their distance is no longer the node's. A node not settled can't be taken
+ * for one that is: its distance, final or not, comes after that of the last node settled.
+ * Failure: without a page the search stands still where it is until one can be had; views end there.
+ */
+#include "guide/field.h"
+
+#include "base/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PAGE_BYTES = 2048,
+    PAGE_NODES = PAGE_BYTES / 4, /* distances in a page; also written-down nodes */
+    PAGE_ENTRIES = PAGE_BYTES / 8,
+    HEAP_PAGES_A_NODE_PAGE = 4, /* room for 2 entries a node at a time: the queue holds a frontier */
+    BUCKETS = 512,
+};
+
+struct tp_field {
+    struct tp_field_cache *cache;
+    struct tp_field *next_in_bucket;
+    struct tp_field *older, *newer; /* among those that nobody uses */
+    const struct tp_blocks *blocks; /* referenced */
+    unsigned level;
+    enum tp_field_metric metric;
+    uint32_t goals[TP_GOALS_MAX], goal_count; /* sorted, each once */
+    uint32_t hash;
+    uint32_t refs;
+    uint32_t nodes, pages, heap_pages;
+    uint32_t **distances;  /* by node / PAGE_NODES; NULL: none of its nodes was met */
+    uint32_t **log;        /* every TP_FIELD_STEP-th node settled */
+    uint64_t **heap;
+    uint32_t heap_count, heap_room;
+    uint64_t settled;
+    uint64_t last; /* the key of the last node settled */
+};
+
+struct tp_field_cache {
+    struct tp_pool *pool;
+    uint64_t bytes_max;
+    struct tp_field *buckets[BUCKETS];
+    struct tp_field *oldest, *newest; /* fields that nobody uses */
+    struct tp_field_cache_stats stats;
+};
+
+/* ---- Distances between places ---- */
+
+uint32_t tp_field_distance(enum tp_field_metric metric, struct tp_blocks_place a, struct tp_blocks_place b)
+{
+    uint64_t dx = a.x > b.x ? a.x - b.x : b.x - a.x, dy = a.y > b.y ? a.y - b.y : b.y - a.y;
+    uint64_t longer = dx > dy ? dx : dy, shorter = dx > dy ? dy : dx;
+    if (metric == TP_FIELD_MANHATTAN)
+        return (uint32_t)(dx + dy);
+    if (metric == TP_FIELD_OCTILE)
+        return (uint32_t)(longer + shorter * (TP_COST_DIAGONAL - TP_COST_UNIT) / TP_COST_UNIT);
+    return (uint32_t)__builtin_sqrt((double)(dx * dx + dy * dy));
+}
+
+/* ---- Memory ---- */
+
+static void list_remove(struct tp_field *field)
+{
+    struct tp_field_cache *cache = field->cache;
+    *(field->older ? &field->older->newer : &cache->oldest) = field->newer;
+    *(field->newer ? &field->newer->older : &cache->newest) = field->older;
+    field->older = field->newer = NULL;
+}
+
+static void list_append(struct tp_field *field)
+{
+    struct tp_field_cache *cache = field->cache;
+    field->older = cache->newest;
+    field->newer = NULL;
+    *(cache->newest ? &cache->newest->newer : &cache->oldest) = field;
+    cache->newest = field;
+}
+
+static void page_put(struct tp_field_cache *cache, void *page)
+{
+    if (!page)
+        return;
+    tp_pool_put(cache->pool, page, PAGE_BYTES);
+    cache->stats.bytes -= PAGE_BYTES;
+}
+
+static void heap_free(struct tp_field *field)
+{
+    for (uint32_t i = 0; i < field->heap_room; i++)
+        page_put(field->cache, field->heap[i]);
+    field->heap_room = field->heap_count = 0;
+}
+
+/* Frees a field that nobody uses, and that stands in no list. */
+static void field_free(struct tp_field *field)
+{
+    struct tp_field_cache *cache = field->cache;
+    for (uint32_t i = 0; i < field->pages; i++) {
+        page_put(cache, field->distances[i]);
+    }
+    for (uint32_t i = 0; i < field->pages; i++)
+        page_put(cache, field->log[i]);
+    heap_free(field);
+    tp_blocks_unref(field->blocks);
+    free(field->distances);
+    cache->stats.fields--;
+    free(field);
+}
+
+static void bucket_remove(struct tp_field *field)
+{
+    struct tp_field **link = &field->cache->buckets[field->hash % BUCKETS];
+    while (*link != field)
+        link = &(*link)->next_in_bucket;
+    *link = field->next_in_bucket;
+}
+
+static bool give_up_oldest(struct tp_field_cache *cache)
+{
+    struct tp_field *oldest = cache->oldest;
+    if (!oldest)
+        return false;
+    list_remove(oldest);
+    bucket_remove(oldest);
+    field_free(oldest);
+    cache->stats.given_up++;
+    return true;
+}
+
+/* A page, with what it takes of giving up unused fields; NULL when there is no room. */
+static void *page_get(struct tp_field_cache *cache)
+{
+    while (cache->stats.bytes + PAGE_BYTES > cache->bytes_max)
+        if (!give_up_oldest(cache))
+            break;
+    void *page = cache->stats.bytes + PAGE_BYTES > cache->bytes_max ? NULL : tp_pool_get(cache->pool, PAGE_BYTES);
+    if (!page) {
+        cache->stats.refused++;
+        return NULL;
+    }
+    cache->stats.bytes += PAGE_BYTES;
+    return page;
+}
+
+/* ---- The queue: a 4-ary heap of keys, least first ---- */
+
+static uint64_t *heap_at(const struct tp_field *field, uint32_t i)
+{
+    return &field->heap[i / PAGE_ENTRIES][i % PAGE_ENTRIES];
+}
+
+/* Room for `more` entries; false without memory. */
+static bool heap_reserve(struct tp_field *field, uint32_t more)
+{
+    while (field->heap_count + more > field->heap_room * PAGE_ENTRIES) {
+        if (field->heap_room == field->heap_pages)
+            return false;
+        void *page = page_get(field->cache);
+        if (!page)
+            return false;
+        field->heap[field->heap_room++] = page;
+    }
+    return true;
+}
+
+static void heap_push(struct tp_field *field, uint64_t key)
+{
+    uint32_t i = field->heap_count++;
+    while (i > 0) {
+        uint32_t parent = (i - 1) / 4;
+        uint64_t above = *heap_at(field, parent);
+        if (above <= key)
+            break;
+        *heap_at(field, i) = above;
+        i = parent;
+    }
+    *heap_at(field, i) = key;
+}
+
+static void heap_pop(struct tp_field *field)
+{
+    uint64_t key = *heap_at(field, --field->heap_count);
+    uint32_t i = 0, count = field->heap_count;
+    for (uint32_t first; (first = 4 * i + 1) < count;) {
+        uint32_t least = first;
+        for (uint32_t child = first + 1; child < first + 4 && child < count; child++)
+            if (*heap_at(field, child) < *heap_at(field, least))
+                least = child;
+        if (*heap_at(field, least) >= key)
+            break;
+        *heap_at(field, i) = *heap_at(field, least);
+        i = least;
+    }
+    if (count)
+        *heap_at(field, i) = key;
+}
+
+/* ---- The search ---- */
+
+static uint64_t key_of(uint32_t distance, uint32_t node)
+{
+    return (uint64_t)distance << 32 | node;
+}
+
+/* Where a node's distance lies; NULL without memory. */
+static uint32_t *distance_slot(struct tp_field *field, uint32_t node)
+{
+    uint32_t **page = &field->distances[node / PAGE_NODES];
+    if (!*page) {
+        if (!(*page = page_get(field->cache)))
+            return NULL;
+        memset(*page, 0xff, PAGE_BYTES);
+    }
+    return &(*page)[node % PAGE_NODES];
+}
+
+/* Settles the best node of the queue, which must not be stale. False, with nothing changed but distances lowered and queued, when
+ * memory runs out midway: settling it again then goes on. */
+static bool settle(struct tp_field *field, uint64_t key)
+{
+    const struct tp_blocks *blocks = field->blocks;
+    struct tp_blocks_node neighbours[TP_BLOCKS_NEIGHBOURS_MAX];
+    uint32_t number = (uint32_t)key, distance = (uint32_t)(key >> 32);
+    struct tp_blocks_node node = field->level == 1 ? tp_blocks_node(blocks, number) : tp_blocks_area(blocks, number);
+    uint32_t count = field->level == 1 ? tp_blocks_neighbours(blocks, number, neighbours)
+                                       : tp_blocks_area_neighbours(blocks, number, neighbours);
+    uint32_t **log = &field->log[field->settled / TP_FIELD_STEP / PAGE_NODES];
+    bool logged = field->settled % TP_FIELD_STEP == TP_FIELD_STEP - 1;
+    if (logged && !*log && !(*log = page_get(field->cache)))
+        return false;
+    if (!heap_reserve(field, count))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t points = tp_field_distance(field->metric, node.at, neighbours[i].at);
+        uint64_t to = (uint64_t)distance + tp_field_weigh(points, node.weight + neighbours[i].weight);
+        uint32_t capped = to < TP_FIELD_POINTS_MAX ? (uint32_t)to : TP_FIELD_POINTS_MAX;
+        uint32_t *slot = distance_slot(field, neighbours[i].number);
+        if (!slot)
+            return false;
+        if (capped >= *slot)
+            continue;
+        *slot = capped;
+        heap_push(field, key_of(capped, neighbours[i].number));
+    }
+    if (logged)
+        (*log)[field->settled / TP_FIELD_STEP % PAGE_NODES] = number;
+    field->settled++;
+    field->last = key;
+    field->cache->stats.settled++;
+    return true;
+}
+
+/* Drops stale entries; false when the queue is empty. */
+static bool find_best(struct tp_field *field, uint64_t *key)
+{
+    while (field->heap_count) {
+        *key = *heap_at(field, 0);
+        uint32_t node = (uint32_t)*key;
+        if (field->distances[node / PAGE_NODES][node % PAGE_NODES] == (uint32_t)(*key >> 32))
+            return true;
+        heap_pop(field);
+    }
+    return false;
+}
+
+struct tp_field_view tp_field_see(struct tp_field *field, uint64_t paid)
+{
+    uint64_t key;
+    bool more;
+    while ((more = find_best(field, &key)) && field->settled < paid) {
+        /* the entry stays in its place until the node is settled; what is pushed meanwhile comes after it */
+        if (!settle(field, key))
+            break;
+        TP_CHECK(*heap_at(field, 0) == key);
+        heap_pop(field);
+    }
+    if (!more)
+        heap_free(field);
+    if (!more && paid >= field->settled)
+        return (struct tp_field_view){field->last, field->settled, field->settled == 0, true};
+    uint64_t nodes = (paid < field->settled ? paid : field->settled) / TP_FIELD_STEP;
+    if (!nodes)
+        return (struct tp_field_view){.empty = true};
+    uint32_t last = field->log[(nodes - 1) / PAGE_NODES][(nodes - 1) % PAGE_NODES];
+    uint32_t distance = field->distances[last / PAGE_NODES][last % PAGE_NODES];
+    return (struct tp_field_view){.last = key_of(distance, last), .nodes = nodes * TP_FIELD_STEP};
+}
+
+uint32_t tp_field_at(const struct tp_field *field, uint32_t node, struct tp_field_view view)
+{
+    const uint32_t *page = field->distances[node / PAGE_NODES];
+    if (!page || view.empty)
+        return TP_FIELD_UNSEEN;
+    uint32_t distance = page[node % PAGE_NODES];
+    return key_of(distance, node) <= view.last ? distance : TP_FIELD_UNSEEN;
+}
+
+/* ---- The cache ---- */
+
+/* Sorted, each once; returns how many. */
+static uint32_t goals_sort(uint32_t *sorted, const uint32_t *goals, uint32_t count)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = 0;
+        while (at < kept && sorted[at] < goals[i])
+            at++;
+        if (at < kept && sorted[at] == goals[i])
+            continue;
+        memmove(sorted + at + 1, sorted + at, (kept - at) * sizeof *sorted);
+        sorted[at] = goals[i];
+        kept++;
+    }
+    return kept;
+}
+
+static uint32_t hash_of(const struct tp_field *like)
+{
+    uint64_t hash = (like->blocks->version * 31 + like->blocks->epoch) * 31 + like->level * 8 + (uint64_t)like->metric;
+    for (uint32_t i = 0; i < like->goal_count; i++)
+        hash = (hash ^ like->goals[i]) * 0x9e3779b97f4a7c15u;
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
+static bool is_like(const struct tp_field *field, const struct tp_field *like)
+{
+    return field->blocks == like->blocks && field->level == like->level && field->metric == like->metric &&
+           field->goal_count == like->goal_count &&
+           memcmp(field->goals, like->goals, like->goal_count * sizeof like->goals[0]) == 0;
+}
+
+struct tp_field *tp_field_take(struct tp_field_cache *cache, const struct tp_blocks *blocks, unsigned level,
+                               enum tp_field_metric metric, const uint32_t *goals, uint32_t count)
+{
+    struct tp_field like = {.cache = cache, .blocks = blocks, .level = level, .metric = metric, .refs = 1};
+    like.goal_count = goals_sort(like.goals, goals, count);
+    like.hash = hash_of(&like);
+    struct tp_field **bucket = &cache->buckets[like.hash % BUCKETS];
+    for (struct tp_field *field = *bucket; field; field = field->next_in_bucket)
+        if (is_like(field, &like)) {
+            if (field->refs++ == 0)
+                list_remove(field);
+            cache->stats.shared++;
+            return field;
+        }
+    like.nodes = level == 1 ? blocks->nodes : blocks->areas;
+    like.pages = like.nodes / PAGE_NODES + 1;
+    like.heap_pages = like.pages * HEAP_PAGES_A_NODE_PAGE + 1;
+    struct tp_field *field = malloc(sizeof *field);
+    void **pages = calloc((size_t)like.pages * 2 + like.heap_pages, sizeof *pages);
+    if (!field || !pages) {
+        free(field);
+        free(pages);
+        cache->stats.refused++;
+        return NULL;
+    }
+    *field = like;
+    field->distances = (uint32_t **)pages;
+    field->log = (uint32_t **)pages + like.pages;
+    field->heap = (uint64_t **)pages + 2 * (size_t)like.pages;
+    tp_blocks_ref(blocks);
+    cache->stats.fields++;
+    bool queued = heap_reserve(field, like.goal_count);
+    for (uint32_t i = 0; i < like.goal_count && queued; i++) {
+        uint32_t *slot = distance_slot(field, like.goals[i]);
+        queued = slot != NULL;
+        if (slot) {
+            *slot = 0;
+            heap_push(field, key_of(0, like.goals[i]));
+        }
+    }
+    if (!queued) {
+        field_free(field);
+        return NULL;
+    }
+    field->next_in_bucket = *bucket;
+    *bucket = field;
+    cache->stats.made++;
+    return field;
+}
+
+void tp_field_leave(struct tp_field *field)
+{
+    if (field && --field->refs == 0)
+        list_append(field);
+}
+
+const struct tp_blocks *tp_field_blocks(const struct tp_field *field)
+{
+    return field->blocks;
+}
+
+bool tp_field_is_goal(const struct tp_field *field, uint32_t node)
+{
+    for (uint32_t i = 0; i < field->goal_count; i++)
+        if (field->goals[i] == node)
+            return true;
+    return false;
+}
+
+struct tp_field_cache *tp_field_cache_open(struct tp_pool *pool, uint64_t bytes_max)
+{
+    struct tp_field_cache *cache = calloc(1, sizeof *cache);
+    if (!cache)
+        return NULL;
+    cache->pool = pool;
+    cache->bytes_max = bytes_max;
+    return cache;
+}
+
+void tp_field_cache_close(struct tp_field_cache *cache)
+{
+    if (!cache)
+        return;
+    while (give_up_oldest(cache))
+        continue;
+    TP_CHECK(cache->stats.fields == 0 && cache->stats.bytes == 0);
+    free(cache);
+}
+
+void tp_field_cache_stats(const struct tp_field_cache *cache, struct tp_field_cache_stats *stats)
+{
+    *stats = cache->stats;
+}
