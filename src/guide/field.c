@@ -18,7 +18,7 @@ enum {
     PAGE_BYTES = 2048,
     PAGE_NODES = PAGE_BYTES / 4, /* distances in a page; also written-down nodes */
     PAGE_ENTRIES = PAGE_BYTES / 8,
-    HEAP_PAGES_A_NODE_PAGE = 4, /* room for 2 entries a node at a time: the queue holds a frontier */
+    HEAP_PAGES_A_NODE_PAGE = 8, /* room for 4 entries a node at a time: the queue holds a frontier */
     BUCKETS = 512,
 };
 
@@ -100,11 +100,8 @@ static void heap_free(struct tp_field *field)
 static void field_free(struct tp_field *field)
 {
     struct tp_field_cache *cache = field->cache;
-    for (uint32_t i = 0; i < field->pages; i++) {
-        page_put(cache, field->distances[i]);
-    }
-    for (uint32_t i = 0; i < field->pages; i++)
-        page_put(cache, field->log[i]);
+    for (uint32_t i = 0; i < 2 * field->pages; i++)
+        page_put(cache, field->distances[i]); /* and the log, which lies behind */
     heap_free(field);
     tp_blocks_unref(field->blocks);
     free(field->distances);
@@ -219,8 +216,24 @@ static uint32_t *distance_slot(struct tp_field *field, uint32_t node)
     return &(*page)[node % PAGE_NODES];
 }
 
-/* Settles the best node of the queue, which must not be stale. False, with nothing changed but distances lowered and queued, when
- * memory runs out midway: settling it again then goes on. */
+/* Lowers a neighbour's distance and queues it; false without memory. Each step costs a point at least, so that keys settled only
+ * grow; what is farther than TP_FIELD_POINTS_MAX is left out. */
+static bool relax(struct tp_field *field, const struct tp_blocks_node *from, uint32_t distance, const struct tp_blocks_node *to)
+{
+    uint32_t points = tp_field_weigh(tp_field_distance(field->metric, from->at, to->at), from->weight + to->weight);
+    uint64_t sum = (uint64_t)distance + (points ? points : 1);
+    uint32_t *slot = distance_slot(field, to->number);
+    if (!slot)
+        return false;
+    if (sum <= TP_FIELD_POINTS_MAX && sum < *slot) {
+        *slot = (uint32_t)sum;
+        heap_push(field, key_of(*slot, to->number));
+    }
+    return true;
+}
+
+/* Settles the best node of the queue, which must not be stale. False without memory: it is queued again then, and what was
+ * lowered stays so. */
 static bool settle(struct tp_field *field, uint64_t key)
 {
     const struct tp_blocks *blocks = field->blocks;
@@ -235,18 +248,12 @@ static bool settle(struct tp_field *field, uint64_t key)
         return false;
     if (!heap_reserve(field, count))
         return false;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t points = tp_field_distance(field->metric, node.at, neighbours[i].at);
-        uint64_t to = (uint64_t)distance + tp_field_weigh(points, node.weight + neighbours[i].weight);
-        uint32_t capped = to < TP_FIELD_POINTS_MAX ? (uint32_t)to : TP_FIELD_POINTS_MAX;
-        uint32_t *slot = distance_slot(field, neighbours[i].number);
-        if (!slot)
+    heap_pop(field);
+    for (uint32_t i = 0; i < count; i++)
+        if (!relax(field, &node, distance, &neighbours[i])) {
+            heap_push(field, key);
             return false;
-        if (capped >= *slot)
-            continue;
-        *slot = capped;
-        heap_push(field, key_of(capped, neighbours[i].number));
-    }
+        }
     if (logged)
         (*log)[field->settled / TP_FIELD_STEP % PAGE_NODES] = number;
     field->settled++;
@@ -272,13 +279,9 @@ struct tp_field_view tp_field_see(struct tp_field *field, uint64_t paid)
 {
     uint64_t key;
     bool more;
-    while ((more = find_best(field, &key)) && field->settled < paid) {
-        /* the entry stays in its place until the node is settled; what is pushed meanwhile comes after it */
+    while ((more = find_best(field, &key)) && field->settled < paid)
         if (!settle(field, key))
             break;
-        TP_CHECK(*heap_at(field, 0) == key);
-        heap_pop(field);
-    }
     if (!more)
         heap_free(field);
     if (!more && paid >= field->settled)

@@ -5,7 +5,7 @@
  * and version share one field: whoever pays first does the work, but a session's *view* holds only as many nodes as it has paid for itself
  * (in steps of TP_FIELD_STEP), so that sharing saves work and never changes what a session sees. Want of memory alone may: a view then
  * ends early.
- * Distances are in *points*, sixteenths of a straight step over weight 1, and saturate at TP_FIELD_POINTS_MAX.
+ * Distances are in *points*, sixteenths of a straight step over weight 1; what is farther than TP_FIELD_POINTS_MAX is never seen.
  *
  * A cache holds the fields of one thread under a cap on bytes: fields in use are referenced; those that are not are kept while there is
  * room, the longest unused given up first.
