@@ -325,8 +325,9 @@ static struct tp_blocks_tile *tile_follow(struct scratch *scratch, struct tp_blo
         uint32_t at = scratch->nodes;
         split(scratch, now, block, cells);
         /* where only weights changed, their means may be what they were */
-        step->is_other |= memcmp(scratch->weight + at, from->weight + from->first[block],
-                                 (scratch->nodes - at) * sizeof scratch->weight[0]) != 0;
+        size_t bytes = (scratch->nodes - at) * sizeof scratch->weight[0];
+        if (!step->is_other)
+            step->is_other = memcmp(scratch->weight + at, from->weight + from->first[block], bytes) != 0;
     }
     scratch->first[TP_BLOCKS_A_TILE] = (uint16_t)scratch->nodes;
     if (!step->is_other)

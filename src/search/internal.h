@@ -14,6 +14,7 @@
  *   react.c         what a changed map or a new sight asks: restart rules, forgetting what was learned
  *   watch.c         what changed under the path followed, looked for over as many ticks as the budget asks
  *   goals.c         several goals, a radius, and the nearest state to goals that can't be reached
+ *   guide.c         the h of guided rows: fields paid for, taken, replaced (guide.h)
  *   steady.c        switch margin, pauses instead of back-moves, flips, the loop detector
  *   shortcut.c      TBA*'s search for a shortcut while the agent moves back
  *   dstar_lite.c    the engine of D* Lite, with a search of its own
@@ -22,6 +23,7 @@
 #define TP_SEARCH_INTERNAL_H
 
 #include "node/marks.h"
+#include "search/guide.h"
 #include "search/search.h"
 #include "search/session.h"
 
@@ -125,6 +127,7 @@ struct tp_session {
     struct tp_trace trace;
     struct tp_watch watch;
     struct tp_steady steady;
+    struct tp_guide guide;      /* of rows that can be guided, on grids */
     struct tp_shortcut *shortcut; /* NULL until first needed */
     struct tp_dstar *dstar;       /* the search of dstar_lite.c; NULL until first needed */
     tp_state at, at_before;     /* where the agent stands; where it stood before its last move (NONE: nowhere) */

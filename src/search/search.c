@@ -1,6 +1,7 @@
 #include "search/search.h"
 
 #include "base/check.h"
+#include "search/guide.h"
 
 /* Whether g needs 64 bits: in listed spaces and over weights always, else where every cell once, by the longest step, does not
  * fit 32. */
@@ -103,7 +104,7 @@ void tp_search_run(struct tp_search *search, struct tp_run *run)
     TP_CHECK(search->active);
     if (search->found || search->exhausted)
         return;
-    if (search->goals)
+    if (search->goals || search->guide)
         search->domain->run_choosing[search->nodes.wide](search, run);
     else if (search->heuristic != TP_HEURISTIC_DEFAULT && search->domain->run_other)
         search->domain->run_other(search, run);
@@ -146,6 +147,8 @@ bool tp_search_closed(const struct tp_search *search, tp_state state)
 tp_cost tp_search_h_now(const struct tp_search *search, tp_state state)
 {
     tp_cost h = tp_search_h_goal(search, state);
+    if (search->guide)
+        h = tp__guide_h(search, state, h);
     return search->learned ? h + tp_learned_at(search->learned, tp_state_x(search, state), tp_state_y(search, state)) : h;
 }
 

@@ -26,6 +26,8 @@ struct tp_goals {
     tp_cost radius; /* this; 0 if not within */
 };
 
+struct tp_guide;
+
 struct tp_search {
     const struct tp_domain *domain;
     struct tp_nodes nodes;
@@ -35,6 +37,7 @@ struct tp_search {
     uint32_t width, height; /* of the store */
     tp_state goal; /* the first, where there are several */
     const struct tp_goals *goals; /* borrowed; NULL: `goal` alone */
+    const struct tp_guide *guide; /* borrowed; NULL: the space's h alone (guide.h) */
     uint64_t g_factor, h_factor;
     uint64_t h_unit;    /* the profile's least weight: h counts in it */
     enum tp_corners corners;
@@ -143,7 +146,7 @@ tp_state tp_search_move(const struct tp_search *search, tp_state state, uint8_t 
 /* The least h to a goal, less the radius: consistent where the space's h is. Cost: O(goals). */
 tp_cost tp__goals_h(const struct tp_search *search, tp_state state);
 
-/* Whether the state is a goal, or near enough to one. Cost: O(goals). */
+/* Whether the state is a goal, or near enough to one: also of a search with one goal. Cost: O(goals). */
 bool tp__goals_hold(const struct tp_search *search, tp_state state);
 
 /* h of a state to the present goal, as learned. */

@@ -80,6 +80,7 @@ int tp_session_open(struct tp_session **out, const struct tp_session_params *par
     session->search.goal = session->goal;
     tp__nearest_begin(session);
     session->at_before = TP_STATE_NONE;
+    tp__guide_open(session);
     tp__steady_begin(session);
     session->stats.move_hash = 0xcbf29ce484222325u;
     *out = session;
@@ -91,6 +92,7 @@ void tp_session_close(struct tp_session *session)
     if (!session)
         return;
     tp__shortcut_close(session);
+    tp__guide_close(session);
     tp__watch_forget(session);
     if (session->params.algorithm->engine->close)
         session->params.algorithm->engine->close(session);
@@ -124,6 +126,7 @@ void tp__session_begin_search(struct tp_tick *tick)
     tp__nearest_begin(session);
     session->rushed = false;
     session->restart_wanted = false;
+    session->guide.broken = true;
     session->path_complete = false;
     session->first_tick = true;
     session->closed = 0;
@@ -428,6 +431,7 @@ static void book(struct tp_session *session, const struct tp_tick_work *work)
     stats->traced += work->traced;
     stats->learned += work->learned;
     stats->rekeyed += work->rekeyed;
+    stats->guide += work->guide;
     if (work->expansions > stats->expansions_max)
         stats->expansions_max = work->expansions;
     if (session->bytes > stats->bytes_peak)

@@ -280,9 +280,12 @@ static void time_bounded_tick(struct tp_tick *tick)
         tick->reply->status = TP_STATUS_UNREACHABLE;
         return;
     }
+    enum tp_guide_outcome guided = tp__guide_run(tick);
+    if (guided == TP_GUIDE_WAIT)
+        return;
     struct tp_share share = tp__budget_share(tick->budget);
     tick->steps_left = one_purse(tick) ? tick->budget->expansions * tick->budget->c : share.steps;
-    bool due = restart_due(tick);
+    bool due = restart_due(tick) || guided == TP_GUIDE_ANEW;
     tick->looked = tick->reply->work.traced;
     if (due)
         tp__adaptive_begin_search(tick);
