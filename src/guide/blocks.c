@@ -128,14 +128,15 @@ static inline uint16_t area_root(struct scratch *scratch, uint16_t node)
 }
 
 /* Joins the nodes of two blocks of the tile that touch across their border. */
-static void join_blocks(struct scratch *scratch, uint32_t a, uint32_t b, uint32_t direction)
+TP_ALWAYS_INLINE void join_blocks(struct scratch *scratch, uint32_t a, uint32_t b, uint32_t direction,
+                                  enum tp_blocks_links links)
 {
     for (uint32_t i = scratch->first[a]; i < scratch->first[a + 1]; i++) {
-        uint64_t reach = tp__block_across(scratch->cells[i], direction, scratch->links);
+        uint64_t reach = tp__block_across(scratch->cells[i], direction, links);
         if (!reach)
             continue;
         for (uint32_t j = scratch->first[b]; j < scratch->first[b + 1]; j++) {
-            if (!(scratch->cells[j] & reach))
+            if (!(scratch->cells[j] & reach) || scratch->parent[i] == scratch->parent[j])
                 continue;
             uint16_t one = area_root(scratch, (uint16_t)i), other = area_root(scratch, (uint16_t)j);
             if (one < other)
@@ -146,8 +147,8 @@ static void join_blocks(struct scratch *scratch, uint32_t a, uint32_t b, uint32_
     }
 }
 
-/* Joins the nodes to areas, numbered in the order of their first nodes, and takes the areas' means. */
-static void join_areas(struct scratch *scratch)
+/* Joins the nodes that touch. */
+TP_ALWAYS_INLINE void join_nodes(struct scratch *scratch, enum tp_blocks_links links)
 {
     enum { LAST = TP_BLOCKS_A_SIDE - 1 };
     for (uint32_t i = 0; i < scratch->nodes; i++)
@@ -155,16 +156,23 @@ static void join_areas(struct scratch *scratch)
     for (uint32_t block = 0; block < TP_BLOCKS_A_TILE; block++) {
         uint32_t x = block % TP_BLOCKS_A_SIDE, y = block / TP_BLOCKS_A_SIDE;
         if (x < LAST)
-            join_blocks(scratch, block, block + 1, 0);
+            join_blocks(scratch, block, block + 1, 0, links);
         if (y < LAST)
-            join_blocks(scratch, block, block + TP_BLOCKS_A_SIDE, 1);
-        if (scratch->links != TP_BLOCKS_DIAGONAL || y == LAST)
-            continue;
-        if (x < LAST)
-            join_blocks(scratch, block, block + TP_BLOCKS_A_SIDE + 1, 4);
-        if (x > 0)
-            join_blocks(scratch, block, block + TP_BLOCKS_A_SIDE - 1, 5);
+            join_blocks(scratch, block, block + TP_BLOCKS_A_SIDE, 1, links);
+        if (links == TP_BLOCKS_DIAGONAL && x < LAST && y < LAST)
+            join_blocks(scratch, block, block + TP_BLOCKS_A_SIDE + 1, 4, links);
+        if (links == TP_BLOCKS_DIAGONAL && x > 0 && y < LAST)
+            join_blocks(scratch, block, block + TP_BLOCKS_A_SIDE - 1, 5, links);
     }
+}
+
+/* Joins the nodes to areas, numbered in the order of their first nodes, and sums up the areas' places and weights. */
+static void join_areas(struct scratch *scratch)
+{
+    if (scratch->links == TP_BLOCKS_DIAGONAL)
+        join_nodes(scratch, TP_BLOCKS_DIAGONAL);
+    else
+        join_nodes(scratch, TP_BLOCKS_STRAIGHT);
     scratch->areas = 0;
     for (uint32_t i = 0; i < scratch->nodes; i++) { /* a root comes before the others of its set */
         uint16_t root = area_root(scratch, (uint16_t)i);
@@ -184,7 +192,8 @@ static void join_areas(struct scratch *scratch)
             sum->cells += count;
             sum->x += count * (x + scratch->place[i][0]);
             sum->y += count * (y + scratch->place[i][1]);
-            sum->weight += count * scratch->weight[i];
+            if (scratch->map->weighted)
+                sum->weight += count * scratch->weight[i];
         }
     }
 }
@@ -273,25 +282,36 @@ struct step {
     bool is_closed; /* some cell of it closed */
 };
 
-/* Whether the classes of a block's cells are the same in both. */
-static bool classes_same(const struct tp_map_tile *before, const struct tp_map_tile *now, uint32_t block)
+/* The blocks of a tile whose cells differ, as a set: in being passable, and where the map is weighted in their classes. */
+static uint64_t compare(const struct tp_map_tile *before, const struct tp_map_tile *now, bool is_weighted,
+                        struct step *step)
 {
-    uint32_t x = block % TP_BLOCKS_A_SIDE * TP_BLOCK_SIDE, y = block / TP_BLOCKS_A_SIDE * TP_BLOCK_SIDE;
-    uint32_t columns = now->columns <= x                  ? 0
-                       : now->columns - x < TP_BLOCK_SIDE ? now->columns - x
-                                                          : TP_BLOCK_SIDE;
-    for (uint32_t row = y; row < y + TP_BLOCK_SIDE && row < now->rows; row++) {
-        size_t at = (size_t)row * now->columns + x;
-        if (columns && memcmp(tp_map_tile_classes(before) + at, tp_map_tile_classes(now) + at, columns) != 0)
-            return false;
+    uint64_t differs = 0, closed = 0;
+    for (uint32_t row = 0; row < now->rows; row++) {
+        uint64_t was = before->passable[row], is = now->passable[row], other = was ^ is;
+        const uint8_t *was_class = tp_map_tile_classes(before) + (size_t)row * now->columns;
+        const uint8_t *is_class = tp_map_tile_classes(now) + (size_t)row * now->columns;
+        closed |= was & ~is;
+        if (is_weighted && memcmp(was_class, is_class, now->columns) != 0)
+            for (uint32_t x = 0; x < now->columns; x++)
+                other |= (uint64_t)(was_class[x] != is_class[x]) << x;
+        if (!other)
+            continue;
+        for (uint32_t x = 0; x < TP_BLOCKS_A_SIDE; x++)
+            differs |= (uint64_t)((other >> x * TP_BLOCK_SIDE & TP__BLOCK_TOP) != 0)
+                       << (row / TP_BLOCK_SIDE * TP_BLOCKS_A_SIDE + x);
     }
-    return true;
+    step->is_closed = closed != 0;
+    return differs;
 }
 
-/* Appends the nodes of a block that is as it was. */
-static void copy_block(struct scratch *scratch, const struct tp_blocks_tile *from, uint32_t block)
+/* Appends the nodes of blocks that are as they were, from one up to another. */
+static void copy_blocks(struct scratch *scratch, const struct tp_blocks_tile *from, uint32_t block,
+                        uint32_t end)
 {
-    uint32_t at = from->first[block], count = from->first[block + 1] - at, to = scratch->nodes;
+    uint32_t at = from->first[block], count = from->first[end] - at, to = scratch->nodes;
+    for (uint32_t i = block; i < end; i++)
+        scratch->first[i] = (uint16_t)(from->first[i] - at + to);
     memcpy(scratch->cells + to, from->cells + at, count * sizeof scratch->cells[0]);
     memcpy(scratch->place + to, from->place + at, count * sizeof scratch->place[0]);
     if (from->weight)
@@ -299,39 +319,37 @@ static void copy_block(struct scratch *scratch, const struct tp_blocks_tile *fro
     scratch->nodes += count;
 }
 
+/* Whether the block made last has nodes as in another part. */
+static bool is_block_same(const struct scratch *scratch, const struct tp_blocks_tile *from, uint32_t block)
+{
+    uint32_t is = scratch->first[block], was = from->first[block], count = scratch->nodes - is;
+    return count == from->first[block + 1] - was &&
+           memcmp(scratch->cells + is, from->cells + was, count * sizeof from->cells[0]) == 0 &&
+           (!from->weight ||
+            memcmp(scratch->weight + is, from->weight + was, count * sizeof from->weight[0]) == 0);
+}
+
 /* The part of a tile that was `before` and had the part `from`: that part itself where it is the same. NULL when out of memory. */
 static struct tp_blocks_tile *tile_follow(struct scratch *scratch, struct tp_blocks_tile *from,
                                           const struct tp_map_tile *before, const struct tp_map_tile *now,
                                           struct step *step)
 {
-    bool is_weighted = scratch->map->weighted;
-    uint64_t closed = 0, opened = 0;
-    for (uint32_t row = 0; row < now->rows; row++) {
-        closed |= before->passable[row] & ~now->passable[row];
-        opened |= now->passable[row] & ~before->passable[row];
-    }
-    *step = (struct step){.is_closed = closed != 0, .is_other = (closed | opened) != 0};
-    if (!step->is_other && !is_weighted)
-        return tile_ref(from);
+    uint64_t differs = compare(before, now, scratch->map->weighted, step);
+    uint32_t block = 0;
+    step->is_other = false;
     scratch->nodes = 0;
-    for (uint32_t block = 0; block < TP_BLOCKS_A_TILE; block++) {
-        uint64_t cells = gather(now, block);
-        bool is_same = cells == gather(before, block) && (!is_weighted || classes_same(before, now, block));
-        scratch->first[block] = (uint16_t)scratch->nodes;
-        if (is_same) {
-            copy_block(scratch, from, block);
-            continue;
-        }
-        uint32_t at = scratch->nodes;
-        split(scratch, now, block, cells);
-        /* where only weights changed, their means may be what they were */
-        size_t bytes = (scratch->nodes - at) * sizeof scratch->weight[0];
-        if (!step->is_other)
-            step->is_other = memcmp(scratch->weight + at, from->weight + from->first[block], bytes) != 0;
+    for (uint64_t left = differs; left; left &= left - 1) {
+        uint32_t other = (uint32_t)__builtin_ctzll(left);
+        copy_blocks(scratch, from, block, other);
+        scratch->first[other] = (uint16_t)scratch->nodes;
+        split(scratch, now, other, gather(now, other));
+        step->is_other = step->is_other || !is_block_same(scratch, from, other);
+        block = other + 1;
     }
-    scratch->first[TP_BLOCKS_A_TILE] = (uint16_t)scratch->nodes;
     if (!step->is_other)
         return tile_ref(from);
+    copy_blocks(scratch, from, block, TP_BLOCKS_A_TILE);
+    scratch->first[TP_BLOCKS_A_TILE] = (uint16_t)scratch->nodes;
     join_areas(scratch);
     return tile_of(scratch);
 }
@@ -383,7 +401,6 @@ static struct scratch *scratch_new(const struct tp_map *map, enum tp_blocks_link
     if (scratch) {
         scratch->map = map;
         scratch->links = links;
-        memset(scratch->weight, 0, sizeof scratch->weight); /* stays so where the map is not weighted */
     }
     return scratch;
 }

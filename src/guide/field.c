@@ -10,16 +10,18 @@
 #include "guide/field.h"
 
 #include "base/check.h"
+#include "guide/field_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    PAGE_BYTES = 2048,
+    PAGE_BYTES = TP_QUEUE_PAGE_BYTES,
     PAGE_NODES = PAGE_BYTES / 4, /* distances in a page; also written-down nodes */
-    PAGE_ENTRIES = PAGE_BYTES / 8,
-    HEAP_PAGES_A_NODE_PAGE = 8, /* room for 4 entries a node at a time: the queue holds a frontier */
+    QUEUE_PAGES_A_NODE_PAGE = 8, /* room for 4 entries a node at a time: the queue holds a frontier */
     BUCKETS = 512,
+    KNOWN_AREAS = 64, /* areas whose neighbours are kept */
+    KNOWN_MAX = PAGE_BYTES / 16,
 };
 
 struct tp_field {
@@ -32,13 +34,22 @@ struct tp_field {
     uint32_t goals[TP_GOALS_MAX], goal_count; /* sorted, each once */
     uint32_t hash;
     uint32_t refs;
-    uint32_t nodes, pages, heap_pages;
-    uint32_t **distances;  /* by node / PAGE_NODES; NULL: none of its nodes was met */
-    uint32_t **log;        /* every TP_FIELD_STEP-th node settled */
-    uint64_t **heap;
-    uint32_t heap_count, heap_room;
+    uint32_t nodes, pages;
+    uint32_t **distances; /* by node / PAGE_NODES; NULL: none of its nodes was met */
+    uint32_t **log;       /* every TP_FIELD_STEP-th node settled */
+    struct tp_queue queue;
     uint64_t settled;
     uint64_t last; /* the key of the last node settled */
+};
+
+/* The neighbours of an area, kept for those who ask again. */
+struct known_area {
+    const struct tp_blocks *blocks; /* of a field that lives; NULL: none */
+    uint32_t area, count;
+    struct neighbour {
+        uint32_t number, weight;
+        struct tp_blocks_place at;
+    } *neighbours; /* a page, KNOWN_MAX at most */
 };
 
 struct tp_field_cache {
@@ -46,6 +57,7 @@ struct tp_field_cache {
     uint64_t bytes_max;
     struct tp_field *buckets[BUCKETS];
     struct tp_field *oldest, *newest; /* fields that nobody uses */
+    struct known_area known[KNOWN_AREAS];
     struct tp_field_cache_stats stats;
 };
 
@@ -81,7 +93,7 @@ static void list_append(struct tp_field *field)
     cache->newest = field;
 }
 
-static void page_put(struct tp_field_cache *cache, void *page)
+void tp__field_page_put(struct tp_field_cache *cache, void *page)
 {
     if (!page)
         return;
@@ -89,11 +101,13 @@ static void page_put(struct tp_field_cache *cache, void *page)
     cache->stats.bytes -= PAGE_BYTES;
 }
 
-static void heap_free(struct tp_field *field)
+static void known_forget(struct tp_field_cache *cache, const struct tp_blocks *blocks)
 {
-    for (uint32_t i = 0; i < field->heap_room; i++)
-        page_put(field->cache, field->heap[i]);
-    field->heap_room = field->heap_count = 0;
+    for (int i = 0; i < KNOWN_AREAS; i++)
+        if (cache->known[i].blocks == blocks) {
+            tp__field_page_put(cache, cache->known[i].neighbours);
+            cache->known[i] = (struct known_area){0};
+        }
 }
 
 /* Frees a field that nobody uses, and that stands in no list. */
@@ -101,8 +115,9 @@ static void field_free(struct tp_field *field)
 {
     struct tp_field_cache *cache = field->cache;
     for (uint32_t i = 0; i < 2 * field->pages; i++)
-        page_put(cache, field->distances[i]); /* and the log, which lies behind */
-    heap_free(field);
+        tp__field_page_put(cache, field->distances[i]); /* and the log, which lies behind */
+    tp__field_queue_free(field->cache, &field->queue);
+    known_forget(cache, field->blocks);
     tp_blocks_unref(field->blocks);
     free(field->distances);
     cache->stats.fields--;
@@ -130,12 +145,13 @@ static bool give_up_oldest(struct tp_field_cache *cache)
 }
 
 /* A page, with what it takes of giving up unused fields; NULL when there is no room. */
-static void *page_get(struct tp_field_cache *cache)
+void *tp__field_page_get(struct tp_field_cache *cache)
 {
     while (cache->stats.bytes + PAGE_BYTES > cache->bytes_max)
         if (!give_up_oldest(cache))
             break;
-    void *page = cache->stats.bytes + PAGE_BYTES > cache->bytes_max ? NULL : tp_pool_get(cache->pool, PAGE_BYTES);
+    void *page =
+        cache->stats.bytes + PAGE_BYTES > cache->bytes_max ? NULL : tp_pool_get(cache->pool, PAGE_BYTES);
     if (!page) {
         cache->stats.refused++;
         return NULL;
@@ -144,57 +160,22 @@ static void *page_get(struct tp_field_cache *cache)
     return page;
 }
 
-/* ---- The queue: a 4-ary heap of keys, least first ---- */
-
-static uint64_t *heap_at(const struct tp_field *field, uint32_t i)
+/* Room for `more` keys in a queue; false without memory. */
+bool tp__field_queue_reserve(struct tp_field_cache *cache, struct tp_queue *queue, uint32_t more)
 {
-    return &field->heap[i / PAGE_ENTRIES][i % PAGE_ENTRIES];
-}
-
-/* Room for `more` entries; false without memory. */
-static bool heap_reserve(struct tp_field *field, uint32_t more)
-{
-    while (field->heap_count + more > field->heap_room * PAGE_ENTRIES) {
-        if (field->heap_room == field->heap_pages)
+    while (!tp_queue_fits(queue, more)) {
+        if (queue->room == queue->pages_max || !(queue->pages[queue->room] = tp__field_page_get(cache)))
             return false;
-        void *page = page_get(field->cache);
-        if (!page)
-            return false;
-        field->heap[field->heap_room++] = page;
+        queue->room++;
     }
     return true;
 }
 
-static void heap_push(struct tp_field *field, uint64_t key)
+void tp__field_queue_free(struct tp_field_cache *cache, struct tp_queue *queue)
 {
-    uint32_t i = field->heap_count++;
-    while (i > 0) {
-        uint32_t parent = (i - 1) / 4;
-        uint64_t above = *heap_at(field, parent);
-        if (above <= key)
-            break;
-        *heap_at(field, i) = above;
-        i = parent;
-    }
-    *heap_at(field, i) = key;
-}
-
-static void heap_pop(struct tp_field *field)
-{
-    uint64_t key = *heap_at(field, --field->heap_count);
-    uint32_t i = 0, count = field->heap_count;
-    for (uint32_t first; (first = 4 * i + 1) < count;) {
-        uint32_t least = first;
-        for (uint32_t child = first + 1; child < first + 4 && child < count; child++)
-            if (*heap_at(field, child) < *heap_at(field, least))
-                least = child;
-        if (*heap_at(field, least) >= key)
-            break;
-        *heap_at(field, i) = *heap_at(field, least);
-        i = least;
-    }
-    if (count)
-        *heap_at(field, i) = key;
+    for (uint32_t i = 0; i < queue->room; i++)
+        tp__field_page_put(cache, queue->pages[i]);
+    queue->room = queue->count = 0;
 }
 
 /* ---- The search ---- */
@@ -209,7 +190,7 @@ static uint32_t *distance_slot(struct tp_field *field, uint32_t node)
 {
     uint32_t **page = &field->distances[node / PAGE_NODES];
     if (!*page) {
-        if (!(*page = page_get(field->cache)))
+        if (!(*page = tp__field_page_get(field->cache)))
             return NULL;
         memset(*page, 0xff, PAGE_BYTES);
     }
@@ -218,16 +199,18 @@ static uint32_t *distance_slot(struct tp_field *field, uint32_t node)
 
 /* Lowers a neighbour's distance and queues it; false without memory. Each step costs a point at least, so that keys settled only
  * grow; what is farther than TP_FIELD_POINTS_MAX is left out. */
-static bool relax(struct tp_field *field, const struct tp_blocks_node *from, uint32_t distance, const struct tp_blocks_node *to)
+static bool relax(struct tp_field *field, const struct tp_blocks_node *from, uint32_t distance,
+                  const struct tp_blocks_node *to)
 {
-    uint32_t points = tp_field_weigh(tp_field_distance(field->metric, from->at, to->at), from->weight + to->weight);
+    uint32_t points =
+        tp_field_weigh(tp_field_distance(field->metric, from->at, to->at), from->weight + to->weight);
     uint64_t sum = (uint64_t)distance + (points ? points : 1);
     uint32_t *slot = distance_slot(field, to->number);
     if (!slot)
         return false;
     if (sum <= TP_FIELD_POINTS_MAX && sum < *slot) {
         *slot = (uint32_t)sum;
-        heap_push(field, key_of(*slot, to->number));
+        tp_queue_push(&field->queue, key_of(*slot, to->number));
     }
     return true;
 }
@@ -239,19 +222,20 @@ static bool settle(struct tp_field *field, uint64_t key)
     const struct tp_blocks *blocks = field->blocks;
     struct tp_blocks_node neighbours[TP_BLOCKS_NEIGHBOURS_MAX];
     uint32_t number = (uint32_t)key, distance = (uint32_t)(key >> 32);
-    struct tp_blocks_node node = field->level == 1 ? tp_blocks_node(blocks, number) : tp_blocks_area(blocks, number);
+    struct tp_blocks_node node =
+        field->level == 1 ? tp_blocks_node(blocks, number) : tp_blocks_area(blocks, number);
     uint32_t count = field->level == 1 ? tp_blocks_neighbours(blocks, number, neighbours)
                                        : tp_blocks_area_neighbours(blocks, number, neighbours);
     uint32_t **log = &field->log[field->settled / TP_FIELD_STEP / PAGE_NODES];
     bool logged = field->settled % TP_FIELD_STEP == TP_FIELD_STEP - 1;
-    if (logged && !*log && !(*log = page_get(field->cache)))
+    if (logged && !*log && !(*log = tp__field_page_get(field->cache)))
         return false;
-    if (!heap_reserve(field, count))
+    if (!tp__field_queue_reserve(field->cache, &field->queue, count))
         return false;
-    heap_pop(field);
+    tp_queue_pop(&field->queue);
     for (uint32_t i = 0; i < count; i++)
         if (!relax(field, &node, distance, &neighbours[i])) {
-            heap_push(field, key);
+            tp_queue_push(&field->queue, key);
             return false;
         }
     if (logged)
@@ -265,12 +249,12 @@ static bool settle(struct tp_field *field, uint64_t key)
 /* Drops stale entries; false when the queue is empty. */
 static bool find_best(struct tp_field *field, uint64_t *key)
 {
-    while (field->heap_count) {
-        *key = *heap_at(field, 0);
+    while (field->queue.count) {
+        *key = tp_queue_least(&field->queue);
         uint32_t node = (uint32_t)*key;
         if (field->distances[node / PAGE_NODES][node % PAGE_NODES] == (uint32_t)(*key >> 32))
             return true;
-        heap_pop(field);
+        tp_queue_pop(&field->queue);
     }
     return false;
 }
@@ -283,7 +267,7 @@ struct tp_field_view tp_field_see(struct tp_field *field, uint64_t paid)
         if (!settle(field, key))
             break;
     if (!more)
-        heap_free(field);
+        tp__field_queue_free(field->cache, &field->queue);
     if (!more && paid >= field->settled)
         return (struct tp_field_view){field->last, field->settled, field->settled == 0, true};
     uint64_t nodes = (paid < field->settled ? paid : field->settled) / TP_FIELD_STEP;
@@ -301,6 +285,43 @@ uint32_t tp_field_at(const struct tp_field *field, uint32_t node, struct tp_fiel
         return TP_FIELD_UNSEEN;
     uint32_t distance = page[node % PAGE_NODES];
     return key_of(distance, node) <= view.last ? distance : TP_FIELD_UNSEEN;
+}
+
+/* ---- From a place in an area ---- */
+
+/* The neighbours of an area; NULL without memory. */
+static const struct known_area *area_neighbours(const struct tp_field *field, uint32_t area)
+{
+    struct tp_field_cache *cache = field->cache;
+    struct known_area *known = &cache->known[area % KNOWN_AREAS];
+    if (known->blocks == field->blocks && known->area == area)
+        return known;
+    if (!known->neighbours && !(known->neighbours = tp__field_page_get(cache)))
+        return NULL;
+    struct tp_blocks_node out[TP_BLOCKS_NEIGHBOURS_MAX];
+    uint32_t count = tp_blocks_area_neighbours(field->blocks, area, out);
+    known->blocks = field->blocks;
+    known->area = area;
+    known->count = count < KNOWN_MAX ? count : KNOWN_MAX;
+    for (uint32_t i = 0; i < known->count; i++)
+        known->neighbours[i] = (struct neighbour){out[i].number, out[i].weight, out[i].at};
+    return known;
+}
+
+uint32_t tp_field_from(const struct tp_field *field, struct tp_field_view view, uint32_t area, uint32_t weight,
+                       struct tp_blocks_place place)
+{
+    const struct known_area *known = area_neighbours(field, area);
+    uint64_t least = TP_FIELD_UNSEEN;
+    for (uint32_t i = 0; known && i < known->count; i++) {
+        const struct neighbour *to = &known->neighbours[i];
+        uint32_t beyond = tp_field_at(field, to->number, view);
+        if (beyond == TP_FIELD_UNSEEN)
+            continue;
+        uint64_t through = (uint64_t)beyond + tp_field_weigh(tp_field_distance(field->metric, place, to->at), weight + to->weight);
+        least = through < least ? through : least;
+    }
+    return (uint32_t)least;
 }
 
 /* ---- The cache ---- */
@@ -324,7 +345,8 @@ static uint32_t goals_sort(uint32_t *sorted, const uint32_t *goals, uint32_t cou
 
 static uint32_t hash_of(const struct tp_field *like)
 {
-    uint64_t hash = (like->blocks->version * 31 + like->blocks->epoch) * 31 + like->level * 8 + (uint64_t)like->metric;
+    uint64_t hash =
+        (like->blocks->version * 31 + like->blocks->epoch) * 31 + like->level * 8 + (uint64_t)like->metric;
     for (uint32_t i = 0; i < like->goal_count; i++)
         hash = (hash ^ like->goals[i]) * 0x9e3779b97f4a7c15u;
     return (uint32_t)(hash ^ hash >> 32);
@@ -353,9 +375,9 @@ struct tp_field *tp_field_take(struct tp_field_cache *cache, const struct tp_blo
         }
     like.nodes = level == 1 ? blocks->nodes : blocks->areas;
     like.pages = like.nodes / PAGE_NODES + 1;
-    like.heap_pages = like.pages * HEAP_PAGES_A_NODE_PAGE + 1;
+    like.queue.pages_max = like.pages * QUEUE_PAGES_A_NODE_PAGE + 1;
     struct tp_field *field = malloc(sizeof *field);
-    void **pages = calloc((size_t)like.pages * 2 + like.heap_pages, sizeof *pages);
+    void **pages = calloc((size_t)like.pages * 2 + like.queue.pages_max, sizeof *pages);
     if (!field || !pages) {
         free(field);
         free(pages);
@@ -365,16 +387,16 @@ struct tp_field *tp_field_take(struct tp_field_cache *cache, const struct tp_blo
     *field = like;
     field->distances = (uint32_t **)pages;
     field->log = (uint32_t **)pages + like.pages;
-    field->heap = (uint64_t **)pages + 2 * (size_t)like.pages;
+    field->queue.pages = (uint64_t **)pages + 2 * (size_t)like.pages;
     tp_blocks_ref(blocks);
     cache->stats.fields++;
-    bool queued = heap_reserve(field, like.goal_count);
+    bool queued = tp__field_queue_reserve(field->cache, &field->queue, like.goal_count);
     for (uint32_t i = 0; i < like.goal_count && queued; i++) {
         uint32_t *slot = distance_slot(field, like.goals[i]);
         queued = slot != NULL;
         if (slot) {
             *slot = 0;
-            heap_push(field, key_of(0, like.goals[i]));
+            tp_queue_push(&field->queue, key_of(0, like.goals[i]));
         }
     }
     if (!queued) {

@@ -80,6 +80,11 @@ struct tp_field_view tp_field_see(struct tp_field *field, uint64_t paid);
 /* Points from a node's place to the nearest goal node's, 0 at those; TP_FIELD_UNSEEN where the view does not reach. Cost: O(1). */
 uint32_t tp_field_at(const struct tp_field *field, uint32_t node, struct tp_field_view view);
 
+/* Level 2: points from a place in an area, over ground of that weight, to the goal by way of the area's best neighbour; TP_FIELD_UNSEEN where the
+ * view reaches none. Cost: O(neighbours), and tp_blocks_area_neighbours for an area not asked for lately. */
+uint32_t tp_field_from(const struct tp_field *field, struct tp_field_view view, uint32_t area, uint32_t weight,
+                       struct tp_blocks_place place);
+
 /* The distance of the last node seen, 0 when none is: nothing unseen is nearer. */
 static inline uint32_t tp_field_reach(struct tp_field_view view)
 {

@@ -1,112 +1,111 @@
-/* A session's guide: fields paid for, taken, replaced (guide.h).
+/* A session's guide: a way paid for, taken, replaced (guide.h).
  *
- *     none -> coming (areas, then nodes) -> taken: h knows the areas -> h knows the nodes
- *                      ^                                                      |
- *                      +---------- the map's blocks, or the goal's node, are others: another coming, beside the old
+ *     none -> coming: areas, then the scout -> ready -> taken
+ *               ^                                         |
+ *               +--- the map's blocks or the goal's node are others, or the agent left the way: another coming, beside it
  *
- * The first fields are taken as soon as there is something to see; later ones when they reach the agent over nodes, or already over areas
- * if the path followed broke meanwhile. Taking them begins a new search, unless the path followed is complete and as short as they promise.
+ * Taking a way begins a new search, unless the path followed is whole and about as short as the way promises. An agent without a way that is any good
+ * waits for one, a bounded number of ticks; then it goes by the space's h.
  */
 #include "search/guide.h"
 
 #include "search/internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
-    MARGIN_POINTS = 24 * TP_BLOCK_POINT,                /* how far beyond the agent a field over nodes is paid for */
-    MARGIN_AREA_POINTS = TP_MAP_TILE * TP_BLOCK_POINT,  /* and one over areas */
-    WAIT_TICKS = 64,                                    /* how long an agent waits for its first field */
-    WORTH_MILLI = 1050,                                 /* a path is left for one that is shorter by this */
+    MARGIN_POINTS = TP_MAP_TILE * TP_BLOCK_POINT, /* how far beyond the agent the field over areas is paid for */
+    WAIT_TICKS = 64,                              /* how long an agent waits for a way */
+    WORTH_MILLI = 1050,                           /* a path is left for one that is shorter by this */
+    KNOWN_NODES = 8,
 };
 
-/* ---- Fields ---- */
+/* ---- Leads ---- */
 
-static void fields_drop(struct tp_guide_fields *fields)
+static void lead_drop(struct tp_lead *lead)
 {
-    for (int i = 0; i < TP_GUIDE_LEVELS; i++)
-        tp_field_leave(fields->field[i]);
-    tp_blocks_unref(fields->blocks);
-    *fields = (struct tp_guide_fields){0};
+    tp_scout_end(lead->scout);
+    tp_field_leave(lead->areas);
+    tp_blocks_unref(lead->blocks);
+    *lead = (struct tp_lead){0};
+}
+
+static uint32_t node_of(const struct tp_session *session, const struct tp_blocks *blocks, tp_state state)
+{
+    return tp_blocks_node_at(blocks, tp_state_x(&session->search, state), tp_state_y(&session->search, state));
 }
 
 /* The nodes of the session's goals in a block graph; returns how many there are. */
 static uint32_t goal_nodes(const struct tp_session *session, const struct tp_blocks *blocks, uint32_t *nodes)
 {
-    const struct tp_search *search = &session->search;
     uint32_t count = 0;
     for (uint32_t i = 0; i < session->goals.count; i++) {
-        tp_state goal = session->goals.states[i];
-        uint32_t node = tp_blocks_node_at(blocks, tp_state_x(search, goal), tp_state_y(search, goal));
+        uint32_t node = node_of(session, blocks, session->goals.states[i]);
         if (node != TP_BLOCKS_NONE)
             nodes[count++] = node;
     }
     return count;
 }
 
-static bool is_of(const struct tp_session *session, const struct tp_guide_fields *fields, const struct tp_blocks *blocks)
+/* Whether a lead is to the session's goals over these blocks. */
+static bool is_of(const struct tp_session *session, const struct tp_lead *lead, const struct tp_blocks *blocks)
 {
     uint32_t nodes[TP_GOALS_MAX];
-    if (!fields->blocks || fields->blocks->epoch != blocks->epoch ||
-        fields->blocks->changed_version != blocks->changed_version)
+    if (!lead->blocks || lead->blocks->epoch != blocks->epoch || lead->blocks->changed_version != blocks->changed_version)
         return false;
-    uint32_t count = goal_nodes(session, fields->blocks, nodes);
-    return count == fields->goal_count && memcmp(nodes, fields->goals, count * sizeof nodes[0]) == 0;
+    uint32_t count = goal_nodes(session, lead->blocks, nodes);
+    return count == lead->goal_count && memcmp(nodes, lead->goals, count * sizeof nodes[0]) == 0;
 }
 
-/* False where no goal can be stood upon, or without memory. */
-static bool fields_begin(const struct tp_session *session, struct tp_guide_fields *fields, const struct tp_blocks *blocks)
+/* Begins to pay for a lead; without memory, or goals that can be stood upon, it is ready at once, without a way. */
+static void lead_begin(const struct tp_session *session, struct tp_lead *lead, const struct tp_blocks *blocks)
 {
     const struct tp_guide *guide = &session->guide;
-    fields->goal_count = goal_nodes(session, blocks, fields->goals);
-    if (!fields->goal_count)
-        return false;
     uint32_t areas[TP_GOALS_MAX];
-    for (uint32_t i = 0; i < fields->goal_count; i++)
-        areas[i] = tp_blocks_node(blocks, fields->goals[i]).area;
-    fields->blocks = tp_blocks_ref(blocks);
-    fields->field[TP_GUIDE_AREAS] = tp_field_take(guide->cache, blocks, 2, guide->metric, areas, fields->goal_count);
-    fields->field[TP_GUIDE_NODES] = tp_field_take(guide->cache, blocks, 1, guide->metric, fields->goals, fields->goal_count);
-    for (int i = 0; i < TP_GUIDE_LEVELS; i++)
-        fields->view[i].empty = true;
-    if (fields->field[TP_GUIDE_AREAS] && fields->field[TP_GUIDE_NODES])
-        return true;
-    fields_drop(fields);
-    return false;
+    lead->blocks = tp_blocks_ref(blocks);
+    lead->from = node_of(session, blocks, session->at);
+    lead->goal_count = goal_nodes(session, blocks, lead->goals);
+    lead->view.empty = true;
+    for (uint32_t i = 0; i < lead->goal_count; i++)
+        areas[i] = tp_blocks_node(blocks, lead->goals[i]).area;
+    if (lead->goal_count && lead->from != TP_BLOCKS_NONE)
+        lead->areas = tp_field_take(guide->cache, blocks, 2, guide->metric, areas, lead->goal_count);
+    lead->ready = !lead->areas;
 }
 
-/* Pays for one level until it reaches well beyond the agent, or is whole, or the units are spent. */
-static void pay(struct tp_guide_fields *fields, enum tp_guide_level level, uint32_t agent, uint64_t *units)
+/* Pays for the field over areas until it reaches beyond the agent, or is whole. True when it does. */
+static bool pay_areas(struct tp_lead *lead, uint64_t *units)
 {
-    struct tp_field *field = fields->field[level];
-    struct tp_field_view *view = &fields->view[level];
-    uint32_t margin = level == TP_GUIDE_AREAS ? MARGIN_AREA_POINTS : MARGIN_POINTS;
+    uint32_t area = tp_blocks_node(lead->blocks, lead->from).area;
     for (;;) {
-        uint32_t at = tp_field_at(field, agent, *view);
-        fields->reaches[level] |= at != TP_FIELD_UNSEEN;
-        if (view->whole || (at != TP_FIELD_UNSEEN && tp_field_reach(*view) >= (uint64_t)at + margin) || *units < TP_FIELD_STEP)
-            return;
-        uint64_t before = view->nodes;
-        *view = tp_field_see(field, fields->paid[level] + TP_FIELD_STEP);
-        if (view->nodes == before && !view->whole)
-            return; /* no memory */
-        fields->paid[level] += TP_FIELD_STEP;
+        uint32_t at = tp_field_at(lead->areas, area, lead->view);
+        if (lead->view.whole || (at != TP_FIELD_UNSEEN && tp_field_reach(lead->view) >= (uint64_t)at + MARGIN_POINTS))
+            return true;
+        if (*units < TP_FIELD_STEP)
+            return false;
+        uint64_t before = lead->view.nodes;
+        lead->paid += TP_FIELD_STEP;
         *units -= TP_FIELD_STEP;
+        lead->view = tp_field_see(lead->areas, lead->paid);
+        if (lead->view.nodes == before && !lead->view.whole)
+            return true; /* no memory: the scout goes by the straight line where it sees nothing */
     }
 }
 
-/* Pays a tick's units; returns how many. */
-static uint64_t fields_pay(const struct tp_session *session, struct tp_guide_fields *fields, uint64_t units)
+static void lead_pay(const struct tp_session *session, struct tp_lead *lead, uint64_t *units)
 {
-    const struct tp_search *search = &session->search;
-    uint64_t left = units;
-    uint32_t agent = tp_blocks_node_at(fields->blocks, tp_state_x(search, session->at), tp_state_y(search, session->at));
-    if (agent == TP_BLOCKS_NONE)
-        return 0; /* it stands in a wall */
-    pay(fields, TP_GUIDE_AREAS, tp_blocks_node(fields->blocks, agent).area, &left);
-    if (fields->reaches[TP_GUIDE_AREAS])
-        pay(fields, TP_GUIDE_NODES, agent, &left);
-    return units - left;
+    const struct tp_guide *guide = &session->guide;
+    if (!pay_areas(lead, units))
+        return;
+    if (!lead->scout)
+        lead->scout = tp_scout_begin(guide->cache, lead->areas, lead->view, guide->metric, lead->from, lead->goals, lead->goal_count);
+    enum tp_scout_state state = lead->scout ? tp_scout_run(lead->scout, units) : TP_SCOUT_NO_MEMORY;
+    lead->ready = state != TP_SCOUT_SEARCHING;
+    if (lead->ready && state != TP_SCOUT_FOUND) {
+        tp_scout_end(lead->scout);
+        lead->scout = NULL;
+    }
 }
 
 /* ---- h ---- */
@@ -116,61 +115,60 @@ static tp_cost cost_of(uint64_t points)
     return points * TP_COST_UNIT / TP_BLOCK_POINT;
 }
 
-/* The least over neighbours of the way to each and on from there; TP_FIELD_UNSEEN where none is seen. */
-static uint64_t least_through(const struct tp_guide *guide, enum tp_guide_level level, const struct tp_blocks_node *from,
-                              const struct tp_blocks_node *neighbours, uint32_t count, struct tp_blocks_place place)
+/* The neighbours of a node that the way leads through. */
+static const struct tp_guide_known *know(const struct tp_guide *guide, uint32_t number)
 {
-    const struct tp_guide_fields *fields = &guide->now;
-    uint64_t least = TP_FIELD_UNSEEN;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t at = tp_field_at(fields->field[level], neighbours[i].number, fields->view[level]);
-        if (at == TP_FIELD_UNSEEN)
+    const struct tp_lead *lead = &guide->now;
+    struct tp_guide_known *known = &guide->known[number % KNOWN_NODES];
+    if (known->node == number)
+        return known;
+    struct tp_blocks_node neighbours[TP_BLOCKS_NEIGHBOURS_MAX], node = tp_blocks_node(lead->blocks, number);
+    uint32_t count = tp_blocks_neighbours(lead->blocks, number, neighbours);
+    known->node = number;
+    known->count = 0;
+    for (uint32_t i = 0; i < count && known->count < sizeof known->next / sizeof known->next[0]; i++) {
+        uint32_t left = tp_scout_at(lead->scout, neighbours[i].number);
+        if (left == TP_FIELD_UNSEEN)
             continue;
-        uint32_t to = tp_field_weigh(tp_field_distance(guide->metric, place, neighbours[i].at), from->weight + neighbours[i].weight);
-        if ((uint64_t)at + to < least)
-            least = (uint64_t)at + to;
+        known->next[known->count].at = neighbours[i].at;
+        known->next[known->count].left = left;
+        known->next[known->count++].weights = node.weight + neighbours[i].weight;
     }
-    return least;
+    return known;
 }
 
-static tp_cost at_least(tp_cost plain, tp_cost h)
+static bool is_goal(const struct tp_lead *lead, uint32_t node)
 {
-    return h > plain ? h : plain;
+    for (uint32_t i = 0; i < lead->goal_count; i++)
+        if (lead->goals[i] == node)
+            return true;
+    return false;
 }
 
 tp_cost tp__guide_h(const struct tp_search *search, tp_state state, tp_cost plain)
 {
     const struct tp_guide *guide = search->guide;
-    const struct tp_guide_fields *fields = &guide->now;
-    if (!fields->blocks)
+    const struct tp_lead *lead = &guide->now;
+    if (!lead->scout)
         return plain;
-    uint32_t x = tp_state_x(search, state), y = tp_state_y(search, state);
-    uint32_t number = tp_blocks_node_at(fields->blocks, x, y);
-    if (number == TP_BLOCKS_NONE)
+    uint32_t x = tp_state_x(search, state), y = tp_state_y(search, state), node = tp_blocks_node_at(lead->blocks, x, y);
+    if (node == TP_BLOCKS_NONE || is_goal(lead, node))
         return plain;
     struct tp_blocks_place place = {x * TP_BLOCK_POINT + TP_BLOCK_POINT / 2, y * TP_BLOCK_POINT + TP_BLOCK_POINT / 2};
-    struct tp_blocks_node neighbours[TP_BLOCKS_NEIGHBOURS_MAX], node = tp_blocks_node(fields->blocks, number);
-    uint64_t beyond = tp_field_reach(fields->view[TP_GUIDE_NODES]);
-    if (tp_field_is_goal(fields->field[TP_GUIDE_NODES], number))
-        return plain;
-    if (!fields->view[TP_GUIDE_NODES].empty) {
-        uint32_t count = tp_blocks_neighbours(fields->blocks, number, neighbours);
-        uint64_t least = least_through(guide, TP_GUIDE_NODES, &node, neighbours, count, place);
-        if (least != TP_FIELD_UNSEEN)
-            return at_least(plain, cost_of(least));
+    const struct tp_guide_known *known = know(guide, node);
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < known->count; i++) {
+        uint32_t to = tp_field_weigh(tp_field_distance(guide->metric, place, known->next[i].at), known->next[i].weights);
+        uint64_t through = (uint64_t)to + known->next[i].left;
+        least = through < least ? through : least;
     }
-    if (tp_field_is_goal(fields->field[TP_GUIDE_AREAS], node.area))
-        return at_least(plain, cost_of(beyond));
-    uint32_t count = tp_blocks_area_neighbours(fields->blocks, node.area, neighbours);
-    uint64_t least = least_through(guide, TP_GUIDE_AREAS, &node, neighbours, count, place);
-    if (least == TP_FIELD_UNSEEN)
-        least = tp_field_reach(fields->view[TP_GUIDE_AREAS]);
-    return at_least(plain, cost_of(least > beyond ? least : beyond));
+    tp_cost h = cost_of(known->count ? least : tp_scout_length(lead->scout));
+    return h > plain ? h : plain;
 }
 
 /* ---- A tick ---- */
 
-/* Whether the path followed is whole, and no longer than the fields now taken say that a way must be. */
+/* Whether the path followed is whole, and about as short as the way now taken. */
 static bool path_serves(const struct tp_session *session)
 {
     const struct tp_search *search = &session->search;
@@ -181,12 +179,25 @@ static bool path_serves(const struct tp_session *session)
     return left * 1000 <= promised * WORTH_MILLI;
 }
 
+/* Whether the agent has left the way that it was led. */
+static bool is_lost(const struct tp_session *session)
+{
+    const struct tp_guide *guide = &session->guide;
+    if (!guide->now.scout)
+        return false;
+    uint32_t node = node_of(session, guide->now.blocks, session->at);
+    return node != TP_BLOCKS_NONE && !is_goal(&guide->now, node) && know(guide, node)->count == 0;
+}
+
 static void take_coming(struct tp_guide *guide)
 {
-    fields_drop(&guide->now);
+    lead_drop(&guide->now);
     guide->now = guide->coming;
-    guide->coming = (struct tp_guide_fields){0};
+    guide->coming = (struct tp_lead){0};
     guide->broken = false;
+    guide->waited = 0;
+    for (int i = 0; i < KNOWN_NODES; i++)
+        guide->known[i].node = TP_BLOCKS_NONE;
 }
 
 enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)
@@ -194,54 +205,47 @@ enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)
     struct tp_session *session = tick->session;
     struct tp_guide *guide = &session->guide;
     const struct tp_blocks *blocks = session->map->blocks;
-    uint64_t units = session->params.guide_units;
+    uint64_t units = session->params.guide_units, left = units;
     if (!guide->cache || !blocks || !units)
         return TP_GUIDE_ON;
-    if (!guide->coming.blocks && !is_of(session, &guide->now, blocks)) {
-        guide->broken = false;
-        fields_begin(session, &guide->coming, blocks);
+    bool lost = is_lost(session), current = is_of(session, &guide->now, blocks);
+    if (!guide->coming.blocks && (lost || !current))
+        lead_begin(session, &guide->coming, blocks);
+    if (!guide->coming.blocks)
+        return TP_GUIDE_ON;
+    if (!guide->coming.ready)
+        lead_pay(session, &guide->coming, &left);
+    tick->reply->work.guide += units - left;
+    if (!guide->coming.ready) {
+        bool blind = !guide->now.blocks || lost || guide->broken;
+        return blind && guide->waited++ < WAIT_TICKS ? TP_GUIDE_WAIT : TP_GUIDE_ON;
     }
-    bool coming = guide->coming.blocks != NULL, knew_nodes = guide->now.reaches[TP_GUIDE_NODES], knew_areas = guide->now.reaches[TP_GUIDE_AREAS];
-    if (coming && !guide->now.blocks) {
-        take_coming(guide);
-        coming = false;
-    }
-    struct tp_guide_fields *paid = coming ? &guide->coming : &guide->now;
-    if (paid->blocks)
-        tick->reply->work.guide += fields_pay(session, paid, units);
-    bool anew = (guide->now.reaches[TP_GUIDE_NODES] && !knew_nodes) || (guide->now.reaches[TP_GUIDE_AREAS] && !knew_areas);
-    if (coming && (guide->coming.reaches[TP_GUIDE_NODES] || (guide->broken && guide->coming.reaches[TP_GUIDE_AREAS]))) {
-        take_coming(guide);
-        anew = true;
-    }
-    bool blind = guide->now.blocks && !guide->now.reaches[TP_GUIDE_AREAS] && !guide->now.view[TP_GUIDE_AREAS].whole;
-    if (blind && !session->search.active && guide->waited++ < WAIT_TICKS)
-        return TP_GUIDE_WAIT;
-    return anew && session->search.active && !path_serves(session) ? TP_GUIDE_ANEW : TP_GUIDE_ON;
+    bool led = guide->coming.scout || guide->now.scout;
+    take_coming(guide);
+    return led && session->search.active && !path_serves(session) ? TP_GUIDE_ANEW : TP_GUIDE_ON;
 }
 
-void tp__guide_open(struct tp_session *session)
+bool tp__guide_open(struct tp_session *session)
 {
     const struct tp_session_params *params = &session->params;
     struct tp_guide *guide = &session->guide;
     bool guided = params->algorithm->capabilities & TP_CAN_BE_GUIDED;
-    if (!guided || session->search.domain->listed)
-        return;
+    if (!guided || session->search.domain->listed || !params->fields)
+        return true;
+    guide->known = malloc(KNOWN_NODES * sizeof *guide->known);
+    if (!guide->known)
+        return false;
     guide->cache = params->fields;
     guide->metric = params->neighbours == TP_NEIGHBOURS_4   ? TP_FIELD_MANHATTAN
                     : params->neighbours == TP_NEIGHBOURS_8 ? TP_FIELD_OCTILE
                                                             : TP_FIELD_EUCLID;
     session->search.guide = guide;
-}
-
-void tp__guide_forget(struct tp_session *session)
-{
-    fields_drop(&session->guide.now);
-    fields_drop(&session->guide.coming);
-    session->guide.waited = 0;
+    return true;
 }
 
 void tp__guide_close(struct tp_session *session)
 {
-    tp__guide_forget(session);
+    lead_drop(&session->guide.now);
+    lead_drop(&session->guide.coming);
+    free(session->guide.known);
 }

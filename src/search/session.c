@@ -63,7 +63,7 @@ int tp_session_open(struct tp_session **out, const struct tp_session_params *par
         session->adaptive = (struct tp_nodes_adaptive){.learned = &session->learned, .h = h_of_cell, .context = session};
         session->search.nodes.adaptive = &session->adaptive;
     }
-    bool opened = tp_search_open_space(&session->search);
+    bool opened = tp_search_open_space(&session->search) && tp__guide_open(session);
     if (!opened || (params->algorithm->learning == TP_LEARNING_PRIORITIZED && !tp__prioritized_open(session))) {
         tp_session_close(session);
         return TP_ERR_NO_MEMORY;
@@ -80,7 +80,6 @@ int tp_session_open(struct tp_session **out, const struct tp_session_params *par
     session->search.goal = session->goal;
     tp__nearest_begin(session);
     session->at_before = TP_STATE_NONE;
-    tp__guide_open(session);
     tp__steady_begin(session);
     session->stats.move_hash = 0xcbf29ce484222325u;
     *out = session;
