@@ -3,7 +3,7 @@
  *     blocks straight|diagonal MAP.map [SIDE]
  *
  * With SIDE the map is repeated side by side up to SIDE x SIDE cells. Prints one JSON object: medians and the worst over RUNS
- * builds, and over BATCHES batches of 1,000 cells that close or open, in turn on the version before: scattered at random, and in a
+ * builds, and over BATCHES batches that close open cells and open closed ones, 1,000 at a time, and then put them back: scattered at random, and in a
  * square of 64 cells a side. Time spent on the map's own versions is not counted. Exit code 2: it could not be run. */
 #include "guide/blocks.h"
 #include "map/movingai.h"
@@ -80,7 +80,22 @@ static void sort(double *us, size_t count)
     qsort(us, count, sizeof us[0], by_time);
 }
 
-/* Times BATCHES batches; cells anywhere, or in one square a batch. */
+/* A batch that closes open cells and opens closed ones: anywhere, or in one square. */
+static void draw(struct tp_test_rng *rng, const struct tp_map *map, bool is_clustered,
+                 struct tp_change *changes)
+{
+    uint32_t width = is_clustered && map->width > CLUSTER ? CLUSTER : map->width;
+    uint32_t height = is_clustered && map->height > CLUSTER ? CLUSTER : map->height;
+    uint32_t left = tp_test_below(rng, map->width - width + 1),
+             top = tp_test_below(rng, map->height - height + 1);
+    for (int i = 0; i < BATCH; i++) {
+        uint32_t x = left + tp_test_below(rng, width), y = top + tp_test_below(rng, height);
+        changes[i] = (struct tp_change){.kind = TP_CHANGE_CELL, .x = x, .y = y};
+        changes[i].class_to = tp_map_passable(map, x, y) ? '@' : '.';
+    }
+}
+
+/* Times BATCHES batches. Each second one puts back what was, so that the map stays of its kind. */
 static void follow(const struct tp_map *first, const struct tp_blocks *built, bool is_clustered, double *us)
 {
     static struct tp_change changes[BATCH];
@@ -88,15 +103,11 @@ static void follow(const struct tp_map *first, const struct tp_blocks *built, bo
     const struct tp_map *map = tp_map_ref(first);
     const struct tp_blocks *blocks = tp_blocks_ref(built);
     for (int batch = 0; batch < BATCHES; batch++) {
-        uint32_t width = is_clustered && map->width > CLUSTER ? CLUSTER : map->width;
-        uint32_t height = is_clustered && map->height > CLUSTER ? CLUSTER : map->height;
-        uint32_t left = tp_test_below(&rng, map->width - width + 1),
-                 top = tp_test_below(&rng, map->height - height + 1);
-        for (int i = 0; i < BATCH; i++) {
-            uint32_t x = left + tp_test_below(&rng, width), y = top + tp_test_below(&rng, height);
-            changes[i] = (struct tp_change){.kind = TP_CHANGE_CELL, .x = x, .y = y};
-            changes[i].class_to = tp_map_passable(map, x, y) ? '@' : '.';
-        }
+        if (batch % 2 == 0)
+            draw(&rng, map, is_clustered, changes);
+        else
+            for (int i = 0; i < BATCH; i++)
+                changes[i].class_to = tp_map_class(first, changes[i].x, changes[i].y);
         struct tp_map *next;
         struct tp_blocks *followed;
         size_t bad;

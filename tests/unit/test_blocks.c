@@ -182,7 +182,7 @@ static void expect_neighbours(const struct tp_blocks *blocks, const struct tp_ma
 static void expect_plain(const struct tp_blocks *blocks, const struct tp_map *map)
 {
     uint32_t cells = map->width * map->height;
-    uint32_t *of = malloc(cells * sizeof *of), *plain = malloc(cells * sizeof *plain);
+    uint32_t *of = calloc(cells, sizeof *of), *plain = calloc(cells, sizeof *plain);
     ck_assert(of && plain);
     ck_assert_uint_eq(blocks->epoch, map->epoch);
     ck_assert_uint_eq(blocks->version, map->version);
@@ -282,12 +282,166 @@ START_TEST(built_as_defined)
 }
 END_TEST
 
+/* ---- Following ---- */
+
+static bool same_tile(const struct tp_blocks_tile *a, const struct tp_blocks_tile *b)
+{
+    return a->nodes == b->nodes && a->areas == b->areas && memcmp(a->first, b->first, sizeof a->first) == 0 &&
+           memcmp(a->cells, b->cells, a->nodes * sizeof a->cells[0]) == 0 &&
+           memcmp(a->place, b->place, a->nodes * sizeof a->place[0]) == 0 &&
+           memcmp(a->area, b->area, a->nodes * sizeof a->area[0]) == 0 && !a->weight == !b->weight &&
+           (!a->weight || memcmp(a->weight, b->weight, a->nodes * sizeof a->weight[0]) == 0) &&
+           memcmp(a->areas_at, b->areas_at, a->areas * sizeof a->areas_at[0]) == 0;
+}
+
+/* What was followed to is what is built, but for labels and marks; a tile is shared exactly where it is the same. */
+static void expect_followed(const struct tp_blocks *blocks, const struct tp_blocks *before,
+                            const struct tp_map *map)
+{
+    struct tp_blocks *anew = build(map, blocks->links);
+    size_t tiles = (size_t)map->tiles_x * map->tiles_y;
+    bool is_other = false;
+    ck_assert_uint_eq(blocks->nodes, anew->nodes);
+    ck_assert_uint_eq(blocks->areas, anew->areas);
+    ck_assert_uint_eq(blocks->version, map->version);
+    ck_assert_mem_eq(blocks->first_node, anew->first_node, (tiles + 1) * sizeof anew->first_node[0]);
+    ck_assert_mem_eq(blocks->first_area, anew->first_area, (tiles + 1) * sizeof anew->first_area[0]);
+    for (size_t i = 0; i < tiles; i++) {
+        bool is_same = same_tile(before->tiles[i], blocks->tiles[i]);
+        if (!same_tile(blocks->tiles[i], anew->tiles[i]))
+            ck_abort_msg("version %u: tile %zu is not as built", (unsigned)map->version, i);
+        if (is_same != (before->tiles[i] == blocks->tiles[i]))
+            ck_abort_msg("version %u: tile %zu is %s", (unsigned)map->version, i,
+                         is_same ? "the same, but not shared" : "shared");
+        if (is_same)
+            ck_assert_uint_ge(atomic_load(&blocks->tiles[i]->refs), 2);
+        else
+            ck_assert_uint_eq(atomic_load(&blocks->tiles[i]->refs), 1);
+        is_other |= !is_same;
+    }
+    ck_assert_uint_eq(blocks->changed_version, is_other ? map->version : before->changed_version);
+    tp_blocks_unref(anew);
+}
+
+/* A batch of cells and rectangles, small or as large as tiles, of the classes that the map has; sometimes of what stands already. */
+static struct tp_map *apply_random(struct tp_test_rng *rng, const struct tp_map *map)
+{
+    enum { BATCH_MAX = 8 };
+    struct tp_change changes[BATCH_MAX];
+    uint32_t count = tp_test_below(rng, BATCH_MAX + 1), side = tp_test_percent(rng, 20) ? 100 : 4;
+    for (uint32_t i = 0; i < count; i++) {
+        struct tp_change *change = &changes[i];
+        uint32_t x = tp_test_below(rng, map->width), y = tp_test_below(rng, map->height);
+        uint32_t like = tp_test_below(rng, map->width * map->height);
+        *change = (struct tp_change){
+            .kind = tp_test_percent(rng, 60) ? TP_CHANGE_CELL : TP_CHANGE_RECT, .x = x, .y = y};
+        change->class_to = tp_map_class(map, like % map->width, like / map->width);
+        if (tp_test_percent(rng, 30))
+            change->class_to = '@';
+        if (tp_test_percent(rng, 5))
+            change->class_to = tp_map_class(map, x, y);
+        change->width = tp_test_between(rng, 1, map->width - x < side ? map->width - x : side);
+        change->height = tp_test_between(rng, 1, map->height - y < side ? map->height - y : side);
+    }
+    struct tp_map *next;
+    size_t bad;
+    uint32_t bad_x, bad_y;
+    ck_assert_int_eq(tp_map_apply(&next, map, changes, count, &bad, &bad_x, &bad_y), 0);
+    return next;
+}
+
+START_TEST(followed_as_built)
+{
+    struct tp_test_rng rng = tp_test_rng("followed");
+    for (uint64_t i = 0; i < tp_test_steps(40, 2000); i++) {
+        struct tp_map *map = random_map(&rng);
+        struct tp_blocks *blocks =
+            build(map, tp_test_percent(&rng, 50) ? TP_BLOCKS_STRAIGHT : TP_BLOCKS_DIAGONAL);
+        for (int step = 0; step < 25; step++) {
+            struct tp_map *next = apply_random(&rng, map);
+            if (tp_test_percent(&rng, 10)) { /* two versions at once */
+                struct tp_map *between = next;
+                next = apply_random(&rng, between);
+                tp_map_unref(between);
+            }
+            struct tp_blocks *followed;
+            ck_assert_int_eq(tp_blocks_follow(&followed, blocks, map, next), 0);
+            expect_followed(followed, blocks, next);
+            tp_map_unref(map);
+            tp_blocks_unref(blocks);
+            map = next;
+            blocks = followed;
+        }
+        expect_plain(blocks, map);
+        tp_blocks_unref(blocks);
+        tp_map_unref(map);
+    }
+}
+END_TEST
+
+/* A version outlives the one it came from, and a reference keeps it. */
+START_TEST(shared_and_kept)
+{
+    struct tp_map *map = tp_test_map_free(200, 130), *next = NULL;
+    struct tp_blocks *blocks = build(map, TP_BLOCKS_STRAIGHT), *followed;
+    size_t alone = tp_blocks_bytes(blocks), bad;
+    struct tp_change change = {.kind = TP_CHANGE_CELL, .class_to = '@', .x = 70, .y = 1};
+    uint32_t bad_x, bad_y;
+    ck_assert_int_eq(tp_map_apply(&next, map, &change, 1, &bad, &bad_x, &bad_y), 0);
+    ck_assert_int_eq(tp_blocks_follow(&followed, blocks, map, next), 0);
+    for (uint32_t i = 0; i < 12; i++)
+        ck_assert((followed->tiles[i] == blocks->tiles[i]) == (i != 1));
+    ck_assert_uint_lt(tp_blocks_bytes(blocks), alone);
+    ck_assert_ptr_eq(tp_blocks_ref(followed), followed);
+    tp_blocks_unref(blocks);
+    ck_assert_uint_eq(tp_blocks_bytes(followed), alone);
+    tp_blocks_unref(followed);
+    ck_assert_uint_eq(tp_blocks_node_at(followed, 70, 1), TP_BLOCKS_NONE);
+    ck_assert_uint_eq(tp_blocks_node(followed, tp_blocks_node_at(followed, 199, 129)).at.x, 196 * 16);
+    tp_blocks_unref(followed);
+    tp_blocks_unref(NULL);
+    tp_map_unref(map);
+    tp_map_unref(next);
+}
+END_TEST
+
+START_TEST(grids_alone)
+{
+    static const uint8_t puzzle[16] = {1, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    struct tp_map *map;
+    struct tp_blocks *blocks;
+    ck_assert_int_eq(tp_map_build_puzzle(&map, puzzle), 0);
+    ck_assert_int_eq(tp_blocks_build(&blocks, map, TP_BLOCKS_STRAIGHT), TP_ERR_UNSUPPORTED);
+    ck_assert_ptr_null(blocks);
+    tp_map_unref(map);
+}
+END_TEST
+
+START_TEST(links_of_moves)
+{
+    for (int corners = TP_CORNERS_BOTH_FREE; corners <= TP_CORNERS_ALWAYS; corners++) {
+        bool is_always = corners == TP_CORNERS_ALWAYS;
+        ck_assert_int_eq(tp_blocks_links_of(TP_NEIGHBOURS_4, (enum tp_corners)corners), TP_BLOCKS_STRAIGHT);
+        ck_assert_int_eq(tp_blocks_links_of(TP_NEIGHBOURS_8, (enum tp_corners)corners),
+                         is_always ? TP_BLOCKS_DIAGONAL : TP_BLOCKS_STRAIGHT);
+        ck_assert_int_eq(tp_blocks_links_of(TP_NEIGHBOURS_16, (enum tp_corners)corners),
+                         is_always ? TP_BLOCKS_DIAGONAL : TP_BLOCKS_STRAIGHT);
+    }
+}
+END_TEST
+
 static Suite *blocks_suite(void)
 {
     Suite *suite = suite_create("blocks");
     TCase *tcase = tcase_create("build");
     tcase_add_test(tcase, a_drawing);
     tcase_add_test(tcase, built_as_defined);
+    tcase_add_test(tcase, grids_alone);
+    tcase_add_test(tcase, links_of_moves);
+    suite_add_tcase(suite, tcase);
+    tcase = tcase_create("follow");
+    tcase_add_test(tcase, followed_as_built);
+    tcase_add_test(tcase, shared_and_kept);
     suite_add_tcase(suite, tcase);
     return suite;
 }
