@@ -133,10 +133,11 @@ TP_ALWAYS_INLINE void join_blocks(struct scratch *scratch, uint32_t a, uint32_t 
 {
     for (uint32_t i = scratch->first[a]; i < scratch->first[a + 1]; i++) {
         uint64_t reach = tp__block_across(scratch->cells[i], direction, links);
-        if (!reach)
-            continue;
-        for (uint32_t j = scratch->first[b]; j < scratch->first[b + 1]; j++) {
-            if (!(scratch->cells[j] & reach) || scratch->parent[i] == scratch->parent[j])
+        for (uint32_t j = scratch->first[b]; reach && j < scratch->first[b + 1]; j++) {
+            if (!(scratch->cells[j] & reach))
+                continue;
+            reach &= ~scratch->cells[j];
+            if (scratch->parent[i] == scratch->parent[j])
                 continue;
             uint16_t one = area_root(scratch, (uint16_t)i), other = area_root(scratch, (uint16_t)j);
             if (one < other)

@@ -1,10 +1,10 @@
-/* Dijkstra over the block graph, a few nodes at a time.
+/* Dijkstra over the block graph's areas, a few at a time.
  *
- * Happy path: take (found by key, or made with the goal nodes queued at 0) -> see, again and again, which settles nodes until
- * the view is long enough -> leave. The distance of each node met lies in pages of the pool; the queue is a heap of
- * (distance, node) in one word; every TP_FIELD_STEP-th node settled is written down, so that a view of any length is found again.
- * A node's entries in the queue but the last are stale: their distance is no longer the node's. A node not settled can't be taken
- * for one that is: its distance, final or not, comes after that of the last node settled.
+ * Happy path: take (found by key, or made with the goal's areas queued at 0) -> see, again and again, which settles areas until
+ * the view is long enough -> leave. The distance of each area met lies in pages of the pool; the queue is a heap of
+ * (distance, area) in one word; every TP_FIELD_STEP-th area settled is written down, so that a view of any length is found again.
+ * An area's entries in the queue but the last are stale: their distance is no longer the area's. One not settled can't be taken
+ * for one that is: its distance, final or not, comes after that of the last area settled.
  * Failure: without a page the search stands still where it is until one can be had; views end there.
  */
 #include "guide/field.h"
@@ -17,8 +17,8 @@
 
 enum {
     PAGE_BYTES = TP_QUEUE_PAGE_BYTES,
-    PAGE_NODES = PAGE_BYTES / 4, /* distances in a page; also written-down nodes */
-    QUEUE_PAGES_A_NODE_PAGE = 8, /* room for 4 entries a node at a time: the queue holds a frontier */
+    PAGE_AREAS = PAGE_BYTES / 4, /* distances in a page; also written-down areas */
+    QUEUE_PAGES_A_PAGE = 8, /* room for 4 entries an area at a time: the queue holds a frontier */
     BUCKETS = 512,
     KNOWN_AREAS = 64, /* areas whose neighbours are kept */
     KNOWN_MAX = PAGE_BYTES / 16,
@@ -29,17 +29,16 @@ struct tp_field {
     struct tp_field *next_in_bucket;
     struct tp_field *older, *newer; /* among those that nobody uses */
     const struct tp_blocks *blocks; /* referenced */
-    unsigned level;
     enum tp_field_metric metric;
     uint32_t goals[TP_GOALS_MAX], goal_count; /* sorted, each once */
     uint32_t hash;
     uint32_t refs;
-    uint32_t nodes, pages;
-    uint32_t **distances; /* by node / PAGE_NODES; NULL: none of its nodes was met */
-    uint32_t **log;       /* every TP_FIELD_STEP-th node settled */
+    uint32_t pages;
+    uint32_t **distances; /* by area / PAGE_AREAS; NULL: none of its areas was met */
+    uint32_t **log;       /* every TP_FIELD_STEP-th area settled */
     struct tp_queue queue;
     uint64_t settled;
-    uint64_t last; /* the key of the last node settled */
+    uint64_t last; /* the key of the last area settled */
 };
 
 /* The neighbours of an area, kept for those who ask again. */
@@ -180,21 +179,21 @@ void tp__field_queue_free(struct tp_field_cache *cache, struct tp_queue *queue)
 
 /* ---- The search ---- */
 
-static uint64_t key_of(uint32_t distance, uint32_t node)
+static uint64_t key_of(uint32_t distance, uint32_t area)
 {
-    return (uint64_t)distance << 32 | node;
+    return (uint64_t)distance << 32 | area;
 }
 
-/* Where a node's distance lies; NULL without memory. */
-static uint32_t *distance_slot(struct tp_field *field, uint32_t node)
+/* Where an area's distance lies; NULL without memory. */
+static uint32_t *distance_slot(struct tp_field *field, uint32_t area)
 {
-    uint32_t **page = &field->distances[node / PAGE_NODES];
+    uint32_t **page = &field->distances[area / PAGE_AREAS];
     if (!*page) {
         if (!(*page = tp__field_page_get(field->cache)))
             return NULL;
         memset(*page, 0xff, PAGE_BYTES);
     }
-    return &(*page)[node % PAGE_NODES];
+    return &(*page)[area % PAGE_AREAS];
 }
 
 /* Lowers a neighbour's distance and queues it; false without memory. Each step costs a point at least, so that keys settled only
@@ -215,18 +214,16 @@ static bool relax(struct tp_field *field, const struct tp_blocks_node *from, uin
     return true;
 }
 
-/* Settles the best node of the queue, which must not be stale. False without memory: it is queued again then, and what was
+/* Settles the best area of the queue, which must not be stale. False without memory: it is queued again then, and what was
  * lowered stays so. */
 static bool settle(struct tp_field *field, uint64_t key)
 {
     const struct tp_blocks *blocks = field->blocks;
     struct tp_blocks_node neighbours[TP_BLOCKS_NEIGHBOURS_MAX];
     uint32_t number = (uint32_t)key, distance = (uint32_t)(key >> 32);
-    struct tp_blocks_node node =
-        field->level == 1 ? tp_blocks_node(blocks, number) : tp_blocks_area(blocks, number);
-    uint32_t count = field->level == 1 ? tp_blocks_neighbours(blocks, number, neighbours)
-                                       : tp_blocks_area_neighbours(blocks, number, neighbours);
-    uint32_t **log = &field->log[field->settled / TP_FIELD_STEP / PAGE_NODES];
+    struct tp_blocks_node area = tp_blocks_area(blocks, number);
+    uint32_t count = tp_blocks_area_neighbours(blocks, number, neighbours);
+    uint32_t **log = &field->log[field->settled / TP_FIELD_STEP / PAGE_AREAS];
     bool logged = field->settled % TP_FIELD_STEP == TP_FIELD_STEP - 1;
     if (logged && !*log && !(*log = tp__field_page_get(field->cache)))
         return false;
@@ -234,12 +231,12 @@ static bool settle(struct tp_field *field, uint64_t key)
         return false;
     tp_queue_pop(&field->queue);
     for (uint32_t i = 0; i < count; i++)
-        if (!relax(field, &node, distance, &neighbours[i])) {
+        if (!relax(field, &area, distance, &neighbours[i])) {
             tp_queue_push(&field->queue, key);
             return false;
         }
     if (logged)
-        (*log)[field->settled / TP_FIELD_STEP % PAGE_NODES] = number;
+        (*log)[field->settled / TP_FIELD_STEP % PAGE_AREAS] = number;
     field->settled++;
     field->last = key;
     field->cache->stats.settled++;
@@ -251,8 +248,8 @@ static bool find_best(struct tp_field *field, uint64_t *key)
 {
     while (field->queue.count) {
         *key = tp_queue_least(&field->queue);
-        uint32_t node = (uint32_t)*key;
-        if (field->distances[node / PAGE_NODES][node % PAGE_NODES] == (uint32_t)(*key >> 32))
+        uint32_t area = (uint32_t)*key;
+        if (field->distances[area / PAGE_AREAS][area % PAGE_AREAS] == (uint32_t)(*key >> 32))
             return true;
         tp_queue_pop(&field->queue);
     }
@@ -270,21 +267,21 @@ struct tp_field_view tp_field_see(struct tp_field *field, uint64_t paid)
         tp__field_queue_free(field->cache, &field->queue);
     if (!more && paid >= field->settled)
         return (struct tp_field_view){field->last, field->settled, field->settled == 0, true};
-    uint64_t nodes = (paid < field->settled ? paid : field->settled) / TP_FIELD_STEP;
-    if (!nodes)
+    uint64_t areas = (paid < field->settled ? paid : field->settled) / TP_FIELD_STEP;
+    if (!areas)
         return (struct tp_field_view){.empty = true};
-    uint32_t last = field->log[(nodes - 1) / PAGE_NODES][(nodes - 1) % PAGE_NODES];
-    uint32_t distance = field->distances[last / PAGE_NODES][last % PAGE_NODES];
-    return (struct tp_field_view){.last = key_of(distance, last), .nodes = nodes * TP_FIELD_STEP};
+    uint32_t last = field->log[(areas - 1) / PAGE_AREAS][(areas - 1) % PAGE_AREAS];
+    uint32_t distance = field->distances[last / PAGE_AREAS][last % PAGE_AREAS];
+    return (struct tp_field_view){.last = key_of(distance, last), .areas = areas * TP_FIELD_STEP};
 }
 
-uint32_t tp_field_at(const struct tp_field *field, uint32_t node, struct tp_field_view view)
+uint32_t tp_field_at(const struct tp_field *field, uint32_t area, struct tp_field_view view)
 {
-    const uint32_t *page = field->distances[node / PAGE_NODES];
+    const uint32_t *page = field->distances[area / PAGE_AREAS];
     if (!page || view.empty)
         return TP_FIELD_UNSEEN;
-    uint32_t distance = page[node % PAGE_NODES];
-    return key_of(distance, node) <= view.last ? distance : TP_FIELD_UNSEEN;
+    uint32_t distance = page[area % PAGE_AREAS];
+    return key_of(distance, area) <= view.last ? distance : TP_FIELD_UNSEEN;
 }
 
 /* ---- From a place in an area ---- */
@@ -346,7 +343,7 @@ static uint32_t goals_sort(uint32_t *sorted, const uint32_t *goals, uint32_t cou
 static uint32_t hash_of(const struct tp_field *like)
 {
     uint64_t hash =
-        (like->blocks->version * 31 + like->blocks->epoch) * 31 + like->level * 8 + (uint64_t)like->metric;
+        (like->blocks->version * 31 + like->blocks->epoch) * 31 + (uint64_t)like->metric;
     for (uint32_t i = 0; i < like->goal_count; i++)
         hash = (hash ^ like->goals[i]) * 0x9e3779b97f4a7c15u;
     return (uint32_t)(hash ^ hash >> 32);
@@ -354,15 +351,15 @@ static uint32_t hash_of(const struct tp_field *like)
 
 static bool is_like(const struct tp_field *field, const struct tp_field *like)
 {
-    return field->blocks == like->blocks && field->level == like->level && field->metric == like->metric &&
+    return field->blocks == like->blocks && field->metric == like->metric &&
            field->goal_count == like->goal_count &&
            memcmp(field->goals, like->goals, like->goal_count * sizeof like->goals[0]) == 0;
 }
 
-struct tp_field *tp_field_take(struct tp_field_cache *cache, const struct tp_blocks *blocks, unsigned level,
-                               enum tp_field_metric metric, const uint32_t *goals, uint32_t count)
+struct tp_field *tp_field_take(struct tp_field_cache *cache, const struct tp_blocks *blocks, enum tp_field_metric metric,
+                               const uint32_t *goals, uint32_t count)
 {
-    struct tp_field like = {.cache = cache, .blocks = blocks, .level = level, .metric = metric, .refs = 1};
+    struct tp_field like = {.cache = cache, .blocks = blocks, .metric = metric, .refs = 1};
     like.goal_count = goals_sort(like.goals, goals, count);
     like.hash = hash_of(&like);
     struct tp_field **bucket = &cache->buckets[like.hash % BUCKETS];
@@ -373,9 +370,8 @@ struct tp_field *tp_field_take(struct tp_field_cache *cache, const struct tp_blo
             cache->stats.shared++;
             return field;
         }
-    like.nodes = level == 1 ? blocks->nodes : blocks->areas;
-    like.pages = like.nodes / PAGE_NODES + 1;
-    like.queue.pages_max = like.pages * QUEUE_PAGES_A_NODE_PAGE + 1;
+    like.pages = blocks->areas / PAGE_AREAS + 1;
+    like.queue.pages_max = like.pages * QUEUE_PAGES_A_PAGE + 1;
     struct tp_field *field = malloc(sizeof *field);
     void **pages = calloc((size_t)like.pages * 2 + like.queue.pages_max, sizeof *pages);
     if (!field || !pages) {
@@ -420,10 +416,10 @@ const struct tp_blocks *tp_field_blocks(const struct tp_field *field)
     return field->blocks;
 }
 
-bool tp_field_is_goal(const struct tp_field *field, uint32_t node)
+bool tp_field_is_goal(const struct tp_field *field, uint32_t area)
 {
     for (uint32_t i = 0; i < field->goal_count; i++)
-        if (field->goals[i] == node)
+        if (field->goals[i] == area)
             return true;
     return false;
 }

@@ -16,7 +16,7 @@
 
 struct tp_scout;
 
-/* Begins from a node (not TP_BLOCKS_NONE) to the nearest of goal nodes, 1..TP_GOALS_MAX. `areas` is a field of level 2 of the same version and goals, `view` what
+/* Begins from a node (not TP_BLOCKS_NONE) to the nearest of goal nodes, 1..TP_GOALS_MAX. `areas` is a field of the same version and goals, `view` what
  * is seen of it; borrowed until the way is found. NULL without memory. Cost: O(nodes / 512). */
 struct tp_scout *tp_scout_begin(struct tp_field_cache *cache, const struct tp_field *areas, struct tp_field_view view,
                                 enum tp_field_metric metric, uint32_t from, const uint32_t *goals, uint32_t count);

@@ -70,7 +70,7 @@ static void lead_begin(const struct tp_session *session, struct tp_lead *lead, c
     for (uint32_t i = 0; i < lead->goal_count; i++)
         areas[i] = tp_blocks_node(blocks, lead->goals[i]).area;
     if (lead->goal_count && lead->from != TP_BLOCKS_NONE)
-        lead->areas = tp_field_take(guide->cache, blocks, 2, guide->metric, areas, lead->goal_count);
+        lead->areas = tp_field_take(guide->cache, blocks, guide->metric, areas, lead->goal_count);
     lead->ready = !lead->areas;
 }
 
@@ -84,11 +84,11 @@ static bool pay_areas(struct tp_lead *lead, uint64_t *units)
             return true;
         if (*units < TP_FIELD_STEP)
             return false;
-        uint64_t before = lead->view.nodes;
+        uint64_t before = lead->view.areas;
         lead->paid += TP_FIELD_STEP;
         *units -= TP_FIELD_STEP;
         lead->view = tp_field_see(lead->areas, lead->paid);
-        if (lead->view.nodes == before && !lead->view.whole)
+        if (lead->view.areas == before && !lead->view.whole)
             return true; /* no memory: the scout goes by the straight line where it sees nothing */
     }
 }

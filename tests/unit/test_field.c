@@ -35,11 +35,6 @@ static void bench_close(struct bench *bench)
     tp_map_unref(bench->map);
 }
 
-static uint32_t node_count(const struct bench *bench, unsigned level)
-{
-    return level == 1 ? bench->blocks->nodes : bench->blocks->areas;
-}
-
 /* ---- A plain Dijkstra: no queue, all nodes looked through ---- */
 
 struct plain {
@@ -54,11 +49,11 @@ static uint32_t plain_edge(enum tp_field_metric metric, const struct tp_blocks_n
     return points ? points : 1;
 }
 
-static void plain_fill(struct plain *plain, const struct bench *bench, unsigned level, enum tp_field_metric metric,
+static void plain_fill(struct plain *plain, const struct bench *bench, enum tp_field_metric metric,
                        const uint32_t *goals, uint32_t count)
 {
     struct tp_blocks_node out[TP_BLOCKS_NEIGHBOURS_MAX];
-    plain->nodes = node_count(bench, level);
+    plain->nodes = bench->blocks->areas;
     plain->settled = 0;
     plain->distance = malloc(plain->nodes * sizeof *plain->distance);
     plain->order = malloc(plain->nodes * sizeof *plain->order);
@@ -76,9 +71,8 @@ static void plain_fill(struct plain *plain, const struct bench *bench, unsigned 
             break;
         done[best] = true;
         plain->order[plain->settled++] = best;
-        struct tp_blocks_node from = level == 1 ? tp_blocks_node(bench->blocks, best) : tp_blocks_area(bench->blocks, best);
-        uint32_t neighbours = level == 1 ? tp_blocks_neighbours(bench->blocks, best, out)
-                                         : tp_blocks_area_neighbours(bench->blocks, best, out);
+        struct tp_blocks_node from = tp_blocks_area(bench->blocks, best);
+        uint32_t neighbours = tp_blocks_area_neighbours(bench->blocks, best, out);
         for (uint32_t i = 0; i < neighbours; i++) {
             uint32_t to = plain->distance[best] + plain_edge(metric, &from, &out[i]);
             if (to < plain->distance[out[i].number])
@@ -100,7 +94,7 @@ static void check_view(const struct tp_field *field, const struct plain *plain, 
     bool whole = paid >= plain->settled;
     uint64_t seen = whole ? plain->settled : paid / TP_FIELD_STEP * TP_FIELD_STEP;
     ck_assert_int_eq(view.whole, whole);
-    ck_assert_uint_eq(view.nodes, seen);
+    ck_assert_uint_eq(view.areas, seen);
     ck_assert_int_eq(view.empty, seen == 0);
     for (uint64_t rank = 0; rank < plain->settled; rank++) {
         uint32_t node = plain->order[rank];
@@ -115,7 +109,7 @@ static void check_view(const struct tp_field *field, const struct plain *plain, 
 
 static struct tp_map *random_map(struct tp_test_rng *rng)
 {
-    uint32_t width = tp_test_between(rng, 1, 200), height = tp_test_between(rng, 1, 200);
+    uint32_t width = tp_test_between(rng, 1, 600), height = tp_test_between(rng, 1, 600);
     uint32_t percent = tp_test_below(rng, 60);
     return tp_test_percent(rng, 30) ? tp_test_map_random_weighted(rng, width, height, percent, 50)
                                     : tp_test_map_random(rng, width, height, percent);
@@ -151,14 +145,13 @@ START_TEST(fields_are_dijkstras)
         struct bench bench;
         enum tp_blocks_links links = tp_test_percent(&rng, 50) ? TP_BLOCKS_STRAIGHT : TP_BLOCKS_DIAGONAL;
         enum tp_field_metric metric = (enum tp_field_metric)tp_test_below(&rng, 3);
-        unsigned level = tp_test_between(&rng, 1, 2);
         bench_open(&bench, random_map(&rng), links, CACHE_BYTES);
-        uint32_t goals[TP_GOALS_MAX], nodes = node_count(&bench, level);
+        uint32_t goals[TP_GOALS_MAX], nodes = bench.blocks->areas;
         if (nodes) {
             uint32_t count = random_goals(&rng, nodes, goals);
             struct plain plain;
-            plain_fill(&plain, &bench, level, metric, goals, count);
-            struct tp_field *field = tp_field_take(bench.cache, bench.blocks, level, metric, goals, count);
+            plain_fill(&plain, &bench, metric, goals, count);
+            struct tp_field *field = tp_field_take(bench.cache, bench.blocks, metric, goals, count);
             ck_assert_ptr_nonnull(field);
             ck_assert_ptr_eq(tp_field_blocks(field), bench.blocks);
             for (uint32_t i = 0; i < count; i++)
@@ -184,12 +177,12 @@ START_TEST(a_view_depends_on_its_own_paying_alone)
     struct tp_test_rng rng = tp_test_rng("a_view_depends_on_its_own_paying_alone");
     for (int round = 0; round < (tp_test_long() ? 40 : 4); round++) {
         struct bench bench;
-        bench_open(&bench, tp_test_map_random(&rng, 180, 180, 20), TP_BLOCKS_STRAIGHT, CACHE_BYTES);
+        bench_open(&bench, tp_test_map_random(&rng, 900, 900, 45), TP_BLOCKS_STRAIGHT, CACHE_BYTES);
         uint32_t goals[GOALS];
         struct plain plain[GOALS];
         for (int i = 0; i < GOALS; i++) {
-            goals[i] = tp_test_below(&rng, bench.blocks->nodes);
-            plain_fill(&plain[i], &bench, 1, TP_FIELD_OCTILE, &goals[i], 1);
+            goals[i] = tp_test_below(&rng, bench.blocks->areas);
+            plain_fill(&plain[i], &bench, TP_FIELD_OCTILE, &goals[i], 1);
         }
         struct {
             struct tp_field *field;
@@ -202,7 +195,7 @@ START_TEST(a_view_depends_on_its_own_paying_alone)
                 tp_field_leave(session[i].field);
                 session[i].goal = (int)tp_test_below(&rng, GOALS);
                 session[i].paid = 0;
-                session[i].field = tp_field_take(bench.cache, bench.blocks, 1, TP_FIELD_OCTILE, &goals[session[i].goal], 1);
+                session[i].field = tp_field_take(bench.cache, bench.blocks, TP_FIELD_OCTILE, &goals[session[i].goal], 1);
                 ck_assert_ptr_nonnull(session[i].field);
             }
             session[i].paid += tp_test_below(&rng, 60);
@@ -225,16 +218,16 @@ END_TEST
 /* A search that was refused a page goes on where it stood once there is one. */
 START_TEST(the_cap_holds_under_churn)
 {
-    enum { PAGES = 40, HELD = 5 };
+    enum { PAGES = 16, HELD = 5 };
     struct tp_test_rng rng = tp_test_rng("the_cap_holds_under_churn");
     struct bench bench;
-    bench_open(&bench, tp_test_map_random(&rng, 300, 300, 20), TP_BLOCKS_STRAIGHT, PAGES * PAGE_BYTES);
+    bench_open(&bench, tp_test_map_random(&rng, 1500, 1500, 45), TP_BLOCKS_STRAIGHT, PAGES * PAGE_BYTES);
     struct tp_field *held[HELD] = {NULL};
     struct tp_field_cache_stats stats;
     for (int turn = 0; turn < 500; turn++) {
-        uint32_t i = tp_test_below(&rng, HELD), goal = tp_test_below(&rng, bench.blocks->nodes);
+        uint32_t i = tp_test_below(&rng, HELD), goal = tp_test_below(&rng, bench.blocks->areas);
         tp_field_leave(held[i]);
-        held[i] = tp_field_take(bench.cache, bench.blocks, 1, TP_FIELD_OCTILE, &goal, 1);
+        held[i] = tp_field_take(bench.cache, bench.blocks, TP_FIELD_OCTILE, &goal, 1);
         if (held[i]) {
             struct tp_field_view view = tp_field_see(held[i], tp_test_below(&rng, 3000));
             ck_assert_uint_le(tp_field_at(held[i], goal, view), view.empty ? UINT32_MAX : 0);
@@ -251,8 +244,8 @@ START_TEST(the_cap_holds_under_churn)
     uint32_t goal = 0;
     struct plain plain;
     tp_field_leave(held[0]);
-    plain_fill(&plain, &bench, 1, TP_FIELD_OCTILE, &goal, 1);
-    held[0] = tp_field_take(bench.cache, bench.blocks, 1, TP_FIELD_OCTILE, &goal, 1);
+    plain_fill(&plain, &bench, TP_FIELD_OCTILE, &goal, 1);
+    held[0] = tp_field_take(bench.cache, bench.blocks, TP_FIELD_OCTILE, &goal, 1);
     ck_assert_ptr_nonnull(held[0]);
     check_view(held[0], &plain, plain.settled, tp_field_see(held[0], plain.settled));
     tp_field_leave(held[0]);
@@ -265,20 +258,14 @@ START_TEST(units_of_a_large_empty_map)
 {
     struct bench bench;
     bench_open(&bench, tp_test_map_free(1024, 1024), TP_BLOCKS_STRAIGHT, CACHE_BYTES);
-    ck_assert_uint_eq(bench.blocks->nodes, 128 * 128);
     ck_assert_uint_eq(bench.blocks->areas, 16 * 16);
-    uint32_t corner = 0, far_node = bench.blocks->nodes - 1, far_area = bench.blocks->areas - 1;
-    struct tp_field *nodes = tp_field_take(bench.cache, bench.blocks, 1, TP_FIELD_OCTILE, &corner, 1);
-    struct tp_field *areas = tp_field_take(bench.cache, bench.blocks, 2, TP_FIELD_OCTILE, &corner, 1);
-    struct tp_field_view view = tp_field_see(areas, 500);
+    uint32_t corner = 0, far_area = bench.blocks->areas - 1;
+    struct tp_field *field = tp_field_take(bench.cache, bench.blocks, TP_FIELD_OCTILE, &corner, 1);
+    struct tp_field_view view = tp_field_see(field, 500);
     ck_assert(view.whole);
-    ck_assert_uint_eq(tp_field_at(areas, far_area, view), (uint32_t)(15 * 64 * 16 + 15 * 424)); /* 64 * 16 * 0.4142 a diagonal */
-    view = tp_field_see(nodes, 20000);
-    ck_assert(view.whole);
-    ck_assert_uint_eq(view.nodes, 128 * 128);
-    ck_assert_uint_eq(tp_field_at(nodes, far_node, view), (uint32_t)(127 * (128 + 53)));
-    tp_field_leave(nodes);
-    tp_field_leave(areas);
+    ck_assert_uint_eq(view.areas, 16 * 16);
+    ck_assert_uint_eq(tp_field_at(field, far_area, view), (uint32_t)(15 * 64 * 16 + 15 * 424)); /* 64 * 16 * 0.4142 a diagonal */
+    tp_field_leave(field);
     bench_close(&bench);
 }
 END_TEST
