@@ -218,7 +218,7 @@ END_TEST
 /* A search that was refused a page goes on where it stood once there is one. */
 START_TEST(the_cap_holds_under_churn)
 {
-    enum { PAGES = 16, HELD = 5 };
+    enum { PAGES = 9, HELD = 5 };
     struct tp_test_rng rng = tp_test_rng("the_cap_holds_under_churn");
     struct bench bench;
     bench_open(&bench, tp_test_map_random(&rng, 1500, 1500, 45), TP_BLOCKS_STRAIGHT, PAGES * PAGE_BYTES);
