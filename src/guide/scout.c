@@ -30,18 +30,15 @@ struct step {
 
 struct tp_scout {
     struct tp_field_cache *cache; /* borrowed */
-    const struct tp_field *areas; /* borrowed while it searches */
-    const struct tp_blocks *blocks; /* likewise, with it */
-    struct tp_field_view view;
-    enum tp_field_metric metric;
+    struct tp_scout_order order;
+    uint32_t goals[TP_GOALS_MAX];
     enum tp_scout_state state;
-    uint32_t from, goals[TP_GOALS_MAX], goal_count;
     struct tp_blocks_place goal_at[TP_GOALS_MAX];
     uint32_t pages;
-    uint32_t **g;          /* by node / PAGE_NODES */
+    uint32_t **g; /* by node / PAGE_NODES */
     struct step **way;
     uint32_t steps;
-    uint32_t traced;       /* the node that the trace stands at, TP_BLOCKS_NONE: none is under way */
+    uint32_t traced; /* the node that the trace stands at, TP_BLOCKS_NONE: none is under way */
     uint32_t length;
     struct tp_queue queue; /* of (f, node) */
 };
@@ -104,15 +101,16 @@ static bool step_add(struct tp_scout *scout, uint32_t node, uint32_t from_start)
 
 static bool is_goal(const struct tp_scout *scout, uint32_t node)
 {
-    for (uint32_t i = 0; i < scout->goal_count; i++)
+    for (uint32_t i = 0; i < scout->order.goal_count; i++)
         if (scout->goals[i] == node)
             return true;
     return false;
 }
 
-static uint32_t edge(const struct tp_scout *scout, const struct tp_blocks_node *a, const struct tp_blocks_node *b)
+static uint32_t edge(const struct tp_scout *scout, const struct tp_blocks_node *a,
+                     const struct tp_blocks_node *b)
 {
-    uint32_t points = tp_field_weigh(tp_field_distance(scout->metric, a->at, b->at), a->weight + b->weight);
+    uint32_t points = tp_field_weigh(tp_field_distance(scout->order.metric, a->at, b->at), a->weight + b->weight);
     return points ? points : 1;
 }
 
@@ -120,13 +118,13 @@ static uint32_t edge(const struct tp_scout *scout, const struct tp_blocks_node *
 static uint32_t h_of(const struct tp_scout *scout, const struct tp_blocks_node *node)
 {
     uint32_t straight = TP_FIELD_UNSEEN;
-    for (uint32_t i = 0; i < scout->goal_count; i++) {
-        uint32_t points = tp_field_distance(scout->metric, node->at, scout->goal_at[i]);
+    for (uint32_t i = 0; i < scout->order.goal_count; i++) {
+        uint32_t points = tp_field_distance(scout->order.metric, node->at, scout->goal_at[i]);
         straight = points < straight ? points : straight;
     }
-    if (tp_field_is_goal(scout->areas, node->area))
+    if (!scout->order.areas || tp_field_is_goal(scout->order.areas, node->area))
         return straight;
-    uint32_t by_areas = tp_field_from(scout->areas, scout->view, node->area, node->weight, node->at);
+    uint32_t by_areas = tp_field_from(scout->order.areas, scout->order.view, node->area, node->weight, node->at);
     return by_areas != TP_FIELD_UNSEEN && by_areas > straight ? by_areas : straight;
 }
 
@@ -138,6 +136,8 @@ static bool enter(struct tp_scout *scout, const struct tp_blocks_node *node, uin
     if (g > G_MAX || (*slot != UNMET && (*slot & CLOSED || g >= *slot)))
         return true;
     uint64_t f = g + h_of(scout, node);
+    if (f >= scout->order.below)
+        return true;
     *slot = (uint32_t)g;
     tp_queue_push(&scout->queue, key_of(f < UINT32_MAX ? (uint32_t)f : UINT32_MAX, node->number));
     return true;
@@ -145,8 +145,8 @@ static bool enter(struct tp_scout *scout, const struct tp_blocks_node *node, uin
 
 static bool expand(struct tp_scout *scout, uint32_t number)
 {
-    struct tp_blocks_node neighbours[TP_BLOCKS_NEIGHBOURS_MAX], node = tp_blocks_node(scout->blocks, number);
-    uint32_t count = tp_blocks_neighbours(scout->blocks, number, neighbours);
+    struct tp_blocks_node neighbours[TP_BLOCKS_NEIGHBOURS_MAX], node = tp_blocks_node(scout->order.blocks, number);
+    uint32_t count = tp_blocks_neighbours(scout->order.blocks, number, neighbours);
     if (!tp__field_queue_reserve(scout->cache, &scout->queue, count))
         return false;
     uint32_t *slot = g_slot(scout, number), g = *slot;
@@ -177,11 +177,12 @@ static void way_finish(struct tp_scout *scout)
 /* One step back: to the neighbour expanded from which the node got its g, the first such. False without memory. */
 static bool trace_back(struct tp_scout *scout)
 {
-    struct tp_blocks_node neighbours[TP_BLOCKS_NEIGHBOURS_MAX], node = tp_blocks_node(scout->blocks, scout->traced);
+    struct tp_blocks_node neighbours[TP_BLOCKS_NEIGHBOURS_MAX],
+        node = tp_blocks_node(scout->order.blocks, scout->traced);
     uint32_t g = *g_slot(scout, scout->traced) & ~CLOSED;
     if (!step_add(scout, scout->traced, g))
         return false;
-    uint32_t count = tp_blocks_neighbours(scout->blocks, scout->traced, neighbours);
+    uint32_t count = tp_blocks_neighbours(scout->order.blocks, scout->traced, neighbours);
     scout->traced = TP_BLOCKS_NONE;
     for (uint32_t i = 0; i < count && g; i++) {
         const uint32_t *page = scout->g[neighbours[i].number / PAGE_NODES];
@@ -204,7 +205,7 @@ enum tp_scout_state tp_scout_run(struct tp_scout *scout, uint64_t *units)
                 way_finish(scout);
                 search_free(scout);
                 /* neighbours beyond TP_BLOCKS_NEIGHBOURS_MAX may be missing in one direction */
-                bool whole = tp_scout_at(scout, scout->from) == scout->length;
+                bool whole = tp_scout_at(scout, scout->order.from) == scout->length;
                 scout->state = whole ? TP_SCOUT_FOUND : TP_SCOUT_NO_WAY;
             }
         } else if (scout->queue.count == 0) {
@@ -238,7 +239,8 @@ uint32_t tp_scout_at(const struct tp_scout *scout, uint32_t node)
         else
             high = middle;
     }
-    return low < scout->steps && step_at(scout, low)->node == node ? step_at(scout, low)->left : TP_FIELD_UNSEEN;
+    return low < scout->steps && step_at(scout, low)->node == node ? step_at(scout, low)->left
+                                                                   : TP_FIELD_UNSEEN;
 }
 
 uint32_t tp_scout_length(const struct tp_scout *scout)
@@ -246,13 +248,11 @@ uint32_t tp_scout_length(const struct tp_scout *scout)
     return scout->length;
 }
 
-struct tp_scout *tp_scout_begin(struct tp_field_cache *cache, const struct tp_field *areas, struct tp_field_view view,
-                                enum tp_field_metric metric, uint32_t from, const uint32_t *goals, uint32_t count)
+struct tp_scout *tp_scout_begin(struct tp_field_cache *cache, const struct tp_scout_order *order)
 {
-    const struct tp_blocks *blocks = tp_field_blocks(areas);
     struct tp_scout *scout = malloc(sizeof *scout);
-    uint32_t pages = blocks->nodes / PAGE_NODES + 1;
-    void **index = calloc((size_t)pages * (1 + QUEUE_PAGES_A_NODE_PAGE + WAY_PAGES_A_NODE_PAGE) + 1, sizeof *index);
+    uint32_t pages = order->blocks->nodes / PAGE_NODES + 1;
+    void **index = calloc((size_t)pages * (1 + WAY_PAGES_A_NODE_PAGE + QUEUE_PAGES_A_NODE_PAGE) + 1, sizeof *index);
     if (!scout || !index) {
         free(scout);
         free(index);
@@ -260,22 +260,18 @@ struct tp_scout *tp_scout_begin(struct tp_field_cache *cache, const struct tp_fi
     }
     *scout = (struct tp_scout){
         .cache = cache,
-        .areas = areas,
-        .blocks = blocks,
-        .view = view,
-        .metric = metric,
-        .from = from,
-        .goal_count = count,
+        .order = *order,
         .pages = pages,
         .traced = TP_BLOCKS_NONE,
         .g = (uint32_t **)index,
         .way = (struct step **)index + pages,
-        .queue = {.pages = (uint64_t **)index + pages * (size_t)(1 + WAY_PAGES_A_NODE_PAGE), .pages_max = pages * QUEUE_PAGES_A_NODE_PAGE + 1},
+        .queue = {.pages = (uint64_t **)index + pages * (size_t)(1 + WAY_PAGES_A_NODE_PAGE),
+                  .pages_max = pages * QUEUE_PAGES_A_NODE_PAGE + 1},
     };
-    memcpy(scout->goals, goals, count * sizeof *goals);
-    for (uint32_t i = 0; i < count; i++)
-        scout->goal_at[i] = tp_blocks_node(blocks, goals[i]).at;
-    struct tp_blocks_node node = tp_blocks_node(blocks, from);
+    memcpy(scout->goals, order->goals, order->goal_count * sizeof *order->goals);
+    for (uint32_t i = 0; i < order->goal_count; i++)
+        scout->goal_at[i] = tp_blocks_node(order->blocks, order->goals[i]).at;
+    struct tp_blocks_node node = tp_blocks_node(order->blocks, order->from);
     if (!tp__field_queue_reserve(cache, &scout->queue, 1) || !enter(scout, &node, 0)) {
         tp_scout_end(scout);
         return NULL;

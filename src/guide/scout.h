@@ -1,7 +1,7 @@
-/* Scouts: a way over the block graph's nodes (8x8 cells) from where an agent stands to its goal, led by a goal field over areas.
+/* Scouts: a way over the block graph's nodes (8x8 cells) from where an agent stands to its goal.
  *
- * What it is: a best-first search (A* with an h that is not admissible) from the agent's node towards the nearest goal node, h being the field's
- * (guide/field.h) distance by way of the next area; a closed node is not opened again. It is gone on with as far as somebody pays, a unit a node expanded, and
+ * What it is: a best-first search from the agent's node towards the nearest goal node. Led by a field over areas (guide/field.h), h is the distance by way of
+ * the next area: not admissible, but it knows the walls, and finds a way soon. Without a field h is the straight line, and A* finds the shortest. A closed node is not opened again. It is gone on with as far as somebody pays, a unit a node expanded, and
  * another a node of the way when that is traced. Found, it keeps the way alone: each of its nodes with its distance to the goal. Every step
  * of the way crosses by a legal move of that version, between cells that hang together: it can be walked.
  * A scout is one session's own: what it finds depends on its start, goals, version and the view it was given.
@@ -16,13 +16,23 @@
 
 struct tp_scout;
 
-/* Begins from a node (not TP_BLOCKS_NONE) to the nearest of goal nodes, 1..TP_GOALS_MAX. `areas` is a field of the same version and goals, `view` what
- * is seen of it; borrowed until the way is found. NULL without memory. Cost: O(nodes / 512). */
-struct tp_scout *tp_scout_begin(struct tp_field_cache *cache, const struct tp_field *areas, struct tp_field_view view,
-                                enum tp_field_metric metric, uint32_t from, const uint32_t *goals, uint32_t count);
+/* Where a scout goes, and what leads it. */
+struct tp_scout_order {
+    const struct tp_blocks *blocks; /* borrowed until the way is found */
+    enum tp_field_metric metric;
+    uint32_t from;         /* node */
+    const uint32_t *goals; /* nodes, copied: 1..TP_GOALS_MAX, the nearest counts */
+    uint32_t goal_count;
+    const struct tp_field *areas; /* the field of the goals' areas over the same blocks, and what is seen of it; borrowed likewise. NULL: the */
+    struct tp_field_view view;    /* straight line alone leads, and the way found is the shortest there is over nodes */
+    uint32_t below; /* only a way shorter than so many points is looked for; TP_FIELD_UNSEEN: any */
+};
+
+/* Begins. NULL without memory. Cost: O(nodes / 512). */
+struct tp_scout *tp_scout_begin(struct tp_field_cache *cache, const struct tp_scout_order *order);
 void tp_scout_end(struct tp_scout *scout); /* NULL is allowed */
 
-/* Goes on; `units` is what it may spend, less what it spent. NO_WAY: no goal node can be reached from there. */
+/* Goes on; `units` is what it may spend, less what it spent. NO_WAY: no goal node can be reached from there, or none by a way so short. */
 enum tp_scout_state { TP_SCOUT_SEARCHING, TP_SCOUT_FOUND, TP_SCOUT_NO_WAY, TP_SCOUT_NO_MEMORY };
 enum tp_scout_state tp_scout_run(struct tp_scout *scout, uint64_t *units);
 

@@ -1,6 +1,6 @@
 /* A session's guide: a way paid for, taken, replaced (guide.h).
  *
- *     none -> coming: areas, then the scout -> ready -> taken
+ *     none -> coming: areas, then the scout -> ready -> taken -> coming: a scout for a shorter way -> taken, or dropped
  *               ^                                         |
  *               +--- the map's blocks or the goal's node are others, or the agent left the way: another coming, beside it
  *
@@ -17,7 +17,8 @@
 enum {
     MARGIN_POINTS = TP_MAP_TILE * TP_BLOCK_POINT, /* how far beyond the agent the field over areas is paid for */
     WAIT_TICKS = 64,                              /* how long an agent waits for a way */
-    WORTH_MILLI = 1050,                           /* a path is left for one that is shorter by this */
+    WORTH_MILLI = 1020,                           /* a path, or a way, is left for one that is shorter by this */
+    BETTER_UNITS_MAX = 2000,                      /* what may be spent on looking for a shorter way */
     KNOWN_NODES = 8,
 };
 
@@ -93,15 +94,32 @@ static bool pay_areas(struct tp_lead *lead, uint64_t *units)
     }
 }
 
+static struct tp_scout *scout_begin(const struct tp_guide *guide, const struct tp_lead *lead, uint32_t below)
+{
+    const struct tp_scout_order order = {
+        .blocks = lead->blocks,
+        .metric = guide->metric,
+        .from = lead->from,
+        .goals = lead->goals,
+        .goal_count = lead->goal_count,
+        .areas = lead->areas,
+        .view = lead->view,
+        .below = below,
+    };
+    return tp_scout_begin(guide->cache, &order);
+}
+
 static void lead_pay(const struct tp_session *session, struct tp_lead *lead, uint64_t *units)
 {
     const struct tp_guide *guide = &session->guide;
-    if (!pay_areas(lead, units))
+    uint64_t before = *units;
+    if (!lead->betters && !pay_areas(lead, units))
         return;
-    if (!lead->scout)
-        lead->scout = tp_scout_begin(guide->cache, lead->areas, lead->view, guide->metric, lead->from, lead->goals, lead->goal_count);
+    if (!lead->scout && !lead->betters)
+        lead->scout = scout_begin(guide, lead, TP_FIELD_UNSEEN);
     enum tp_scout_state state = lead->scout ? tp_scout_run(lead->scout, units) : TP_SCOUT_NO_MEMORY;
-    lead->ready = state != TP_SCOUT_SEARCHING;
+    lead->spent += before - *units;
+    lead->ready = state != TP_SCOUT_SEARCHING || (lead->betters && lead->spent >= BETTER_UNITS_MAX);
     if (lead->ready && state != TP_SCOUT_FOUND) {
         tp_scout_end(lead->scout);
         lead->scout = NULL;
@@ -115,13 +133,9 @@ static tp_cost cost_of(uint64_t points)
     return points * TP_COST_UNIT / TP_BLOCK_POINT;
 }
 
-/* The neighbours of a node that the way leads through. */
-static const struct tp_guide_known *know(const struct tp_guide *guide, uint32_t number)
+/* Looks up the neighbours of a node that a lead's way goes through. */
+static void look_up(const struct tp_lead *lead, uint32_t number, struct tp_guide_known *known)
 {
-    const struct tp_lead *lead = &guide->now;
-    struct tp_guide_known *known = &guide->known[number % KNOWN_NODES];
-    if (known->node == number)
-        return known;
     struct tp_blocks_node neighbours[TP_BLOCKS_NEIGHBOURS_MAX], node = tp_blocks_node(lead->blocks, number);
     uint32_t count = tp_blocks_neighbours(lead->blocks, number, neighbours);
     known->node = number;
@@ -134,6 +148,14 @@ static const struct tp_guide_known *know(const struct tp_guide *guide, uint32_t 
         known->next[known->count].left = left;
         known->next[known->count++].weights = node.weight + neighbours[i].weight;
     }
+}
+
+/* The same for the way taken, kept for the next cells of the node. */
+static const struct tp_guide_known *know(const struct tp_guide *guide, uint32_t node)
+{
+    struct tp_guide_known *known = &guide->known[node % KNOWN_NODES];
+    if (known->node != node)
+        look_up(&guide->now, node, known);
     return known;
 }
 
@@ -145,6 +167,19 @@ static bool is_goal(const struct tp_lead *lead, uint32_t node)
     return false;
 }
 
+/* Points from a cell to the goal by what is known of its node; TP_FIELD_UNSEEN away from the way. */
+static uint64_t points_from(const struct tp_guide *guide, const struct tp_guide_known *known, uint32_t x, uint32_t y)
+{
+    struct tp_blocks_place place = {x * TP_BLOCK_POINT + TP_BLOCK_POINT / 2, y * TP_BLOCK_POINT + TP_BLOCK_POINT / 2};
+    uint64_t least = TP_FIELD_UNSEEN;
+    for (uint32_t i = 0; i < known->count; i++) {
+        uint32_t to = tp_field_weigh(tp_field_distance(guide->metric, place, known->next[i].at), known->next[i].weights);
+        uint64_t through = (uint64_t)to + known->next[i].left;
+        least = through < least ? through : least;
+    }
+    return least;
+}
+
 tp_cost tp__guide_h(const struct tp_search *search, tp_state state, tp_cost plain)
 {
     const struct tp_guide *guide = search->guide;
@@ -154,19 +189,26 @@ tp_cost tp__guide_h(const struct tp_search *search, tp_state state, tp_cost plai
     uint32_t x = tp_state_x(search, state), y = tp_state_y(search, state), node = tp_blocks_node_at(lead->blocks, x, y);
     if (node == TP_BLOCKS_NONE || is_goal(lead, node))
         return plain;
-    struct tp_blocks_place place = {x * TP_BLOCK_POINT + TP_BLOCK_POINT / 2, y * TP_BLOCK_POINT + TP_BLOCK_POINT / 2};
-    const struct tp_guide_known *known = know(guide, node);
-    uint64_t least = UINT64_MAX;
-    for (uint32_t i = 0; i < known->count; i++) {
-        uint32_t to = tp_field_weigh(tp_field_distance(guide->metric, place, known->next[i].at), known->next[i].weights);
-        uint64_t through = (uint64_t)to + known->next[i].left;
-        least = through < least ? through : least;
-    }
-    tp_cost h = cost_of(known->count ? least : tp_scout_length(lead->scout));
+    uint64_t points = points_from(guide, know(guide, node), x, y);
+    tp_cost h = cost_of(points != TP_FIELD_UNSEEN ? points : tp_scout_length(lead->scout));
     return h > plain ? h : plain;
 }
 
 /* ---- A tick ---- */
+
+/* Points from where the agent stands to its goal by a lead; TP_FIELD_UNSEEN away from its way, 0 in the goal's node. */
+static uint64_t points_left(const struct tp_session *session, const struct tp_lead *lead)
+{
+    const struct tp_search *search = &session->search;
+    struct tp_guide_known known;
+    uint32_t node = node_of(session, lead->blocks, session->at);
+    if (node == TP_BLOCKS_NONE)
+        return TP_FIELD_UNSEEN;
+    if (is_goal(lead, node))
+        return 0;
+    look_up(lead, node, &known);
+    return points_from(&session->guide, &known, tp_state_x(search, session->at), tp_state_y(search, session->at));
+}
 
 /* Whether the path followed is whole, and about as short as the way now taken. */
 static bool path_serves(const struct tp_session *session)
@@ -179,25 +221,41 @@ static bool path_serves(const struct tp_session *session)
     return left * 1000 <= promised * WORTH_MILLI;
 }
 
-/* Whether the agent has left the way that it was led. */
-static bool is_lost(const struct tp_session *session)
-{
-    const struct tp_guide *guide = &session->guide;
-    if (!guide->now.scout)
-        return false;
-    uint32_t node = node_of(session, guide->now.blocks, session->at);
-    return node != TP_BLOCKS_NONE && !is_goal(&guide->now, node) && know(guide, node)->count == 0;
-}
-
 static void take_coming(struct tp_guide *guide)
 {
     lead_drop(&guide->now);
     guide->now = guide->coming;
     guide->coming = (struct tp_lead){0};
-    guide->broken = false;
+    guide->broken = guide->settled = false;
     guide->waited = 0;
     for (int i = 0; i < KNOWN_NODES; i++)
         guide->known[i].node = TP_BLOCKS_NONE;
+}
+
+/* Begins to look for a way from here that is shorter than what is left of the one taken. */
+static void better_begin(const struct tp_session *session, struct tp_guide *guide, uint64_t left)
+{
+    struct tp_lead *lead = &guide->coming;
+    lead->blocks = tp_blocks_ref(guide->now.blocks);
+    lead->from = node_of(session, lead->blocks, session->at);
+    lead->goal_count = guide->now.goal_count;
+    memcpy(lead->goals, guide->now.goals, lead->goal_count * sizeof lead->goals[0]);
+    lead->betters = true;
+    lead->scout = scout_begin(guide, lead, (uint32_t)(left * 1000 / WORTH_MILLI));
+    lead->ready = !lead->scout;
+    guide->settled = true;
+}
+
+/* Drops a way that was looked for and is no better than the one taken. */
+static bool drop_no_better(const struct tp_session *session, struct tp_guide *guide)
+{
+    uint64_t left = points_left(session, &guide->now), by_coming = TP_FIELD_UNSEEN;
+    if (guide->coming.scout)
+        by_coming = points_left(session, &guide->coming);
+    if (by_coming != TP_FIELD_UNSEEN && by_coming * WORTH_MILLI <= left * 1000)
+        return false;
+    lead_drop(&guide->coming);
+    return true;
 }
 
 enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)
@@ -205,23 +263,31 @@ enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)
     struct tp_session *session = tick->session;
     struct tp_guide *guide = &session->guide;
     const struct tp_blocks *blocks = session->map->blocks;
-    uint64_t units = session->params.guide_units, left = units;
+    uint64_t units = session->params.guide_units, unspent = units;
     if (!guide->cache || !blocks || !units)
         return TP_GUIDE_ON;
-    bool lost = is_lost(session), current = is_of(session, &guide->now, blocks);
+    uint64_t left = guide->now.scout ? points_left(session, &guide->now) : 0;
+    bool lost = left == TP_FIELD_UNSEEN, current = is_of(session, &guide->now, blocks);
+    if (guide->coming.betters && (lost || !current || guide->broken))
+        lead_drop(&guide->coming);
     if (!guide->coming.blocks && (lost || !current))
         lead_begin(session, &guide->coming, blocks);
+    else if (!guide->coming.blocks && guide->now.scout && left && !guide->settled)
+        better_begin(session, guide, left);
     if (!guide->coming.blocks)
         return TP_GUIDE_ON;
     if (!guide->coming.ready)
-        lead_pay(session, &guide->coming, &left);
-    tick->reply->work.guide += units - left;
+        lead_pay(session, &guide->coming, &unspent);
+    tick->reply->work.guide += units - unspent;
     if (!guide->coming.ready) {
-        bool blind = !guide->now.blocks || lost || guide->broken;
+        bool blind = !guide->coming.betters && (!guide->now.blocks || lost || guide->broken);
         return blind && guide->waited++ < WAIT_TICKS ? TP_GUIDE_WAIT : TP_GUIDE_ON;
     }
-    bool led = guide->coming.scout || guide->now.scout;
+    if (guide->coming.betters && drop_no_better(session, guide))
+        return TP_GUIDE_ON;
+    bool led = guide->coming.scout || guide->now.scout, settled = guide->coming.betters;
     take_coming(guide);
+    guide->settled = settled;
     return led && session->search.active && !path_serves(session) ? TP_GUIDE_ANEW : TP_GUIDE_ON;
 }
 

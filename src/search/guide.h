@@ -5,6 +5,7 @@
  * h of a cell beside the way is the least, over the neighbours of its node that the way leads through, of the distance to the neighbour's place
  * and what is left of the way from there; in the goal's own node it is the space's h; away from the way it is the whole way's length; and it is never below
  * the space's h. Such an h is not admissible: what it promises is guidance.
+ * With the units of later ticks a scout without a field looks for a shorter way.
  * A way is of one version of the map, one set of goals and one start. When the map's blocks or the goal's node are others, or the agent has
  * left its way, another is paid for beside, and taken when it is found. Legality and completeness never depend on either.
  * What it refuses: nothing; without a block graph, a cache or memory a session goes by the space's h.
@@ -24,6 +25,8 @@ struct tp_lead {
     struct tp_field_view view;
     struct tp_scout *scout;  /* NULL: not begun, or there is no way */
     bool ready;              /* the way is found, or none will be */
+    bool betters;            /* a shorter way is looked for than the one taken, over the same blocks */
+    uint64_t spent;          /* units, by one that betters */
     uint32_t from;           /* the agent's node when it was begun */
     uint32_t goals[TP_GOALS_MAX], goal_count; /* nodes */
 };
@@ -43,6 +46,7 @@ struct tp_guide {
     struct tp_lead now;    /* what h is made of */
     struct tp_lead coming; /* what is to take its place */
     bool broken;           /* a search was begun anew since `coming` was begun: the way is no good */
+    bool settled;          /* no shorter way is looked for any more than the one taken */
     uint32_t waited;       /* ticks that the agent waited for the present `coming` */
     struct tp_guide_known *known; /* KNOWN_NODES of them; a cache that any look-up may fill */
 };

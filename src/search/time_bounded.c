@@ -289,6 +289,8 @@ static void time_bounded_tick(struct tp_tick *tick)
     tick->looked = tick->reply->work.traced;
     if (due)
         tp__adaptive_begin_search(tick);
+    if (guided == TP_GUIDE_ANEW)
+        session->guide.broken = false; /* it was left for a better way */
     if (!search->active)
         return;
 
