@@ -18,7 +18,7 @@
 enum {
     PAGE_BYTES = TP_QUEUE_PAGE_BYTES,
     PAGE_AREAS = PAGE_BYTES / 4, /* distances in a page; also written-down areas */
-    QUEUE_PAGES_A_PAGE = 8, /* room for 4 entries an area at a time: the queue holds a frontier */
+    QUEUE_PAGES_A_PAGE = 8,      /* room for 4 entries an area at a time: the queue holds a frontier */
     BUCKETS = 512,
     KNOWN_AREAS = 64, /* areas whose neighbours are kept */
     KNOWN_MAX = PAGE_BYTES / 16,
@@ -48,7 +48,7 @@ struct known_area {
     struct neighbour {
         uint32_t number, weight;
         struct tp_blocks_place at;
-    } *neighbours; /* a page, KNOWN_MAX at most */
+    } * neighbours; /* a page, KNOWN_MAX at most */
 };
 
 struct tp_field_cache {
@@ -305,8 +305,8 @@ static const struct known_area *area_neighbours(const struct tp_field *field, ui
     return known;
 }
 
-uint32_t tp_field_from(const struct tp_field *field, struct tp_field_view view, uint32_t area, uint32_t weight,
-                       struct tp_blocks_place place)
+uint32_t tp_field_from(const struct tp_field *field, struct tp_field_view view, uint32_t area,
+                       uint32_t weight, struct tp_blocks_place place)
 {
     const struct known_area *known = area_neighbours(field, area);
     uint64_t least = TP_FIELD_UNSEEN;
@@ -315,7 +315,8 @@ uint32_t tp_field_from(const struct tp_field *field, struct tp_field_view view, 
         uint32_t beyond = tp_field_at(field, to->number, view);
         if (beyond == TP_FIELD_UNSEEN)
             continue;
-        uint64_t through = (uint64_t)beyond + tp_field_weigh(tp_field_distance(field->metric, place, to->at), weight + to->weight);
+        uint64_t through = (uint64_t)beyond + tp_field_weigh(tp_field_distance(field->metric, place, to->at),
+                                                             weight + to->weight);
         least = through < least ? through : least;
     }
     return (uint32_t)least;
@@ -342,8 +343,7 @@ static uint32_t goals_sort(uint32_t *sorted, const uint32_t *goals, uint32_t cou
 
 static uint32_t hash_of(const struct tp_field *like)
 {
-    uint64_t hash =
-        (like->blocks->version * 31 + like->blocks->epoch) * 31 + (uint64_t)like->metric;
+    uint64_t hash = (like->blocks->version * 31 + like->blocks->epoch) * 31 + (uint64_t)like->metric;
     for (uint32_t i = 0; i < like->goal_count; i++)
         hash = (hash ^ like->goals[i]) * 0x9e3779b97f4a7c15u;
     return (uint32_t)(hash ^ hash >> 32);
@@ -356,8 +356,8 @@ static bool is_like(const struct tp_field *field, const struct tp_field *like)
            memcmp(field->goals, like->goals, like->goal_count * sizeof like->goals[0]) == 0;
 }
 
-struct tp_field *tp_field_take(struct tp_field_cache *cache, const struct tp_blocks *blocks, enum tp_field_metric metric,
-                               const uint32_t *goals, uint32_t count)
+struct tp_field *tp_field_take(struct tp_field_cache *cache, const struct tp_blocks *blocks,
+                               enum tp_field_metric metric, const uint32_t *goals, uint32_t count)
 {
     struct tp_field like = {.cache = cache, .blocks = blocks, .metric = metric, .refs = 1};
     like.goal_count = goals_sort(like.goals, goals, count);

@@ -17,7 +17,7 @@
 enum {
     MARGIN_POINTS = TP_MAP_TILE * TP_BLOCK_POINT, /* how far beyond the agent the field over areas is paid for */
     WAIT_TICKS = 64,                              /* how long an agent waits for a way */
-    WORTH_MILLI = 1020,                           /* a path, or a way, is left for one that is shorter by this */
+    WORTH_MILLI = 1005,                           /* a path, or a way, is left for one that is shorter by this */
     BETTER_UNITS_MAX = 2000,                      /* what may be spent on looking for a shorter way */
     KNOWN_NODES = 8,
 };

@@ -2,9 +2,9 @@
  *
  *     blocks straight|diagonal MAP.map [SIDE]
  *
- * With SIDE the map is repeated side by side up to SIDE x SIDE cells. Prints one JSON object: medians and the worst over RUNS
- * builds, and over BATCHES batches that close open cells and open closed ones, 1,000 at a time, and then put them back: scattered at random, and in a
- * square of 64 cells a side. Time spent on the map's own versions is not counted. Exit code 2: it could not be run. */
+ * With SIDE the map is repeated side by side up to SIDE x SIDE cells. Prints one JSON object: medians over RUNS builds, and over
+ * BATCHES batches that close open cells and open closed ones, or then put them back: of one cell, of 1,000 scattered at random, and of 1,000
+ * in a square of 64 cells a side. Time spent on the map's own versions is not counted. Exit code 2: it could not be run. */
 #include "guide/blocks.h"
 #include "map/movingai.h"
 #include "tests/lib/rng.h"
@@ -88,7 +88,7 @@ static void draw(struct tp_test_rng *rng, const struct tp_map *map, bool is_clus
     uint32_t height = is_clustered && map->height > CLUSTER ? CLUSTER : map->height;
     uint32_t left = tp_test_below(rng, map->width - width + 1),
              top = tp_test_below(rng, map->height - height + 1);
-    for (int i = 0; i < BATCH; i++) {
+    for (int i = 0; i < count; i++) {
         uint32_t x = left + tp_test_below(rng, width), y = top + tp_test_below(rng, height);
         changes[i] = (struct tp_change){.kind = TP_CHANGE_CELL, .x = x, .y = y};
         changes[i].class_to = tp_map_passable(map, x, y) ? '@' : '.';
@@ -96,7 +96,8 @@ static void draw(struct tp_test_rng *rng, const struct tp_map *map, bool is_clus
 }
 
 /* Times BATCHES batches. Each second one puts back what was, so that the map stays of its kind. */
-static void follow(const struct tp_map *first, const struct tp_blocks *built, bool is_clustered, double *us)
+static void follow(const struct tp_map *first, const struct tp_blocks *built, int count, bool is_clustered,
+                   double *us)
 {
     static struct tp_change changes[BATCH];
     struct tp_test_rng rng = {7};
@@ -104,15 +105,15 @@ static void follow(const struct tp_map *first, const struct tp_blocks *built, bo
     const struct tp_blocks *blocks = tp_blocks_ref(built);
     for (int batch = 0; batch < BATCHES; batch++) {
         if (batch % 2 == 0)
-            draw(&rng, map, is_clustered, changes);
+            draw(&rng, map, count, is_clustered, changes);
         else
-            for (int i = 0; i < BATCH; i++)
+            for (int i = 0; i < count; i++)
                 changes[i].class_to = tp_map_class(first, changes[i].x, changes[i].y);
         struct tp_map *next;
         struct tp_blocks *followed;
         size_t bad;
         uint32_t bad_x, bad_y;
-        must(tp_map_apply(&next, map, changes, BATCH, &bad, &bad_x, &bad_y), "can't apply a batch");
+        must(tp_map_apply(&next, map, changes, (size_t)count, &bad, &bad_x, &bad_y), "can't apply a batch");
         double from = now_us();
         must(tp_blocks_follow(&followed, blocks, map, next), "can't follow");
         us[batch] = now_us() - from;
@@ -133,7 +134,7 @@ int main(int argc, char **argv)
     struct tp_map *map = load(argv[2], argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 0);
     enum tp_blocks_links links = argv[1][0] == 's' ? TP_BLOCKS_STRAIGHT : TP_BLOCKS_DIAGONAL;
     struct tp_blocks *blocks = NULL;
-    double build[RUNS], scattered[BATCHES], clustered[BATCHES];
+    double build[RUNS], single[BATCHES], scattered[BATCHES], clustered[BATCHES];
     for (int run = 0; run < RUNS; run++) {
         tp_blocks_unref(blocks);
         double from = now_us();
@@ -141,17 +142,18 @@ int main(int argc, char **argv)
         build[run] = now_us() - from;
     }
     sort(build, RUNS);
-    follow(map, blocks, false, scattered);
-    follow(map, blocks, true, clustered);
+    follow(map, blocks, 1, false, single);
+    follow(map, blocks, BATCH, false, scattered);
+    follow(map, blocks, BATCH, true, clustered);
     double cells = (double)map->width * map->height;
-    printf(
-        "{\"width\": %u, \"height\": %u, \"nodes\": %u, \"areas\": %u, \"labels\": %u, \"bytes_a_cell\": "
-        "%.3f, "
-        "\"build_ms\": %.2f, \"scattered_us\": %.0f, \"scattered_worst_us\": %.0f, \"clustered_us\": %.0f, "
-        "\"clustered_worst_us\": %.0f}\n",
-        map->width, map->height, blocks->nodes, blocks->areas, blocks->label_count,
-        (double)tp_blocks_bytes(blocks) / cells, build[RUNS / 2] / 1e3, scattered[BATCHES / 2],
-        scattered[BATCHES - 1], clustered[BATCHES / 2], clustered[BATCHES - 1]);
+    printf("{\"width\": %u, \"height\": %u, \"nodes\": %u, \"areas\": %u, \"labels\": %u, \"bytes_a_cell\": "
+           "%.3f, "
+           "\"build_ms\": %.2f, \"single_us\": %.0f, \"scattered_us\": %.0f, \"scattered_worst_us\": %.0f, "
+           "\"clustered_us\": %.0f, "
+           "\"clustered_worst_us\": %.0f}\n",
+           map->width, map->height, blocks->nodes, blocks->areas, blocks->label_count,
+           (double)tp_blocks_bytes(blocks) / cells, build[RUNS / 2] / 1e3, single[BATCHES / 2],
+           scattered[BATCHES / 2], scattered[BATCHES - 1], clustered[BATCHES / 2], clustered[BATCHES - 1]);
     tp_blocks_unref(blocks);
     tp_map_unref(map);
     return 0;

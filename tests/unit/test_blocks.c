@@ -101,7 +101,8 @@ static void expect_level(const struct tp_blocks *blocks, const struct tp_map *ma
                  weight = mean(sum->weight, sum->cells);
         /* an area's means are those of its nodes' rounded means */
         uint32_t off = level == 1 ? 0 : 1;
-        ck_assert_uint_eq(node.number, i);
+        if (node.number != i)
+            ck_abort_msg("level %u: %u says that it is %u", level, i, node.number);
         if (node.at.x + off < x || node.at.x > x + off || node.at.y + off < y || node.at.y > y + off ||
             node.weight + off < weight || node.weight > weight + off)
             ck_abort_msg("level %u: %u is at (%u, %u) and weighs %u, not at (%u, %u), %u", level, i,
