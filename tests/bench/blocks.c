@@ -81,7 +81,7 @@ static void sort(double *us, size_t count)
 }
 
 /* A batch that closes open cells and opens closed ones: anywhere, or in one square. */
-static void draw(struct tp_test_rng *rng, const struct tp_map *map, bool is_clustered,
+static void draw(struct tp_test_rng *rng, const struct tp_map *map, int count, bool is_clustered,
                  struct tp_change *changes)
 {
     uint32_t width = is_clustered && map->width > CLUSTER ? CLUSTER : map->width;
