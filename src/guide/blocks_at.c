@@ -137,54 +137,47 @@ struct tp_blocks_node tp_blocks_area(const struct tp_blocks *blocks, uint32_t ar
     return area_of(blocks, tile, area - blocks->first_area[tile]);
 }
 
-/* The areas of one tile that an area of another touches, as a set. */
-struct touched {
-    uint32_t area; /* as a number of its tile */
-    uint64_t areas[TP_BLOCKS_A_TILE * TP_BLOCK_CELLS / 2 / 64];
-};
-
-static void touch(void *context, uint32_t area, struct tp__block there, uint32_t area_there)
+/* Adds to a set of areas of a tile. */
+static void touch(void *context, uint32_t area, uint32_t area_there)
 {
-    struct touched *touched = context;
-    (void)there;
-    if (area == touched->area)
-        touched->areas[area_there / 64] |= UINT64_C(1) << area_there % 64;
+    uint64_t *touched = context;
+    (void)area;
+    touched[area_there / 64] |= UINT64_C(1) << area_there % 64;
 }
 
-static bool passable(const struct tp__block block, uint32_t bit)
+/* Whether the cells on both sides of a tile's corner are passable, for a move across it in a diagonal direction. */
+static bool is_corner_free(const struct tp_blocks *blocks, uint32_t tile, uint32_t direction)
 {
-    return block.tile && index_at(block, UINT64_C(1) << bit) != TP_BLOCKS_NONE;
+    static const uint8_t leaving[4] = {TP_BLOCKS_A_TILE - 1, TP_BLOCKS_A_TILE - TP_BLOCKS_A_SIDE, 0,
+                                       TP_BLOCKS_A_SIDE - 1};
+    const struct tp__block_corner *corner = &tp__block_corners[direction - TP__BLOCK_STRAIGHT];
+    uint32_t block = leaving[direction - TP__BLOCK_STRAIGHT];
+    struct tp__block aside = tp__block_step(blocks, tile, block, corner->aside);
+    struct tp__block upright = tp__block_step(blocks, tile, block, corner->upright);
+    return index_at(aside, UINT64_C(1) << corner->aside_bit) != TP_BLOCKS_NONE &&
+           index_at(upright, UINT64_C(1) << corner->upright_bit) != TP_BLOCKS_NONE;
 }
 
 uint32_t tp_blocks_area_neighbours(const struct tp_blocks *blocks, uint32_t area, struct tp_blocks_node *out)
 {
-    static const uint8_t corner_block[4] = {TP_BLOCKS_A_TILE - 1, TP_BLOCKS_A_TILE - TP_BLOCKS_A_SIDE, 0,
-                                            TP_BLOCKS_A_SIDE - 1};
     TP_CHECK(area < blocks->areas);
     uint32_t tile = tile_holding(blocks, blocks->first_area, area), count = 0;
-    struct touched touched = {.area = area - blocks->first_area[tile]};
     for (uint32_t direction = 0; direction < TP__BLOCK_DIRECTIONS; direction++) {
-        bool is_diagonal = direction >= TP__BLOCK_STRAIGHT;
-        uint32_t leaving = is_diagonal      ? corner_block[direction - TP__BLOCK_STRAIGHT]
-                           : direction == 0 ? TP_BLOCKS_A_SIDE - 1
-                           : direction == 1 ? TP_BLOCKS_A_TILE - 1
-                                            : 0;
-        struct tp__block there = tp__block_step(blocks, tile, leaving, direction);
-        if (!there.tile)
+        uint32_t there = tp__tile_step(blocks, tile, direction);
+        if (there == TP_BLOCKS_NONE)
             continue;
-        if (is_diagonal && blocks->links == TP_BLOCKS_STRAIGHT) {
-            const struct tp__block_corner *corner = &tp__block_corners[direction - TP__BLOCK_STRAIGHT];
-            if (!passable(tp__block_step(blocks, tile, leaving, corner->aside), corner->aside_bit) ||
-                !passable(tp__block_step(blocks, tile, leaving, corner->upright), corner->upright_bit))
-                continue;
-        }
-        uint32_t words = (there.tile->areas + 63u) / 64;
+        if (direction >= TP__BLOCK_STRAIGHT && blocks->links == TP_BLOCKS_STRAIGHT &&
+            !is_corner_free(blocks, tile, direction))
+            continue;
+        uint64_t touched[TP_BLOCKS_A_TILE * TP_BLOCK_CELLS / 2 / 64];
+        uint32_t words = (blocks->tiles[there]->areas + 63u) / 64;
         for (uint32_t i = 0; i < words; i++)
-            touched.areas[i] = 0;
-        tp__tile_crossings(blocks, tile, direction, touch, &touched);
+            touched[i] = 0;
+        tp__tile_crossings(blocks->tiles[tile], blocks->tiles[there], direction, blocks->links,
+                           area - blocks->first_area[tile], touch, touched);
         for (uint32_t i = 0; i < words; i++)
-            for (uint64_t left = touched.areas[i]; left && count < TP_BLOCKS_NEIGHBOURS_MAX; left &= left - 1)
-                out[count++] = area_of(blocks, there.tile_number, i * 64 + (uint32_t)__builtin_ctzll(left));
+            for (uint64_t left = touched[i]; left && count < TP_BLOCKS_NEIGHBOURS_MAX; left &= left - 1)
+                out[count++] = area_of(blocks, there, i * 64 + (uint32_t)__builtin_ctzll(left));
     }
     return count;
 }

@@ -69,52 +69,65 @@ extern const struct tp__block_corner {
     uint8_t upright, upright_bit;
 } tp__block_corners[4];
 
-/* Called for two nodes that a legal move joins across a border: their areas, as numbers in their tiles. */
-typedef void (*tp__crossing_cb)(void *context, uint32_t area, struct tp__block there, uint32_t area_there);
+/* The tile next to one, in a direction; TP_BLOCKS_NONE: outside the map. Cost: O(1). */
+static inline uint32_t tp__tile_step(const struct tp_blocks *blocks, uint32_t tile, uint32_t direction)
+{
+    uint32_t x = tile % blocks->tiles_x + (uint32_t)tp_direction_dx[direction];
+    uint32_t y = tile / blocks->tiles_x + (uint32_t)tp_direction_dy[direction];
+    return x < blocks->tiles_x && y < blocks->tiles_y ? y * blocks->tiles_x + x : TP_BLOCKS_NONE;
+}
 
-/* Calls for the crossings of one block's border with another block, once or more for each pair of areas. For a straight
- * direction, or any under DIAGONAL links. Cost: O(components of both). */
-TP_ALWAYS_INLINE void tp__block_crossings(const struct tp_blocks *blocks, const struct tp_blocks_tile *tile,
-                                          uint32_t block, struct tp__block there, uint32_t direction,
+/* Called for two nodes that a legal move joins across a border: their areas, as numbers in their tiles. */
+typedef void (*tp__crossing_cb)(void *context, uint32_t area, uint32_t area_there);
+
+/* Calls for the crossings between a block and another of the next tile, which lies in `direction`: a straight one, or any under DIAGONAL
+ * links. Of the first block's nodes those of one area count, or of any (TP_BLOCKS_NONE). Cost: O(components of both). */
+TP_ALWAYS_INLINE void tp__block_crossings(const struct tp_blocks_tile *tile, uint32_t block,
+                                          const struct tp_blocks_tile *there, uint32_t block_there,
+                                          uint32_t direction, enum tp_blocks_links links, uint32_t area,
                                           tp__crossing_cb crossing, void *context)
 {
     for (uint32_t i = tile->first[block]; i < tile->first[block + 1]; i++) {
-        uint64_t reach = tp__block_across(tile->cells[i], direction, blocks->links);
-        if (!reach)
+        if (area != TP_BLOCKS_NONE && tile->area[i] != area)
             continue;
-        for (uint32_t j = there.tile->first[there.number]; j < there.tile->first[there.number + 1]; j++)
-            if (there.tile->cells[j] & reach)
-                crossing(context, tile->area[i], there, there.tile->area[j]);
+        uint64_t reach = tp__block_across(tile->cells[i], direction, links);
+        for (uint32_t j = there->first[block_there]; reach && j < there->first[block_there + 1]; j++)
+            if (there->cells[j] & reach)
+                crossing(context, tile->area[i], there->area[j]);
     }
 }
 
-/* Calls for the crossings of a tile's border in one direction (of tiles): of every block along it, and of those
- * diagonal to it. Cost: O(nodes along that border). */
-TP_ALWAYS_INLINE void tp__tile_crossings(const struct tp_blocks *blocks, uint32_t tile, uint32_t direction,
-                                         tp__crossing_cb crossing, void *context)
+/* Calls for the crossings from a tile to the next in a direction, once or more for each pair of areas: from one area, or any
+ * (TP_BLOCKS_NONE). A diagonal direction is for DIAGONAL links, or where the corners are known to be free. Cost: O(nodes along the border). */
+TP_ALWAYS_INLINE void tp__tile_crossings(const struct tp_blocks_tile *tile,
+                                         const struct tp_blocks_tile *there, uint32_t direction,
+                                         enum tp_blocks_links links, uint32_t area, tp__crossing_cb crossing,
+                                         void *context)
 {
-    const struct tp_blocks_tile *own = blocks->tiles[tile];
-    enum { LAST = TP_BLOCKS_A_SIDE - 1 };
-    /* the first block along the border, and from each to the next */
-    static const uint8_t first[TP__BLOCK_DIRECTIONS] = {
-        LAST, LAST * TP_BLOCKS_A_SIDE, 0, 0, TP_BLOCKS_A_TILE - 1, LAST * TP_BLOCKS_A_SIDE, 0, LAST};
-    static const uint8_t aside[TP__BLOCK_STRAIGHT][2] = {
-        {4, 7}, {4, 5}, {5, 6}, {6, 7}}; /* the diagonals that lean to a straight */
+    enum { LAST = TP_BLOCKS_A_SIDE - 1, BOTTOM = LAST * TP_BLOCKS_A_SIDE };
+    /* along the border: the first block here and there, from each to the next, and the directions to the one before and after
+     * that which is opposite */
+    static const struct {
+        uint8_t here, there, stride, before, after;
+    } borders[TP__BLOCK_DIRECTIONS] = {
+        {LAST, 0, TP_BLOCKS_A_SIDE, 7, 4}, {BOTTOM, 0, 1, 5, 4},
+        {0, LAST, TP_BLOCKS_A_SIDE, 6, 5}, {0, BOTTOM, 1, 6, 7},
+        {BOTTOM + LAST, 0, 0, 0, 0},       {BOTTOM, LAST, 0, 0, 0},
+        {0, BOTTOM + LAST, 0, 0, 0},       {LAST, BOTTOM, 0, 0, 0},
+    };
+    uint32_t here = borders[direction].here, opposite = borders[direction].there,
+             stride = borders[direction].stride;
     uint32_t count = direction < TP__BLOCK_STRAIGHT ? TP_BLOCKS_A_SIDE : 1;
-    uint32_t stride = direction % 2 ? 1 : TP_BLOCKS_A_SIDE;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t block = first[direction] + i * stride;
-        struct tp__block there = tp__block_step(blocks, tile, block, direction);
-        if (!there.tile)
-            return;
-        tp__block_crossings(blocks, own, block, there, direction, crossing, context);
-        if (blocks->links != TP_BLOCKS_DIAGONAL || count == 1)
+    for (uint32_t i = 0; i < count; i++, here += stride, opposite += stride) {
+        tp__block_crossings(tile, here, there, opposite, direction, links, area, crossing, context);
+        if (links == TP_BLOCKS_STRAIGHT)
             continue;
-        for (uint32_t k = 0; k < 2; k++) {
-            struct tp__block leaning = tp__block_step(blocks, tile, block, aside[direction][k]);
-            if (leaning.tile && leaning.tile_number == there.tile_number)
-                tp__block_crossings(blocks, own, block, leaning, aside[direction][k], crossing, context);
-        }
+        if (i > 0)
+            tp__block_crossings(tile, here, there, opposite - stride, borders[direction].before, links, area,
+                                crossing, context);
+        if (i + 1 < count)
+            tp__block_crossings(tile, here, there, opposite + stride, borders[direction].after, links, area,
+                                crossing, context);
     }
 }
 

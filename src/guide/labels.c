@@ -18,9 +18,8 @@
 
 /* Sets of labels: parent[i] is a member of i's set, never a later one. */
 struct sets {
-    const struct tp_blocks *blocks;
     uint32_t *parent;
-    uint32_t tile; /* whose crossings are gone through */
+    const uint32_t *here, *there; /* the labels of two tiles whose border is gone through */
 };
 
 static uint32_t set_root(uint32_t *parent, uint32_t i)
@@ -31,30 +30,33 @@ static uint32_t set_root(uint32_t *parent, uint32_t i)
 }
 
 /* Joins the labels of two areas that a move joins. */
-static void join(void *context, uint32_t area, struct tp__block there, uint32_t area_there)
+static void join(void *context, uint32_t area, uint32_t area_there)
 {
     struct sets *sets = context;
-    const struct tp_blocks *blocks = sets->blocks;
-    uint32_t one = set_root(sets->parent, blocks->label[blocks->first_area[sets->tile] + area]);
-    uint32_t other =
-        set_root(sets->parent, blocks->label[blocks->first_area[there.tile_number] + area_there]);
+    uint32_t one = set_root(sets->parent, sets->here[area]),
+             other = set_root(sets->parent, sets->there[area_there]);
     if (one < other)
         sets->parent[other] = one;
     else
         sets->parent[one] = other;
 }
 
-/* Joins what meets across the borders of a tile: of those towards later tiles, or of all. Moves across a corner matter under DIAGONAL links alone:
- * under STRAIGHT links the corners' cells, which are in tiles between, join the same. */
-static void join_tile(struct sets *sets, uint32_t tile, bool later_only)
+/* Joins what meets across the borders of a tile: of those towards later tiles, or of all. Moves across a corner matter under DIAGONAL links
+ * alone: under STRAIGHT links the corners' cells, which are in tiles between, join the same. */
+static void join_tile(struct sets *sets, const struct tp_blocks *blocks, uint32_t tile, bool later_only)
 {
     static const bool is_later[TP__BLOCK_DIRECTIONS] = {true, true, false, false, true, true, false, false};
-    uint32_t directions =
-        sets->blocks->links == TP_BLOCKS_DIAGONAL ? TP__BLOCK_DIRECTIONS : TP__BLOCK_STRAIGHT;
-    sets->tile = tile;
-    for (uint32_t direction = 0; direction < directions; direction++)
-        if (!later_only || is_later[direction])
-            tp__tile_crossings(sets->blocks, tile, direction, join, sets);
+    uint32_t directions = blocks->links == TP_BLOCKS_DIAGONAL ? TP__BLOCK_DIRECTIONS : TP__BLOCK_STRAIGHT;
+    sets->here = blocks->label + blocks->first_area[tile];
+    for (uint32_t direction = 0; direction < directions; direction++) {
+        uint32_t there =
+            later_only && !is_later[direction] ? TP_BLOCKS_NONE : tp__tile_step(blocks, tile, direction);
+        if (there == TP_BLOCKS_NONE)
+            continue;
+        sets->there = blocks->label + blocks->first_area[there];
+        tp__tile_crossings(blocks->tiles[tile], blocks->tiles[there], direction, blocks->links,
+                           TP_BLOCKS_NONE, join, sets);
+    }
 }
 
 /* Room for the labels of the areas and for sets of `labels` labels, each alone in its set. */
@@ -62,7 +64,6 @@ static int sets_init(struct sets *sets, struct tp_blocks *blocks, uint32_t label
 {
     size_t areas = blocks->areas ? blocks->areas : 1;
     blocks->label = malloc(areas * sizeof blocks->label[0]);
-    sets->blocks = blocks;
     sets->parent = malloc(((size_t)labels + 1) * sizeof sets->parent[0]);
     if (!blocks->label || !sets->parent) {
         free(sets->parent);
@@ -99,7 +100,7 @@ int tp__blocks_label(struct tp_blocks *blocks)
     for (uint32_t i = 0; i < blocks->areas; i++)
         blocks->label[i] = i;
     for (uint32_t tile = 0; tile < tiles; tile++)
-        join_tile(&sets, tile, true);
+        join_tile(&sets, blocks, tile, true);
     settle(&sets, blocks);
     blocks->blurred = 0;
     return TP_OK;
@@ -132,7 +133,7 @@ int tp__blocks_label_follow(struct tp_blocks *blocks, const struct tp_blocks *be
     }
     for (uint32_t tile = 0; tile < tiles; tile++)
         if (blocks->tiles[tile] != before->tiles[tile])
-            join_tile(&sets, tile, false);
+            join_tile(&sets, blocks, tile, false);
     settle(&sets, blocks);
     blocks->blurred = before->blurred + closed;
     return TP_OK;

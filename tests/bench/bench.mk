@@ -12,4 +12,4 @@ $(BUILD)/tests/bench/changes: $(BUILD)/obj/tests/bench/changes.o $(CLIENT_LIB)
 
 $(BUILD)/tests/bench/blocks: $(BUILD)/obj/tests/bench/blocks.o $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(SANFLAGS) -o $@ $^
+	$(CC) $(SANFLAGS) -o $@ $^ -lm
