@@ -18,6 +18,8 @@ enum {
     MARGIN_POINTS = TP_MAP_TILE * TP_BLOCK_POINT, /* how far beyond the agent the field over areas is paid for */
     WAIT_TICKS = 64,                              /* how long an agent waits for a way */
     WORTH_MILLI = 1005,                           /* a path, or a way, is left for one that is shorter by this */
+    ALIKE_POINTS = 8 * TP_BLOCK_POINT,            /* two ways are about as long as each other: so many points, */
+    ALIKE_SHARE = 16,                             /* and this share of one, apart */
     BETTER_UNITS_MAX = 2000,                      /* what may be spent on looking for a shorter way */
     KNOWN_NODES = 8,
 };
@@ -221,6 +223,15 @@ static bool path_serves(const struct tp_session *session)
     return left * 1000 <= promised * WORTH_MILLI;
 }
 
+/* Whether the way now taken is about as long as what was left of the one before: the search under way then serves it as well. */
+static bool is_alike(const struct tp_session *session, uint64_t left_before)
+{
+    const struct tp_guide *guide = &session->guide;
+    uint64_t left = guide->now.scout ? points_left(session, &guide->now) : TP_FIELD_UNSEEN;
+    uint64_t apart = left > left_before ? left - left_before : left_before - left;
+    return left != TP_FIELD_UNSEEN && left_before != TP_FIELD_UNSEEN && apart <= ALIKE_POINTS + left_before / ALIKE_SHARE;
+}
+
 static void take_coming(struct tp_guide *guide)
 {
     lead_drop(&guide->now);
@@ -285,10 +296,11 @@ enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)
     }
     if (guide->coming.betters && drop_no_better(session, guide))
         return TP_GUIDE_ON;
-    bool led = guide->coming.scout || guide->now.scout, settled = guide->coming.betters;
+    bool led = guide->coming.scout || guide->now.scout, betters = guide->coming.betters, broken = guide->broken;
     take_coming(guide);
-    guide->settled = settled;
-    return led && session->search.active && !path_serves(session) ? TP_GUIDE_ANEW : TP_GUIDE_ON;
+    guide->settled = betters;
+    bool goes_on = !betters && !broken && is_alike(session, left);
+    return led && session->search.active && !goes_on && !path_serves(session) ? TP_GUIDE_ANEW : TP_GUIDE_ON;
 }
 
 bool tp__guide_open(struct tp_session *session)
