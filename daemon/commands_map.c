@@ -1,4 +1,4 @@
-/* put_map, open_map, put_profile, change_costs and drop_map (put_graph: commands_graph.c): checked here, done by
+/* put_map, open_map, put_profile, change_costs, drop_map and subscribe (put_graph: commands_graph.c): checked here, done by
  * the world. */
 #include "daemon/commands.h"
 
@@ -81,7 +81,7 @@ static enum bad_row read_rows(struct tp_profile *profile, Tickpath__ClassWeight 
     return ROWS_GOOD;
 }
 
-static const char *const bad_row_words[] = {[BAD_TERRAIN] = "a class is 0..255",
+static const char *const bad_row_words[] = {[BAD_TERRAIN] = "a terrain class is a number of 0..255",
                                             [BAD_WEIGHT] = "a weight is 0 (impassable) or 1..65535"};
 
 static int read_profile(struct tp_profile *profile, const Tickpath__PutMap *put, struct tp_refusal *refusal)
@@ -262,29 +262,53 @@ static int refuse_change(struct tp_world_refusal *refusal, size_t index, const c
     return TP_ERR_INVALID_ARGUMENT;
 }
 
-static int read_cells(struct tp_change *out, const Tickpath__ChangeCosts *message,
-                      struct tp_world_refusal *refusal)
+/* Numbers of things, and what each of them is set to: one value for each, or one for all. */
+struct series {
+    enum tp_change_kind kind;
+    size_t count, values;
+    const uint32_t *number, *value;
+    const char *field, *lacks;    /* the values', and what is said where one is missing */
+    uint32_t value_max;
+    const char *exceeds;
+    bool has_lengths; /* runs: of each besides how long it is */
+    size_t lengths;
+    const uint32_t *length;
+};
+
+/* `first`: the place of the first of them in the batch; likewise below. */
+static int read_series(struct tp_change *out, size_t first, const struct series *series, struct tp_world_refusal *refusal)
 {
-    for (size_t i = 0; i < message->n_cell; i++) {
-        size_t at = message->n_cell_terrain == 1 ? 0 : i;
-        if (at >= message->n_cell_terrain)
-            return refuse_change(refusal, i, "cell_terrain", "one for each cell, or one for all");
-        if (message->cell_terrain[at] > 255)
-            return refuse_change(refusal, i, "cell_terrain", "a class is 0..255");
-        out[i] = (struct tp_change){
-            .kind = TP_CHANGE_CELL, .class_to = (uint8_t)message->cell_terrain[at], .x = message->cell[i]};
+    for (size_t i = 0; i < series->count; i++) {
+        size_t at = series->values == 1 ? 0 : i;
+        if (series->has_lengths && i >= series->lengths)
+            return refuse_change(refusal, first + i, "run_length", "one for each run");
+        if (series->has_lengths && series->length[i] == 0)
+            return refuse_change(refusal, first + i, "run_length", "at least 1");
+        if (at >= series->values)
+            return refuse_change(refusal, first + i, series->field, series->lacks);
+        if (series->value[at] > series->value_max)
+            return refuse_change(refusal, first + i, series->field, series->exceeds);
+        struct tp_change *change = &out[first + i];
+        *change = (struct tp_change){.kind = series->kind, .x = series->number[i]};
+        if (series->kind == TP_CHANGE_EDGE || series->kind == TP_CHANGE_NODE)
+            change->y = series->value[at];
+        else
+            change->class_to = (uint8_t)series->value[at];
+        if (series->has_lengths) { /* a rectangle one cell high; its cell becomes a place where the map's width is known */
+            change->width = series->length[i];
+            change->height = 1;
+        }
     }
     return 0;
 }
 
-/* `first`: the place of the first rectangle in the batch; likewise below. */
 static int read_rectangles(struct tp_change *out, size_t first, const Tickpath__ChangeCosts *message,
                            struct tp_world_refusal *refusal)
 {
     for (size_t i = 0; i < message->n_rectangle; i++) {
         const Tickpath__Rectangle *rectangle = message->rectangle[i];
         if (!rectangle->has_terrain || rectangle->terrain > 255)
-            return refuse_change(refusal, first + i, "rectangle.terrain", "must be given; a class is 0..255");
+            return refuse_change(refusal, first + i, "rectangle.terrain", "must be given; a terrain class is a number of 0..255");
         if (!rectangle->has_x || !rectangle->has_y || !rectangle->has_width || !rectangle->has_height)
             return refuse_change(refusal, first + i, "rectangle", "x, y, width and height must be given");
         out[first + i] = (struct tp_change){.kind = TP_CHANGE_RECT,
@@ -297,29 +321,6 @@ static int read_rectangles(struct tp_change *out, size_t first, const Tickpath__
     return 0;
 }
 
-/* A run is a rectangle one cell high; its cell becomes a place where the map's width is known. */
-static int read_runs(struct tp_change *out, size_t first, const Tickpath__ChangeCosts *message,
-                     struct tp_world_refusal *refusal)
-{
-    for (size_t i = 0; i < message->n_run_cell; i++) {
-        size_t at = message->n_run_terrain == 1 ? 0 : i;
-        if (i >= message->n_run_length)
-            return refuse_change(refusal, first + i, "run_length", "one for each run");
-        if (message->run_length[i] == 0)
-            return refuse_change(refusal, first + i, "run_length", "at least 1");
-        if (at >= message->n_run_terrain)
-            return refuse_change(refusal, first + i, "run_terrain", "one for each run, or one for all");
-        if (message->run_terrain[at] > 255)
-            return refuse_change(refusal, first + i, "run_terrain", "a class is 0..255");
-        out[first + i] = (struct tp_change){.kind = TP_CHANGE_RECT,
-                                            .class_to = (uint8_t)message->run_terrain[at],
-                                            .x = message->run_cell[i],
-                                            .width = message->run_length[i],
-                                            .height = 1};
-    }
-    return 0;
-}
-
 /* Copies the bits of all bitmaps, one after the other, into `bits`. */
 static int read_bitmaps(struct tp_change *out, size_t first, uint8_t *bits,
                         const Tickpath__ChangeCosts *message, struct tp_world_refusal *refusal)
@@ -327,7 +328,7 @@ static int read_bitmaps(struct tp_change *out, size_t first, uint8_t *bits,
     for (size_t i = 0; i < message->n_bitmap; i++) {
         const Tickpath__Bitmap *bitmap = message->bitmap[i];
         if (!bitmap->has_terrain || bitmap->terrain > 255)
-            return refuse_change(refusal, first + i, "bitmap.terrain", "must be given; a class is 0..255");
+            return refuse_change(refusal, first + i, "bitmap.terrain", "must be given; a terrain class is a number of 0..255");
         if (!bitmap->has_x || !bitmap->has_y || !bitmap->has_width || !bitmap->has_height ||
             !bitmap->has_bits)
             return refuse_change(refusal, first + i, "bitmap", "x, y, width, height and bits must be given");
@@ -342,34 +343,6 @@ static int read_bitmaps(struct tp_change *out, size_t first, uint8_t *bits,
         if (bitmap->bits.len > 0)
             memcpy(bits, bitmap->bits.data, bitmap->bits.len);
         bits += bitmap->bits.len;
-    }
-    return 0;
-}
-
-static int read_edges(struct tp_change *out, size_t first, const Tickpath__ChangeCosts *message,
-                      struct tp_world_refusal *refusal)
-{
-    for (size_t i = 0; i < message->n_edge; i++) {
-        size_t at = message->n_edge_cost == 1 ? 0 : i;
-        if (at >= message->n_edge_cost)
-            return refuse_change(refusal, first + i, "edge_cost", "one for each edge, or one for all");
-        out[first + i] =
-            (struct tp_change){.kind = TP_CHANGE_EDGE, .x = message->edge[i], .y = message->edge_cost[at]};
-    }
-    return 0;
-}
-
-static int read_nodes(struct tp_change *out, size_t first, const Tickpath__ChangeCosts *message,
-                      struct tp_world_refusal *refusal)
-{
-    for (size_t i = 0; i < message->n_node; i++) {
-        size_t at = message->n_node_open == 1 ? 0 : i;
-        if (at >= message->n_node_open)
-            return refuse_change(refusal, first + i, "node_open", "one for each node, or one for all");
-        if (message->node_open[at] > 1)
-            return refuse_change(refusal, first + i, "node_open", "0 closes and 1 opens");
-        out[first + i] =
-            (struct tp_change){.kind = TP_CHANGE_NODE, .x = message->node[i], .y = message->node_open[at]};
     }
     return 0;
 }
@@ -399,18 +372,56 @@ static int read_changes(struct tp_world_request *request, const Tickpath__Change
         return TP_ERR_NO_MEMORY;
     }
     struct tp_change *out = request->changes;
-    int error = read_cells(out, message, refusal);
+    const struct series cells = {.kind = TP_CHANGE_CELL,
+                                 .count = message->n_cell,
+                                 .number = message->cell,
+                                 .values = message->n_cell_terrain,
+                                 .value = message->cell_terrain,
+                                 .field = "cell_terrain",
+                                 .lacks = "one for each cell, or one for all",
+                                 .value_max = UINT8_MAX,
+                                 .exceeds = "a terrain class is a number of 0..255"};
+    const struct series edges = {.kind = TP_CHANGE_EDGE,
+                                 .count = message->n_edge,
+                                 .number = message->edge,
+                                 .values = message->n_edge_cost,
+                                 .value = message->edge_cost,
+                                 .field = "edge_cost",
+                                 .lacks = "one for each edge, or one for all",
+                                 .value_max = UINT32_MAX};
+    const struct series nodes = {.kind = TP_CHANGE_NODE,
+                                 .count = message->n_node,
+                                 .number = message->node,
+                                 .values = message->n_node_open,
+                                 .value = message->node_open,
+                                 .field = "node_open",
+                                 .lacks = "one for each node, or one for all",
+                                 .value_max = 1,
+                                 .exceeds = "0 closes and 1 opens"};
+    const struct series runs = {.kind = TP_CHANGE_RECT,
+                                .count = message->n_run_cell,
+                                .number = message->run_cell,
+                                .values = message->n_run_terrain,
+                                .value = message->run_terrain,
+                                .field = "run_terrain",
+                                .lacks = "one for each run, or one for all",
+                                .value_max = UINT8_MAX,
+                                .exceeds = "a terrain class is a number of 0..255",
+                                .has_lengths = true,
+                                .lengths = message->n_run_length,
+                                .length = message->run_length};
+    int error = read_series(out, 0, &cells, refusal);
     if (error == 0)
         error = read_rectangles(out, message->n_cell, message, refusal);
     if (error == 0)
         error =
             read_bitmaps(out, message->n_cell + message->n_rectangle, request->change_bits, message, refusal);
     if (error == 0)
-        error = read_edges(out, edge_first, message, refusal);
+        error = read_series(out, edge_first, &edges, refusal);
     if (error == 0)
-        error = read_nodes(out, edge_first + message->n_edge, message, refusal);
+        error = read_series(out, edge_first + message->n_edge, &nodes, refusal);
     if (error == 0)
-        error = read_runs(out, run_first, message, refusal);
+        error = read_series(out, run_first, &runs, refusal);
     return error;
 }
 

@@ -378,7 +378,7 @@ void tp__command_set_goal(const struct tp_call *call)
         return;
     }
     if (error != 0) {
-        tp__call_refuse(call, error, "more_goals", "this algorithm walks to one goal, EXACT");
+        tp__call_refuse(call, error, "more_goals", "this algorithm walks to one goal only");
         return;
     }
     Tickpath__GoalSet goal_set = TICKPATH__GOAL_SET__INIT;

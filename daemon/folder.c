@@ -14,8 +14,10 @@
  *
  * L1 has L0's name when a broken map is written anew at the version of its snapshot. Nothing in that L0 was ever
  * acknowledged, and L1 takes its place whole, by the rename. A log is never made at another time; its header is whole
- * once it has its name. So a snapshot without a log, or whose log is no whole header, is a loss: lose_log() begins a
- * new epoch, in a snapshot written as above: killed in its midst, the next start finds the loss again.
+ * once it has its name. So a snapshot without a log, or whose log is no whole header, or does not reach the version at which
+ * another log of its epoch begins, is a loss: lose_log() begins a new epoch, in a snapshot written as above: killed in its
+ * midst, the next start finds the loss again. (A snapshot that mends a broken log may be taken for one as well, if the daemon
+ * is killed between its steps 3 and 5: the new epoch costs its clients a read.)
  */
 #include "daemon/folder.h"
 
@@ -425,15 +427,31 @@ static void remove_old_logs(struct tp_folder *folder, const struct kept *kept)
             unlinkat(folder->fd, folder->old_logs.name[i], 0);
 }
 
-/* The snapshot just read has no log: what was acknowledged after it may be lost, so the map goes on from it in a
- * new epoch, which is on disk before anybody hears of it. */
+/* Whether there is a log of this map, in this epoch, that begins at a version which it has not reached: it was made once all that
+ * led there was on disk, and is so no more. (In an earlier life the daemon may have died between a snapshot's log and the snapshot
+ * itself; that log begins where the one before ends.) */
+static bool has_gap(const struct tp_folder *folder, const struct kept *kept)
+{
+    char reached[TP__FOLDER_NAME_BYTES];
+    tp__folder_log_name(reached, kept->name, kept->durable->epoch, kept->durable->version);
+    size_t common = strlen(reached) - strlen("0123456789abcdef.log"); /* the version's digits are all that differs */
+    for (size_t i = 0; i < folder->old_logs.count; i++) {
+        const char *other = folder->old_logs.name[i];
+        if (strlen(other) == strlen(reached) && strncmp(other, reached, common) == 0 && strcmp(other, reached) > 0)
+            return true;
+    }
+    return false;
+}
+
+/* The snapshot just read has no log, or not all of it: what was acknowledged after it may be lost, so the map goes on from what
+ * is there in a new epoch, which is on disk before anybody hears of it. */
 static int lose_log(struct tp_folder *folder, struct kept *kept)
 {
     struct tp_map *map = kept->durable; /* fresh from the disk and nobody else's yet */
     uint64_t now_us = tp_clock_unix_us();
     char quoted[TP_WORLD_NAME_MAX + 8];
     map->epoch = now_us > map->epoch ? now_us : map->epoch + 1;
-    tp_log(TP_LOG_ERROR, "the log of a map is missing; the map begins a new epoch at its snapshot",
+    tp_log(TP_LOG_ERROR, "the log of a map is missing, or not all of it is there; the map begins a new epoch",
            "map=%s epoch=%" PRIu64 " version=%" PRIu64, tp_log_quote(quoted, sizeof quoted, kept->name),
            map->epoch, map->version);
     return write_snapshot(folder, kept, map, &kept->keys);
@@ -456,7 +474,7 @@ static int replay(struct tp_folder *folder, struct kept *kept, const char **reas
     free(bytes);
     if (error != 0)
         return error;
-    if (result.good_bytes == 0) /* no whole header, and no record behind it */
+    if (result.good_bytes == 0 || has_gap(folder, kept)) /* no whole header, and no record behind it; or no end */
         return lose_log(folder, kept);
     kept->log_fd = openat(folder->fd, name, O_RDWR | O_CLOEXEC);
     if (kept->log_fd < 0)

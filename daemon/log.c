@@ -1,5 +1,6 @@
 #include "daemon/log.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,6 +17,8 @@ static const char *const level_names[] = {"error", "warn", "info", "debug"};
 void tp_log_thread_name(const char *name)
 {
     strncpy(thread_name, name, sizeof thread_name - 1);
+    if (gettid() != getpid()) /* the first thread's is the process's */
+        pthread_setname_np(pthread_self(), thread_name);
 }
 
 int tp_log_level_find(const char *name)

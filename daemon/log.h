@@ -25,7 +25,8 @@ struct tp_log_site {
 
 extern _Atomic int tp_log_level_max; /* enum tp_log_level; TP_LOG_INFO at start */
 
-/* Names the calling thread in its lines ("main" until then); copies at most 15 bytes. */
+/* Names the calling thread in its lines ("main" until then) and, but for the first, to the system (`top -H`); copies at most 15
+ * bytes. */
 void tp_log_thread_name(const char *name);
 
 /* tp_log(TP_LOG_INFO, "listening", "host=%s port=%d", host, port): `message` is a literal; the rest is a

@@ -53,7 +53,7 @@
     X(COUNTER, restarts, "", "Searches begun anew.")                                                         \
     X(COUNTER, node_cap, "", "Agent ticks answered with the flag NODE_CAP.")                                 \
     X(COUNTER, expansions, "", "States expanded.")                                                           \
-    X(COUNTER, traced, "", "Steps paid at 1/c: traceback, path cells copied, looks at changes.")             \
+    X(COUNTER, traced, "", "Steps paid at 1/c: traceback, looks at changes, open entries renewed, ...")      \
     X(COUNTER, generated, "", "States given a (better) g.")                                                  \
     X(COUNTER, learned, "", "Heuristic updates.")                                                            \
     X(HISTOGRAM, tick_us, "us", "Time to serve one tick request, all its sessions.")                         \
@@ -69,7 +69,7 @@
     X(COUNTER, batches_applied, "", "Change batches applied; each made one version.")                        \
     X(COUNTER, batches_repeated, "", "Change batches not applied again because their key was known.")        \
     X(COUNTER, batches_refused, "", "Change batches refused.")                                               \
-    X(COUNTER, changes_applied, "", "Cells, rectangles and bitmaps in the batches applied.")                 \
+    X(COUNTER, changes_applied, "", "Cells, rectangles, bitmaps, runs, edges and nodes in the batches applied.") \
     X(HISTOGRAM, change_us, "us", "Time from a batch's arrival at the world to its acknowledgement.")        \
     X(COUNTER, store_writes, "", "Snapshots and batches written by the store.")                              \
     X(COUNTER, store_syncs, "", "Syncs (or round trips) of the store; one serves all that was queued.")      \

@@ -59,6 +59,7 @@ struct server {
     struct tp_metrics **metrics; /* one per loop, then the world's, then the store's */
     unsigned metrics_made;
     struct tp_pool_cap cap;
+    struct tp_map_held held; /* by all versions of maps */
     struct tp_upload_quota upload_quota;
     _Atomic int64_t connections;
     int listen_fd;
@@ -404,6 +405,7 @@ static int open_world(struct server *server)
     struct tp_world_config config = {
         .store = server->store,
         .metrics = server->metrics[server->threads],
+        .held = &server->held,
         .maps_max = (uint32_t)server->config->maps_max,
         .shards = server->threads,
         .context = server,
@@ -467,6 +469,7 @@ static int start_http(struct server *server)
         .metrics = (const struct tp_metrics *const *)server->metrics,
         .metrics_count = server->metrics_made,
         .pool_cap = &server->cap,
+        .held = &server->held,
         .store_name = server->store->ops->name,
         .store_volatile = server->store->is_volatile,
         .started_unix_ms = (int64_t)(tp_clock_unix_us() / 1000),

@@ -40,6 +40,7 @@ void tp_shard_fini(struct tp_shard *shard)
     free(shard->current);
     free(shard->layers);
     free(shard->seq);
+    tp_push_cells_fini(&shard->push_cells);
     tp_arena_fini(&shard->arena);
     tp_closing_fini(&shard->closing);
     tp_field_cache_close(shard->fields);

@@ -11,6 +11,7 @@
 #include "daemon/closing.h"
 #include "daemon/config.h"
 #include "daemon/scheduler.h"
+#include "daemon/subscriptions.h"
 #include "daemon/upload.h"
 #include "daemon/world.h"
 
@@ -40,6 +41,7 @@ struct tp_shard {
     struct tp_closing closing;     /* closed sessions whose memory goes back in slices */
     struct tp_arena arena;         /* reset with every frame */
     struct tp_peer *subscribers;   /* those that want to be told of changes; linked by subscriber_next */
+    struct tp_push_cells push_cells;
     const struct tp_map **current; /* by map slot; a reference each, NULL: not published */
     const struct tp_world_layers **layers; /* likewise: those of the current version */
     uint64_t *seq;                         /* likewise: of its publication */

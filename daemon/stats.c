@@ -100,6 +100,7 @@ struct facts {
     const char *why;
     struct tp_store_status store;
     uint64_t node_bytes, node_bytes_max;
+    uint64_t map_bytes, map_versions;
 };
 
 static struct facts facts_read(const struct tp_stats_source *source)
@@ -111,6 +112,8 @@ static struct facts facts_read(const struct tp_stats_source *source)
     source->store_status(source->context, &facts.store);
     facts.node_bytes = atomic_load_explicit(&source->pool_cap->bytes, memory_order_relaxed);
     facts.node_bytes_max = atomic_load_explicit(&source->pool_cap->bytes_max, memory_order_relaxed);
+    facts.map_bytes = atomic_load_explicit(&source->held->bytes, memory_order_relaxed);
+    facts.map_versions = atomic_load_explicit(&source->held->versions, memory_order_relaxed);
     return facts;
 }
 
@@ -187,6 +190,15 @@ char *tp_stats_render_prometheus(const struct tp_stats_source *source, size_t *s
         text_add(&text, "tickpath_node_bytes_max +Inf\n");
     else
         text_add(&text, "tickpath_node_bytes_max %" PRIu64 "\n", facts.node_bytes_max);
+    prometheus_head(&text, "map_bytes", "",
+                    "Memory of all versions of maps and layers that somebody holds; what they share once.",
+                    "gauge");
+    text_add(&text, "tickpath_map_bytes %" PRIu64 "\n", facts.map_bytes);
+    prometheus_head(
+        &text, "map_versions", "",
+        "Versions of maps and layers that somebody holds: the newest of each, and older ones not left yet.",
+        "gauge");
+    text_add(&text, "tickpath_map_versions %" PRIu64 "\n", facts.map_versions);
     prometheus_head(&text, "threads", "", "Event loops.", "gauge");
     text_add(&text, "tickpath_threads %u\n", source->threads);
 
@@ -326,6 +338,9 @@ char *tp_stats_render_json(const struct tp_stats_source *source, size_t *size)
         text_add(&text, "null");
     else
         text_add(&text, "%" PRIu64, facts.node_bytes_max);
+
+    text_add(&text, ",\"map_bytes\":%" PRIu64 ",\"map_versions\":%" PRIu64, facts.map_bytes,
+             facts.map_versions);
 
     text_add(&text, ",\"maps\":[");
     struct map_list list = {.text = &text, .comma = ""};

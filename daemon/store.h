@@ -2,7 +2,8 @@
  *
  * What it is: a queue and a thread of its own behind a table of function pointers. Every call returns at
  * once; the work is done on the store's thread in the order submitted, and the completion is called on that
- * thread: it must only post the result somewhere (the world posts it into its own queue). What it refuses:
+ * thread, or within the call where there is nothing to wait for (memory): it must only post the result somewhere (the world posts
+ * it into its own queue). What it refuses:
  * holding up its caller; reporting success before the bytes are as safe as this store promises. Who calls it:
  * the world thread submits; any thread asks for the status.
  *
@@ -22,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Called once per submitted call that was taken, on the store's thread. `error` is 0; TP_ERR_UNAVAILABLE: the store
+/* Called once per submitted call that was taken, on the store's thread or within the call. `error` is 0; TP_ERR_UNAVAILABLE: the store
  * could not write it now (one that serves degraded keeps it and writes it later, another has dropped it);
  * TP_ERR_NO_MEMORY, TP_ERR_INTERNAL: it has dropped it. */
 typedef void (*tp_store_done_cb)(int error, void *context);

@@ -5,13 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The cells of one push, as the message has them. */
-struct cells {
-    uint32_t *cell, *terrain;
-    size_t count, capacity;
-    bool is_cut; /* too many, or no memory for them */
-};
-
 void tp_subscriptions_fini(struct tp_subscriptions *subscriptions)
 {
     for (uint32_t i = 0; i < subscriptions->count; i++)
@@ -100,7 +93,14 @@ void tp_subscriptions_refresh(struct tp_peer *peer)
 
 /* ---- Pushes ---- */
 
-static bool cells_grow(struct cells *cells)
+void tp_push_cells_fini(struct tp_push_cells *cells)
+{
+    free(cells->cell);
+    free(cells->terrain);
+    *cells = (struct tp_push_cells){0};
+}
+
+static bool cells_grow(struct tp_push_cells *cells)
 {
     size_t capacity = cells->capacity == 0 ? 256 : cells->capacity * 2;
     uint32_t *cell = realloc(cells->cell, capacity * sizeof *cell);
@@ -117,14 +117,34 @@ static bool cells_grow(struct cells *cells)
 
 static bool class_changed_cb(void *context, uint32_t cell, uint8_t class_now)
 {
-    struct cells *cells = context;
-    if (cells->count == TP_PUSH_CELLS_MAX || (cells->count == cells->capacity && !cells_grow(cells))) {
+    struct tp_push_cells *cells = context;
+    cells->is_cut = cells->count == TP_PUSH_CELLS_MAX;
+    if (!cells->is_cut && cells->count == cells->capacity && !cells_grow(cells)) {
         cells->is_cut = true;
-        return false;
+        cells->name[0] = 0; /* another time there may be memory */
     }
+    if (cells->is_cut)
+        return false;
     cells->cell[cells->count] = cell;
     cells->terrain[cells->count++] = class_now;
     return true;
+}
+
+/* What differs between the version that the client was told last, of the same epoch, and `map`. Borrowed until the next call. */
+static const struct tp_push_cells *cells_between(struct tp_push_cells *cells, const struct tp_subscription *subscription,
+                                                 const struct tp_map *map)
+{
+    if (strcmp(cells->name, subscription->name) == 0 && cells->epoch == map->epoch &&
+        cells->from_version == subscription->version && cells->version == map->version)
+        return cells;
+    tp_world_name_copy(cells->name, subscription->name);
+    cells->epoch = map->epoch;
+    cells->from_version = subscription->version;
+    cells->version = map->version;
+    cells->count = 0;
+    cells->is_cut = false;
+    (void)tp_map_compare_classes(subscription->told, map, class_changed_cb, cells);
+    return cells;
 }
 
 static bool is_full(const struct tp_peer *peer)
@@ -136,7 +156,7 @@ static bool is_full(const struct tp_peer *peer)
 static bool push(struct tp_peer *peer, const struct tp_subscription *subscription, const struct tp_map *map)
 {
     Tickpath__MapChanged message = TICKPATH__MAP_CHANGED__INIT;
-    struct cells cells = {0};
+    const struct tp_push_cells *cells = NULL;
     message.map = (char *)subscription->name;
     message.has_epoch = message.has_from_version = message.has_version = 1;
     message.from_version = subscription->version;
@@ -150,24 +170,22 @@ static bool push(struct tp_peer *peer, const struct tp_subscription *subscriptio
     } else if (subscription->want_cells) {
         is_resync = subscription->told == NULL || is_full(peer);
         if (!is_resync) {
-            (void)tp_map_compare_classes(subscription->told, map, class_changed_cb, &cells);
-            is_resync = cells.is_cut;
+            cells = cells_between(&peer->shard->push_cells, subscription, map);
+            is_resync = cells->is_cut;
         }
     }
-    if (!is_resync) {
-        message.cell = cells.cell;
-        message.terrain = cells.terrain;
-        message.n_cell = message.n_terrain = cells.count;
+    if (!is_resync && cells != NULL) {
+        message.cell = cells->cell;
+        message.terrain = cells->terrain;
+        message.n_cell = message.n_terrain = cells->count;
         size_t room = peer->shard->config->frame_bytes_max - 64; /* the reply around it */
-        if (cells.count > 0 && tickpath__map_changed__get_packed_size(&message) > room) {
+        if (cells->count > 0 && tickpath__map_changed__get_packed_size(&message) > room) {
             message.n_cell = message.n_terrain = 0;
             is_resync = true;
         }
     }
     message.has_resync = message.resync = is_resync;
     bool is_told = tp_peer_push(peer, TICKPATH__REPLY__BODY_MAP_CHANGED, &message);
-    free(cells.cell);
-    free(cells.terrain);
     if (is_told)
         tp_metric_add(&peer->shard->metrics->pushes, 1);
     return is_told;

@@ -35,6 +35,18 @@ struct tp_subscription {
     bool want_cells;
 };
 
+/* What differs between two versions of a map, as the last push with cells of a loop had it: its subscribers are told of the same
+ * versions one after the other, and that is compared once. Zeroed is empty. A loop's own; up to 8 bytes for each of
+ * TP_PUSH_CELLS_MAX cells. */
+struct tp_push_cells {
+    char name[TP_WORLD_NAME_MAX + 1]; /* of the map; "": nothing is held */
+    uint64_t epoch, from_version, version;
+    uint32_t *cell, *terrain; /* as the message has them */
+    size_t count, capacity;
+    bool is_cut; /* too many, or no memory for them */
+};
+void tp_push_cells_fini(struct tp_push_cells *cells);
+
 /* Zeroed is empty. */
 struct tp_subscriptions {
     struct tp_subscription *list;
@@ -59,7 +71,8 @@ bool tp_subscriptions_published(struct tp_subscriptions *subscriptions, const st
 void tp_subscriptions_refresh(struct tp_peer *peer);
 
 /* Appends the pushes that are due. False: some are left, because the output is full, or for want of memory. `must`: a reply comes
- * next, full or not. Cost: O(subscriptions), and for a push with cells O(tiles of the map + cells of tiles that differ). */
+ * next, full or not. Cost: O(subscriptions), and for a push with cells O(tiles of the map + cells of tiles that differ), once for
+ * all subscribers of a loop that are told of the same versions one after the other. */
 bool tp_subscriptions_tell(struct tp_peer *peer, bool must);
 
 #endif

@@ -112,8 +112,9 @@ struct tp_world_request {
     struct tp_change *changes; /* malloc'd, as is what their bitmaps borrow; freed with the request */
     uint8_t *change_bits;
     size_t change_count;
-    size_t run_count;  /* so many of the last are runs: rectangles of height 1, x being a cell's number */
-    struct tp_key key; /* one that is known: the answer of the batch that had it first, and nothing is applied */
+    size_t run_count; /* so many of the last are runs: rectangles of height 1, x being a cell's number */
+    struct tp_key
+        key; /* one that is known: the answer of the batch that had it first, and nothing is applied */
     /* DROP */
     bool has_epoch; /* then `epoch` is the one to drop */
     /* the world's own */
@@ -122,10 +123,10 @@ struct tp_world_request {
     uint64_t arrived_us;
     /* the answer */
     struct tp_world_refusal refusal;
-    struct tp_world_map *map; /* when not refused; NULL: dropped */
-    uint64_t epoch, version;  /* of the version this request made or found */
+    struct tp_world_map *map;     /* when not refused; NULL: dropped */
+    uint64_t epoch, version;      /* of the version this request made or found */
     struct tp_world_layer *layer; /* LAYER: entered, as is its map; left with the request unless taken */
-    bool applied_before;      /* CHANGE: a batch of the same key made it */
+    bool applied_before;          /* CHANGE: a batch of the same key made it */
 };
 
 /* Gives a zeroed request; NULL when out of memory. */
@@ -142,7 +143,7 @@ enum tp_shard_mail_kind {
 struct tp_world_publication {
     struct tp_mail mail;
     struct tp_world_map *of;
-    const struct tp_map *map; /* one reference, given; NULL: the map is dropped */
+    const struct tp_map *map;             /* one reference, given; NULL: the map is dropped */
     const struct tp_world_layers *layers; /* of that version, likewise */
     uint64_t seq;                         /* the larger is the newer */
 };
@@ -161,6 +162,8 @@ enum tp_world_mail_kind {
 struct tp_world_config {
     struct tp_store *store;     /* borrowed until close */
     struct tp_metrics *metrics; /* borrowed; the world thread's */
+    struct tp_map_held *
+        held; /* counts all versions of maps and layers; borrowed until the last of them is gone; NULL: not counted */
     uint32_t maps_max;
     unsigned shards;
     void *context; /* first parameter of the functions below */

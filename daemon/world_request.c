@@ -71,7 +71,7 @@ static void put(struct tp_world *world, struct tp_world_request *request, struct
         if (entry == NULL) {
             tp__world_refuse(world, request, error, "map", "%s",
                              error == TP_ERR_NO_MEMORY ? "out of memory"
-                                                       : "the server holds as many maps as it may");
+                                                       : "as many maps are in memory as maps-max allows");
             return;
         }
     }
@@ -112,6 +112,8 @@ static void put(struct tp_world *world, struct tp_world_request *request, struct
     free(request->cells);
     request->cells = NULL;
     tp_upload_graph_fini(&request->graph);
+    if (world->config.held != NULL)
+        tp_map_count_in(map, world->config.held);
     op->map = map;
     op->is_put = true;
     tp__world_submit(op, NULL, 0);
@@ -121,7 +123,7 @@ static void open_map(struct tp_world *world, struct tp_world_request *request, s
 {
     if (entry->published == NULL) {
         request->refusal.retry_after_ms = 10;
-        tp__world_refuse(world, request, TP_ERR_MAP_NOT_READY, "map", "the map is being put");
+        tp__world_refuse(world, request, TP_ERR_MAP_NOT_READY, "map", "the map is still being uploaded");
         return;
     }
     if (entry->published->version < request->min_version) {

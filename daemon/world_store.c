@@ -388,7 +388,7 @@ bool tp__world_look_up(struct tp_world *world, struct tp_world_request *request)
         tp__world_drop_unseen(world, entry);
     }
     tp__world_refuse(world, request, error, "map", "%s",
-                     error == TP_ERR_NO_MEMORY ? "out of memory" : "the server holds as many maps as it may");
+                     error == TP_ERR_NO_MEMORY ? "out of memory" : "as many maps are in memory as maps-max allows");
     return true;
 }
 
@@ -420,6 +420,8 @@ void tp__world_loaded(struct tp_world *world, struct tp_mail *mail)
         entry->epoch_last = op->map->epoch;
         if (world->config.store->serves_degraded)
             begin_epoch(world, entry, op->map);
+        if (world->config.held != NULL)
+            tp_map_count_in((struct tp_map *)op->map, world->config.held);
         set_tip(entry, op->map);
         tp__world_publish(op);
         entry->keys = op->keys;

@@ -27,11 +27,6 @@ static const struct tp_cli_choice restart_words[] = {
     {"default", TP_RESTART_DEFAULT}, {"never", TP_RESTART_NEVER},     {"eager", TP_RESTART_EAGER},
     {"lazy", TP_RESTART_LAZY},       {"on-rise", TP_RESTART_ON_RISE}, {NULL, 0},
 };
-static const struct tp_cli_choice open_words[] = {
-    {"exact", TP_CLI_OPEN_EXACT},
-    {"bucket", TP_CLI_OPEN_BUCKET},
-    {NULL, 0},
-};
 
 static const struct tp_cli_choice motion_words[] = {
     {"steps", TP_MOTION_STEPS},
@@ -77,8 +72,6 @@ const struct tp_cli_option tp_cli_search_options[] = {
     {"restart", TP_CLI_CHOICE, AT(restart), "WORD",
      "when a changed map begins a new search (the algorithm's own)", 0, 0,
      restart_words, false},
-    {"open", TP_CLI_CHOICE, AT(open), "LIST", "kind of open list (exact; bucket not in this version)", 0, 0,
-     open_words, false},
     {"unknown", TP_CLI_FLAG, AT(unknown), NULL, "the agent assumes unseen cells free",
      0, 0, NULL, false},
     {"known", TP_CLI_STRING, AT(known), "FILE",
@@ -121,7 +114,6 @@ void tp_cli_search_init(struct tp_cli_search *search)
         .goal_policy = TP_GOAL_EXACT,
         .goal_radius_milli = UINT32_MAX,
         .restart = TP_RESTART_DEFAULT,
-        .open = TP_CLI_OPEN_EXACT,
         .guide_units = 100,
         .agent_size = 1,
         .seed = 1,
@@ -154,8 +146,6 @@ int tp_cli_search_check(const struct tp_cli_usage *usage, const struct tp_cli_se
         return tp_cli_refuse(usage, "r", "goes with --R only");
     if ((has_k || has_deadline) && search->c != 0)
         return tp_cli_refuse(usage, "c", "goes with --R only");
-    if (search->open == TP_CLI_OPEN_BUCKET)
-        return tp_cli_refuse(usage, "open", "this version serves the exact list only");
     int vx, vy;
     if (search->start_velocity != NULL && !read_velocity(search->start_velocity, &vx, &vy))
         return tp_cli_refuse(usage, "start-velocity", "\"%s\" is not X,Y, two numbers of -3 to 3",

@@ -11,8 +11,6 @@
 #include "map/layer.h"
 #include "search/session.h"
 
-enum tp_cli_open { TP_CLI_OPEN_EXACT, TP_CLI_OPEN_BUCKET };
-
 struct tp_cli_search {
     const char *algorithm;
     uint64_t k, R, deadline_us; /* 0: not given */
@@ -24,7 +22,6 @@ struct tp_cli_search {
     int goal_policy;            /* enum tp_goal_policy */
     uint32_t goal_radius_milli; /* straight steps in thousandths; UINT32_MAX: not given */
     int restart;                /* enum tp_restart */
-    int open;                   /* enum tp_cli_open */
     int motion;                 /* enum tp_motion */
     int heuristic;              /* enum tp_heuristic */
     const char *start_velocity; /* "X,Y", NULL: not given */

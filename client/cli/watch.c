@@ -33,8 +33,8 @@ static const struct tp_cli_usage usage = {
     .command = "watch",
     .summary = "Prints the changes of a map on a daemon as they come, one JSON line each.",
     .notes = "One line may stand for several versions. \"resync\" says that the cells are not listed (too "
-             "many, or another\n"
-             "life of the map). It ends when the map is dropped.",
+             "many, or the\n"
+             "map was replaced). It ends when the map is dropped.",
 };
 
 static int64_t now_ms(void)

@@ -32,6 +32,27 @@ typedef uint64_t (*tp_kernel_priority)(const struct tp_search *s, struct tp_goal
 typedef bool (*tp_kernel_expand)(struct tp_search *s, struct tp_run *run, struct tp_goal goal, const struct tp_best *best,
                                  bool wide, bool learns);
 
+/* Pays for an entry to be renewed. False, and the run is over, when it can't. */
+static inline bool tp__kernel_pay_rekey(struct tp_search *s, struct tp_run *run, bool learns)
+{
+    bool paid = run->rekeys_paid > 0;
+    bool pays = paid || (run->expansions < run->expansions_max && !(learns && !tp_nodes_can_pay(&s->nodes)));
+    if (!pays || (run->expired && run->rekeyed % TP_DEADLINE_STRIDE == 0 && run->expired(run->context))) {
+        run->expansions_max = run->expansions;
+        return false;
+    }
+    if (!paid) {
+        run->expansions_max--;
+        run->given_up++;
+        run->rekeys_paid = run->rekeys_an_expansion;
+        if (learns)
+            tp_nodes_pay(&s->nodes);
+    }
+    run->rekeys_paid--;
+    run->rekeyed++;
+    return true;
+}
+
 /* 2014, Algorithm 1, lines 12 and 22: brings the best open state to the top, dropping stale entries and renewing the f of entries made
  * for an earlier goal. False when the list is empty. */
 TP_ALWAYS_INLINE bool tp__kernel_find_best(struct tp_search *s, struct tp_run *run, struct tp_goal goal,
@@ -51,10 +72,9 @@ TP_ALWAYS_INLINE bool tp__kernel_find_best(struct tp_search *s, struct tp_run *r
         }
         if (__builtin_expect(s->rekey, 0) && run->rekeyed < run->rekeyed_max) {
             uint64_t f = priority(s, goal, best->x, best->y, g, wide, learns);
-            if (f > best->entry.f) {
+            if (f > best->entry.f && tp__kernel_pay_rekey(s, run, learns)) {
                 best->entry.f = f;
                 tp_open_replace(open, best->entry, wide);
-                run->rekeyed++;
                 continue;
             }
         }

@@ -83,9 +83,9 @@ struct tp_blocks {
 int tp_blocks_build(struct tp_blocks **out, const struct tp_map *map, enum tp_blocks_links links) TP_MUST_CHECK;
 
 /* Makes the next: `blocks` is of `before`, *out becomes that of `now`, a later version of the same epoch. Tiles whose passable bits
- * (and weights) are the same are shared, and in the others the nodes of blocks that are the same are copied. TP_ERR_NO_MEMORY. Cost: O(tiles
- * touched + nodes in them), and copying a few bytes a tile and an area of the map; once every so many tiles touched the labels are made anew, for O(nodes along
- * the tiles' borders). */
+ * (and weights) are the same are shared, and in the others the nodes of blocks that are the same are copied. TP_ERR_NO_MEMORY. Cost:
+ * O(nodes of the tiles touched), and copying a few bytes a tile and an area of the map; once every so many tiles touched the labels are
+ * made anew, for O(nodes along all tiles' borders). */
 int tp_blocks_follow(struct tp_blocks **out, const struct tp_blocks *blocks, const struct tp_map *before,
                      const struct tp_map *now) TP_MUST_CHECK;
 

@@ -136,8 +136,8 @@ TP_ALWAYS_INLINE void tp__tile_crossings(const struct tp_blocks_tile *tile,
 /* Makes the labels anew: exact. TP_ERR_NO_MEMORY. Cost: O(areas + nodes along the tiles' borders). */
 int tp__blocks_label(struct tp_blocks *blocks) TP_MUST_CHECK;
 
-/* Makes the labels of a version from those of the one before; `closed` is how many tiles had a cell closed. TP_ERR_NO_MEMORY. Cost: O(areas + nodes along
- * the borders of the tiles that are not shared); now and then that of tp__blocks_label. */
+/* Makes the labels of a version from those of the one before; `closed` is how many tiles had a cell closed. TP_ERR_NO_MEMORY. Cost:
+ * O(areas + nodes along the borders of the tiles that are not shared); now and then that of tp__blocks_label. */
 int tp__blocks_label_follow(struct tp_blocks *blocks, const struct tp_blocks *before,
                             uint32_t closed) TP_MUST_CHECK;
 

@@ -1,4 +1,5 @@
-/* Which cells differ between two versions of a grid: by weight, or by class. Versions share their equal tiles. */
+/* Which cells differ between two versions of a grid, by weight or by class, and at which nodes two versions of a graph differ.
+ * Versions share their equal tiles, or pages. */
 #include "map/map.h"
 
 #include <string.h>
@@ -64,5 +65,28 @@ bool tp_map_compare_classes(const struct tp_map *before, const struct tp_map *no
                     return false;
         }
     }
+    return true;
+}
+
+bool tp_map_compare_nodes(const struct tp_map *before, const struct tp_map *now, uint64_t *cursor, uint32_t pages_max,
+                          tp_map_node_changed_cb changed, void *context)
+{
+    const struct tp_graph *was = before->graph, *is = now->graph;
+    uint64_t at = *cursor, end = is->nodes, passed = 0;
+    while (at < end && was->pages[at / TP_GRAPH_PAGE] == is->pages[at / TP_GRAPH_PAGE] && passed++ < pages_max)
+        at = (at / TP_GRAPH_PAGE + 1) * TP_GRAPH_PAGE;
+    *cursor = at < end ? at : TP_MAP_COMPARED;
+    if (at >= end || was->pages[at / TP_GRAPH_PAGE] == is->pages[at / TP_GRAPH_PAGE])
+        return true;
+    uint64_t stop = (at / TP_MAP_COMPARED_NODES + 1) * TP_MAP_COMPARED_NODES;
+    for (; at < stop && at < end; at++) {
+        uint32_t node = (uint32_t)at, edges = is->out_first[node + 1] - is->out_first[node];
+        bool differs = memcmp(tp_graph_out(was, node), tp_graph_out(is, node), edges * sizeof(struct tp_graph_out)) != 0;
+        if (differs && !changed(context, node)) {
+            *cursor = at;
+            return false;
+        }
+    }
+    *cursor = at < end ? at : TP_MAP_COMPARED;
     return true;
 }

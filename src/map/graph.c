@@ -2,6 +2,7 @@
  * pages; a changed graph (graph_change.c) shares the first and most of the others. */
 #include "map/graph.h"
 
+#include "base/check.h"
 #include "map/graph_internal.h"
 
 #include <math.h>
@@ -89,11 +90,12 @@ static size_t page_bytes(uint32_t edges, bool hides)
     return sizeof(struct tp_graph_page) + edges * (sizeof(struct tp_graph_out) + (hides ? sizeof(uint32_t) : 0));
 }
 
-struct tp_graph_page *tp__graph_page_copy(const struct tp_graph_page *page, bool hides)
+struct tp_graph_page *tp__graph_page_copy(struct tp_map_held *held, const struct tp_graph_page *page, bool hides)
 {
     struct tp_graph_page *copy = malloc(page_bytes(page->edges, hides || page->hides));
     if (!copy)
         return NULL;
+    tp__held_add(held, page_bytes(page->edges, hides || page->hides));
     atomic_init(&copy->refs, 1);
     copy->first = page->first;
     copy->edges = page->edges;
@@ -108,10 +110,17 @@ struct tp_graph_page *tp__graph_page_copy(const struct tp_graph_page *page, bool
     return copy;
 }
 
-void tp__graph_page_unref(struct tp_graph_page *page)
+void tp__graph_page_unref(struct tp_map_held *held, struct tp_graph_page *page)
 {
-    if (page && atomic_fetch_sub_explicit(&page->refs, 1, memory_order_acq_rel) == 1)
-        free(page);
+    if (!page || atomic_fetch_sub_explicit(&page->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    tp__held_take(held, page_bytes(page->edges, page->hides));
+    free(page);
+}
+
+size_t tp__graph_own_bytes(const struct tp_graph *graph)
+{
+    return sizeof *graph + tp_graph_pages(graph) * sizeof graph->pages[0];
 }
 
 /* ---- Making ---- */
@@ -250,14 +259,26 @@ const struct tp_graph *tp_graph_ref(const struct tp_graph *graph)
 
 void tp_graph_unref(const struct tp_graph *graph)
 {
-    struct tp_graph *held = (struct tp_graph *)(uintptr_t)graph;
-    if (!held || atomic_fetch_sub_explicit(&held->refs, 1, memory_order_acq_rel) != 1)
+    struct tp_graph *own = (struct tp_graph *)(uintptr_t)graph;
+    if (!own || atomic_fetch_sub_explicit(&own->refs, 1, memory_order_acq_rel) != 1)
         return;
-    for (uint32_t i = 0; i < tp_graph_pages(held); i++)
-        tp__graph_page_unref(held->pages[i]);
-    if (atomic_fetch_sub_explicit(&held->shape->refs, 1, memory_order_acq_rel) == 1)
-        free(held->shape);
-    free(held);
+    for (uint32_t i = 0; i < tp_graph_pages(own); i++)
+        tp__graph_page_unref(own->held, own->pages[i]);
+    if (atomic_fetch_sub_explicit(&own->shape->refs, 1, memory_order_acq_rel) == 1) {
+        tp__held_take(own->held, shape_bytes(own->nodes, own->edges, own->x != NULL));
+        free(own->shape);
+    }
+    tp__held_take(own->held, tp__graph_own_bytes(own));
+    free(own);
+}
+
+void tp__graph_count_in(struct tp_graph *graph, struct tp_map_held *held)
+{
+    TP_CHECK(!graph->held && atomic_load_explicit(&graph->shape->refs, memory_order_relaxed) == 1);
+    graph->held = held;
+    tp__held_add(held, tp__graph_own_bytes(graph) + shape_bytes(graph->nodes, graph->edges, graph->x != NULL));
+    for (uint32_t i = 0; i < tp_graph_pages(graph); i++)
+        tp__held_add(held, page_bytes(graph->pages[i]->edges, graph->pages[i]->hides));
 }
 
 /* ---- Looking ---- */
@@ -292,7 +313,7 @@ struct tp_graph_edge tp_graph_edge_set(const struct tp_graph *graph, uint32_t ed
 
 size_t tp_graph_bytes(const struct tp_graph *graph)
 {
-    size_t bytes = sizeof *graph + tp_graph_pages(graph) * sizeof graph->pages[0];
+    size_t bytes = tp__graph_own_bytes(graph);
     bytes += shape_bytes(graph->nodes, graph->edges, graph->x != NULL) /
              atomic_load_explicit(&graph->shape->refs, memory_order_relaxed);
     for (uint32_t i = 0; i < tp_graph_pages(graph); i++)

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "map/cost.h"
+#include "map/held.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -69,6 +70,7 @@ struct tp_graph {
     const struct tp_graph_in *in; /* by source, then by place */
     const uint32_t *edge_at;   /* by edge number: its index in the order by source, and there in the order given */
     struct tp_graph_shape *shape; /* referenced */
+    struct tp_map_held *held;     /* as the map's; NULL: nobody counts */
     struct tp_graph_page *pages[]; /* referenced */
 };
 

@@ -16,11 +16,11 @@ static struct tp_graph_page *page_own(struct tp_graph *graph, const struct tp_gr
     struct tp_graph_page *page = graph->pages[i];
     if ((!base || page != base->pages[i]) && (page->hides || !hides))
         return page;
-    struct tp_graph_page *copy = tp__graph_page_copy(page, hides);
+    struct tp_graph_page *copy = tp__graph_page_copy(graph->held, page, hides);
     if (!copy)
         return NULL;
     graph->pages[i] = copy;
-    tp__graph_page_unref(page);
+    tp__graph_page_unref(graph->held, page);
     return copy;
 }
 
@@ -116,10 +116,11 @@ static int check(const struct tp_graph *graph, const struct tp_change *change, u
 /* A graph like `base`, with references of its own to all that it shares. */
 static struct tp_graph *share(const struct tp_graph *base)
 {
-    size_t pages = tp_graph_pages(base), bytes = sizeof *base + pages * sizeof base->pages[0];
+    size_t pages = tp_graph_pages(base), bytes = tp__graph_own_bytes(base);
     struct tp_graph *graph = malloc(bytes);
     if (!graph)
         return NULL;
+    tp__held_add(base->held, bytes);
     memcpy((char *)graph + sizeof graph->refs, (const char *)base + sizeof base->refs, bytes - sizeof base->refs);
     atomic_init(&graph->refs, 1);
     atomic_fetch_add_explicit(&graph->shape->refs, 1, memory_order_relaxed);

@@ -35,9 +35,15 @@ static inline uint32_t tp__graph_page_cost(const struct tp_graph_page *page, uin
     return page->hides ? ((const uint32_t *)(page->out + page->edges))[i] : page->out[i].cost;
 }
 
-/* A page with the same edges, one reference, and room for hidden costs if asked; NULL when out of memory. */
-struct tp_graph_page *tp__graph_page_copy(const struct tp_graph_page *page, bool hides);
-void tp__graph_page_unref(struct tp_graph_page *page);
+/* A page with the same edges, one reference, and room for hidden costs if asked; NULL when out of memory. Counted in `held`. */
+struct tp_graph_page *tp__graph_page_copy(struct tp_map_held *held, const struct tp_graph_page *page, bool hides);
+void tp__graph_page_unref(struct tp_map_held *held, struct tp_graph_page *page);
+
+/* Bytes of the graph itself with its table of pages. */
+size_t tp__graph_own_bytes(const struct tp_graph *graph);
+
+/* Counts a graph that shares nothing yet in `held`, as tp_map_count_in. */
+void tp__graph_count_in(struct tp_graph *graph, struct tp_map_held *held);
 
 /* Opens or closes a node of a graph that nobody reads yet; pages it has in common with `base` (NULL: none) are copied first.
  * False when out of memory. Cost: O(edges at the node + pages they stand in). */

@@ -12,7 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REACH = TP_MAP_TILE + TP_AGENT_SIZE_MAX - 1 }; /* cells on a side of what one tile depends on */
+enum {
+    REACH = TP_MAP_TILE + TP_AGENT_SIZE_MAX - 1, /* cells on a side of what one tile depends on */
+    VECTOR = 16,                                 /* cells taken at a time: counts are rounded up to it */
+    STRIDE = (REACH + VECTOR - 1) / VECTOR * VECTOR +
+             VECTOR, /* bytes from row to row: what is beyond the last cell may be read */
+};
 
 /* How classes turn into the layer's classes. */
 struct ranks {
@@ -94,7 +99,7 @@ static int prepare(struct ranks *ranks, const struct tp_map *base, const struct 
 
 /* The ranks of the base's cells from (x0, y0) on, `columns` x `rows` of them, beyond the edge `shut`. */
 static void read_ranks(const struct ranks *ranks, const struct tp_map *base, uint32_t x0, uint32_t y0,
-                       uint32_t columns, uint32_t rows, uint8_t out[REACH][REACH])
+                       uint32_t columns, uint32_t rows, uint8_t out[REACH][STRIDE])
 {
     for (uint32_t row = 0; row < rows; row++) {
         uint32_t y = y0 + row;
@@ -114,33 +119,54 @@ static void read_ranks(const struct ranks *ranks, const struct tp_map *base, uin
     }
 }
 
-/* to[i] = the larger of a[i] and b[i]; to may be a. */
-static void take_larger(uint8_t *to, const uint8_t *a, const uint8_t *b, uint32_t count)
+/* at[i] = the larger of at[i] and of[i]; `of` is another row, or the same farther on. Up to VECTOR - 1 cells more are written, of
+ * which nothing is known then. */
+static void take_larger(uint8_t *at, const uint8_t *of, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++)
-        to[i] = a[i] > b[i] ? a[i] : b[i];
+    for (uint32_t from = 0; from < count; from += VECTOR) {
+        uint8_t a[VECTOR],
+            b[VECTOR]; /* a loop of known length, without aliases: the compiler makes it one instruction */
+        memcpy(a, at + from, VECTOR);
+        memcpy(b, of + from, VECTOR);
+        for (int i = 0; i < VECTOR; i++)
+            a[i] = a[i] > b[i] ? a[i] : b[i];
+        memcpy(at + from, a, VECTOR);
+    }
 }
 
 /* Makes cell[0][0 .. columns) of each row, and of the first `rows` rows, the largest of its square: spans double while they fit,
  * and two that overlap make the last. */
-static void widen(uint8_t cell[REACH][REACH], uint32_t columns, uint32_t rows, uint32_t size)
+static void widen(uint8_t cell[REACH][STRIDE], uint32_t columns, uint32_t rows, uint32_t size)
 {
     for (uint32_t row = 0; row < rows + size - 1; row++) {
         uint32_t span = 1, count = columns + size - 1;
         for (; span * 2 <= size; span *= 2) {
             count -= span;
-            take_larger(cell[row], cell[row], cell[row] + span, count);
+            take_larger(cell[row], cell[row] + span, count);
         }
-        take_larger(cell[row], cell[row], cell[row] + size - span, columns);
+        take_larger(cell[row], cell[row] + size - span, columns);
     }
     uint32_t span = 1, count = rows + size - 1;
     for (; span * 2 <= size; span *= 2) {
         count -= span;
         for (uint32_t row = 0; row < count; row++)
-            take_larger(cell[row], cell[row], cell[row + span], columns);
+            take_larger(cell[row], cell[row + span], columns);
     }
     for (uint32_t row = 0; row < rows; row++)
-        take_larger(cell[row], cell[row], cell[row + size - span], columns);
+        take_larger(cell[row], cell[row + size - span], columns);
+}
+
+/* Bit x of the word is byte x, each 0 or 1. */
+static uint64_t bits_of(const uint8_t flags[TP_MAP_TILE])
+{
+    uint64_t bits = 0;
+    for (uint32_t x = 0; x < TP_MAP_TILE; x += 8) {
+        uint64_t eight = 0;
+        for (uint32_t i = 0; i < 8; i++)
+            eight |= (uint64_t)flags[x + i] << (8 * i);
+        bits |= (eight * 0x0102040810204080u >> 56) << x; /* bit 8i goes to bit 56 + i */
+    }
+    return bits;
 }
 
 /* Writes rows [from, to) of the layer's tile whose top left is (x0, y0), after the base. */
@@ -153,23 +179,23 @@ static void make_rows(const struct ranks *ranks, const struct tp_map *base, stru
         const struct tp_map_tile *base_tile = tp_map_tile_at(base, x0, y0);
         memcpy(classes, tp_map_tile_classes(base_tile) + (size_t)from * columns, (size_t)rows * columns);
         for (uint32_t row = 0; row < rows; row++, classes += columns) {
-            uint64_t bits = 0;
+            uint8_t flags[TP_MAP_TILE] = {0};
             for (uint32_t x = 0; x < columns; x++)
-                bits |= (uint64_t)(ranks->profile.weight[classes[x]] != 0) << x;
-            tile->passable[from + row] = bits;
+                flags[x] = ranks->profile.weight[classes[x]] != 0;
+            tile->passable[from + row] = bits_of(flags);
         }
         return;
     }
-    uint8_t cell[REACH][REACH];
+    uint8_t cell[REACH][STRIDE];
     read_ranks(ranks, base, x0, y0 + from, columns + ranks->size - 1, rows + ranks->size - 1, cell);
     widen(cell, columns, rows, ranks->size);
     for (uint32_t row = 0; row < rows; row++, classes += columns) {
-        uint64_t bits = 0;
+        uint8_t flags[TP_MAP_TILE] = {0};
         for (uint32_t x = 0; x < columns; x++) {
             classes[x] = ranks->class_of[cell[row][x]];
-            bits |= (uint64_t)(cell[row][x] != ranks->shut) << x;
+            flags[x] = cell[row][x] != ranks->shut;
         }
-        tile->passable[from + row] = bits;
+        tile->passable[from + row] = bits_of(flags);
     }
 }
 
@@ -185,7 +211,7 @@ static uint64_t passable_cells(const struct tp_map_tile *tile)
 
 static struct tp_map *layer_new(const struct ranks *ranks, const struct tp_map *base)
 {
-    struct tp_map *layer = tp__map_new(base->width, base->height);
+    struct tp_map *layer = tp__map_new(base->held, base->width, base->height);
     if (layer) {
         layer->epoch = base->epoch;
         layer->version = base->version;
@@ -223,7 +249,8 @@ int tp_layer_build(struct tp_map **out, const struct tp_map *base, const struct 
     size_t tiles = (size_t)base->tiles_x * base->tiles_y;
     for (size_t i = 0; i < tiles; i++) {
         struct tp_map_tile *of = base->tiles[i], *tile;
-        tile = ranks.shares_base ? tp__map_tile_ref(of) : tp__map_tile_new(of->columns, of->rows);
+        tile =
+            ranks.shares_base ? tp__map_tile_ref(of) : tp__map_tile_new(layer->held, of->columns, of->rows);
         layer->tiles[i] = tile;
         if (!tile) {
             tp_map_unref(layer);
@@ -283,14 +310,16 @@ static uint64_t rows_touched(const struct ranks *ranks, const struct tp_map *bef
 static bool mark(struct tp_map *layer, const struct tp_map_tile *before, const struct tp_map_tile *now,
                  uint64_t rows)
 {
-    bool differs = false, rose = false, fell = false;
-    for (; rows; rows &= rows - 1) {
+    bool differs = false, rose = layer->rose_version == layer->version,
+         fell = layer->fell_version == layer->version;
+    for (; rows && !(differs && rose && fell);
+         rows &= rows - 1) { /* what is left to say decides how far to look */
         size_t at = (size_t)__builtin_ctzll(rows) * now->columns;
         const uint8_t *a = tp_map_tile_classes(before) + at, *b = tp_map_tile_classes(now) + at;
         if (memcmp(a, b, now->columns) == 0)
             continue;
         differs = true;
-        for (uint32_t x = 0; x < now->columns; x++) {
+        for (uint32_t x = 0; x < now->columns && !(rose && fell); x++) {
             uint16_t was = tp__weight_rank(layer->profile.weight[a[x]]),
                      is = tp__weight_rank(layer->profile.weight[b[x]]);
             rose |= is > was;
@@ -319,7 +348,7 @@ static struct tp_map_tile *follow_tile(const struct ranks *ranks, struct tp_map 
     }
     if (!rows)
         return tp__map_tile_ref(old);
-    struct tp_map_tile *tile = tp__map_tile_copy(old);
+    struct tp_map_tile *tile = tp__map_tile_copy(next->held, old);
     if (!tile)
         return NULL;
     uint32_t x0 = (uint32_t)(i % now->tiles_x) * TP_MAP_TILE, y0 = (uint32_t)(i / now->tiles_x) * TP_MAP_TILE;
@@ -332,7 +361,7 @@ static struct tp_map_tile *follow_tile(const struct ranks *ranks, struct tp_map 
         left &= from + length < TP_MAP_TILE ? ~0ull << (from + length) : 0;
     }
     if (!mark(next, old, tile, rows)) {
-        tp__map_tile_unref(tile);
+        tp__map_tile_unref(next->held, tile);
         return tp__map_tile_ref(old);
     }
     next->passable_cells += passable_cells(tile) - passable_cells(old);

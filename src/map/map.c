@@ -17,24 +17,26 @@ static size_t tile_bytes(uint32_t columns, uint32_t rows)
     return sizeof(struct tp_map_tile) + rows * sizeof(uint64_t) + (size_t)rows * columns;
 }
 
-struct tp_map_tile *tp__map_tile_new(uint32_t columns, uint32_t rows)
+struct tp_map_tile *tp__map_tile_new(struct tp_map_held *held, uint32_t columns, uint32_t rows)
 {
     struct tp_map_tile *tile = calloc(1, tile_bytes(columns, rows));
     if (tile) {
         atomic_init(&tile->refs, 1);
         tile->columns = (uint8_t)columns;
         tile->rows = (uint8_t)rows;
+        tp__held_add(held, tile_bytes(columns, rows));
     }
     return tile;
 }
 
-struct tp_map_tile *tp__map_tile_copy(const struct tp_map_tile *tile)
+struct tp_map_tile *tp__map_tile_copy(struct tp_map_held *held, const struct tp_map_tile *tile)
 {
     size_t bytes = tile_bytes(tile->columns, tile->rows);
     struct tp_map_tile *copy = malloc(bytes);
     if (copy) { /* all but the count, which other threads may be changing */
         memcpy(&copy->columns, &tile->columns, bytes - offsetof(struct tp_map_tile, columns));
         atomic_init(&copy->refs, 1);
+        tp__held_add(held, bytes);
     }
     return copy;
 }
@@ -45,13 +47,38 @@ struct tp_map_tile *tp__map_tile_ref(struct tp_map_tile *tile)
     return tile;
 }
 
-void tp__map_tile_unref(struct tp_map_tile *tile)
+void tp__map_tile_unref(struct tp_map_held *held, struct tp_map_tile *tile)
 {
-    if (tile && atomic_fetch_sub_explicit(&tile->refs, 1, memory_order_acq_rel) == 1)
-        free(tile);
+    if (!tile || atomic_fetch_sub_explicit(&tile->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    tp__held_take(held, tile_bytes(tile->columns, tile->rows));
+    free(tile);
 }
 
-struct tp_map *tp__map_new(uint32_t width, uint32_t height)
+/* The version itself and its table of tiles. */
+static size_t version_bytes(const struct tp_map *map)
+{
+    return sizeof *map + (size_t)map->tiles_x * map->tiles_y * sizeof map->tiles[0];
+}
+
+/* A version that has its size is there, or is about to go. */
+static void version_counted(struct tp_map_held *held, const struct tp_map *map)
+{
+    if (!held)
+        return;
+    tp__held_add(held, version_bytes(map));
+    atomic_fetch_add_explicit(&held->versions, 1, memory_order_relaxed);
+}
+
+static void version_gone(struct tp_map_held *held, const struct tp_map *map)
+{
+    if (!held)
+        return;
+    tp__held_take(held, version_bytes(map));
+    atomic_fetch_sub_explicit(&held->versions, 1, memory_order_relaxed);
+}
+
+struct tp_map *tp__map_new(struct tp_map_held *held, uint32_t width, uint32_t height)
 {
     uint32_t tiles_x = (width + TP_MAP_TILE - 1) / TP_MAP_TILE;
     uint32_t tiles_y = (height + TP_MAP_TILE - 1) / TP_MAP_TILE;
@@ -64,6 +91,8 @@ struct tp_map *tp__map_new(uint32_t width, uint32_t height)
     map->height = height;
     map->tiles_x = tiles_x;
     map->tiles_y = tiles_y;
+    map->held = held;
+    version_counted(held, map);
     return map;
 }
 
@@ -105,7 +134,7 @@ int tp_map_restore(struct tp_map **out, uint32_t width, uint32_t height, const u
     *out = NULL;
     if (width == 0 || height == 0 || (uint64_t)width * height > TP_MAP_CELLS_MAX)
         return TP_ERR_INVALID_ARGUMENT;
-    struct tp_map *map = tp__map_new(width, height);
+    struct tp_map *map = tp__map_new(NULL, width, height);
     if (!map)
         return TP_ERR_NO_MEMORY;
     map->epoch = epoch;
@@ -114,7 +143,7 @@ int tp_map_restore(struct tp_map **out, uint32_t width, uint32_t height, const u
     for (uint32_t ty = 0; ty < map->tiles_y; ty++)
         for (uint32_t tx = 0; tx < map->tiles_x; tx++) {
             uint32_t x0 = tx * TP_MAP_TILE, y0 = ty * TP_MAP_TILE;
-            struct tp_map_tile *tile = tp__map_tile_new(extent(x0, width), extent(y0, height));
+            struct tp_map_tile *tile = tp__map_tile_new(NULL, extent(x0, width), extent(y0, height));
             if (!tile) {
                 tp_map_unref(map);
                 return TP_ERR_NO_MEMORY;
@@ -167,10 +196,10 @@ static struct tp_map_tile *tile_own(struct tp_map *map, const struct tp_map *bas
     size_t i = (size_t)(y / TP_MAP_TILE) * map->tiles_x + x / TP_MAP_TILE;
     if (map->tiles[i] != base->tiles[i])
         return map->tiles[i];
-    struct tp_map_tile *copy = tp__map_tile_copy(base->tiles[i]);
+    struct tp_map_tile *copy = tp__map_tile_copy(map->held, base->tiles[i]);
     if (!copy)
         return NULL;
-    tp__map_tile_unref(map->tiles[i]);
+    tp__map_tile_unref(map->held, map->tiles[i]);
     map->tiles[i] = copy;
     return copy;
 }
@@ -268,7 +297,7 @@ int tp_map_apply(struct tp_map **out, const struct tp_map *base, const struct tp
             return error;
         }
     }
-    struct tp_map *map = tp__map_new(base->width, base->height);
+    struct tp_map *map = tp__map_new(base->held, base->width, base->height);
     if (!map)
         return TP_ERR_NO_MEMORY;
     map->epoch = base->epoch;
@@ -308,6 +337,8 @@ int tp_map_build_graph(struct tp_map **out, const struct tp_graph *graph, uint64
     map->passable_cells = graph->nodes - graph->closed_nodes;
     tp_profile_init_movingai(&map->profile);
     map->graph = tp_graph_ref(graph);
+    map->held = graph->held;
+    version_counted(map->held, map);
     return TP_OK;
 }
 
@@ -341,6 +372,23 @@ int tp_map_build_puzzle(struct tp_map **out, const uint8_t tiles[16])
     return TP_OK;
 }
 
+void tp_map_count_in(struct tp_map *map, struct tp_map_held *held)
+{
+    if (map->held) {
+        TP_CHECK(map->held == held);
+        return;
+    }
+    map->held = held;
+    version_counted(held, map);
+    size_t tiles = (size_t)map->tiles_x * map->tiles_y;
+    for (size_t i = 0; i < tiles; i++) {
+        TP_CHECK(atomic_load_explicit(&map->tiles[i]->refs, memory_order_relaxed) == 1);
+        tp__held_add(held, tile_bytes(map->tiles[i]->columns, map->tiles[i]->rows));
+    }
+    if (map->graph)
+        tp__graph_count_in((struct tp_graph *)(uintptr_t)map->graph, held);
+}
+
 const struct tp_map *tp_map_ref(const struct tp_map *map)
 {
     uint32_t before = atomic_fetch_add_explicit(&((struct tp_map *)map)->refs, 1, memory_order_relaxed);
@@ -357,9 +405,10 @@ void tp_map_unref(const struct tp_map *map)
         return;
     size_t tiles = (size_t)own->tiles_x * own->tiles_y;
     for (size_t i = 0; i < tiles; i++)
-        tp__map_tile_unref(own->tiles[i]);
+        tp__map_tile_unref(own->held, own->tiles[i]);
     tp_graph_unref(own->graph);
     tp_blocks_unref(own->blocks);
+    version_gone(own->held, own);
     free(own);
 }
 
@@ -397,7 +446,7 @@ void tp_map_copy_cells(const struct tp_map *map, uint8_t *cells)
 size_t tp_map_bytes(const struct tp_map *map)
 {
     size_t tiles = (size_t)map->tiles_x * map->tiles_y;
-    size_t bytes = sizeof *map + tiles * sizeof map->tiles[0];
+    size_t bytes = version_bytes(map);
     for (size_t i = 0; i < tiles; i++)
         bytes += tile_bytes(map->tiles[i]->columns, map->tiles[i]->rows) /
                  atomic_load_explicit(&map->tiles[i]->refs, memory_order_relaxed);

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "map/cost.h"
 #include "map/graph.h"
+#include "map/held.h"
 #include "map/profile.h"
 
 struct tp_blocks;
@@ -45,14 +46,17 @@ struct tp_map {
     uint32_t tiles_x, tiles_y; /* tiles */
     uint64_t epoch;            /* which life of the map: versions of different epochs don't compare */
     uint64_t version;          /* 1 for the first, plus one per accepted batch */
-    uint64_t rose_version;     /* newest version up to this one in which some cell's weight, or edge's cost, rose or it closed */
-    uint64_t fell_version;     /* newest version up to this one in which some cell's weight, or edge's cost, fell or it opened */
-    uint64_t passable_cells;   /* how many cells are passable; of a graph, how many nodes are open */
+    uint64_t
+        rose_version; /* newest version up to this one in which some cell's weight, or edge's cost, rose or it closed */
+    uint64_t
+        fell_version; /* newest version up to this one in which some cell's weight, or edge's cost, fell or it opened */
+    uint64_t passable_cells; /* how many cells are passable; of a graph, how many nodes are open */
     struct tp_profile profile;
+    struct tp_map_held *held;     /* borrowed, outlives the version: counts it; NULL: nobody does */
     const struct tp_graph *graph; /* referenced; NULL for a grid */
     uint64_t puzzle; /* a 15-puzzle's arrangement at the start, packed (domain/puzzle.c); 0 for none */
     const struct tp_blocks *blocks; /* its block graph (guide/blocks.h), referenced; NULL: none was asked for */
-    bool weighted; /* some passable class of the profile weighs other than 1 */
+    bool weighted;   /* some passable class of the profile weighs other than 1 */
     struct tp_map_tile *tiles[];
 };
 
@@ -64,11 +68,11 @@ enum tp_change_kind { TP_CHANGE_CELL, TP_CHANGE_RECT, TP_CHANGE_BITMAP, TP_CHANG
 
 struct tp_change {
     enum tp_change_kind kind;
-    uint8_t class_to;        /* terrain class set */
-    uint32_t x, y;           /* the cell, or the rectangle's top left; edge and cost, or node and 0 or 1 */
-    uint32_t width, height;  /* the rectangle's size in cells, >= 1; ignored for a cell */
-    const uint8_t *bits;     /* bitmap: ceil(width * height / 8) bytes, borrowed */
-    size_t bits_size;        /* bytes */
+    uint8_t class_to;       /* terrain class set */
+    uint32_t x, y;          /* the cell, or the rectangle's top left; edge and cost, or node and 0 or 1 */
+    uint32_t width, height; /* the rectangle's size in cells, >= 1; ignored for a cell */
+    const uint8_t *bits;    /* bitmap: ceil(width * height / 8) bytes, borrowed */
+    size_t bits_size;       /* bytes */
 };
 
 /* Makes the first version (number 1, epoch as given) of a map from width * height class bytes, row-major; copies
@@ -83,7 +87,8 @@ int tp_map_restore(struct tp_map **out, uint32_t width, uint32_t height, const u
                    const struct tp_profile *profile, uint64_t epoch, uint64_t version) TP_MUST_CHECK;
 
 /* Makes a version of a graph map; takes a reference of its own to the graph. TP_ERR_NO_MEMORY. */
-int tp_map_build_graph(struct tp_map **out, const struct tp_graph *graph, uint64_t epoch, uint64_t version) TP_MUST_CHECK;
+int tp_map_build_graph(struct tp_map **out, const struct tp_graph *graph, uint64_t epoch,
+                       uint64_t version) TP_MUST_CHECK;
 
 /* Makes the only version of a 15-puzzle, for measuring: tiles[i] is the tile at place i, 0 the blank; the goal is 0 1 2 .. 15. It has two
  * cells to name: 0 is the start and 1 the goal (the states that a session meets get further numbers).
@@ -99,8 +104,13 @@ int tp_map_build_puzzle(struct tp_map **out, const uint8_t tiles[16]) TP_MUST_CH
  * TP_BATCH_CELLS_MAX; TP_ERR_UNSUPPORTED: change *bad is a graph's and the map a grid, or the other way round, or a puzzle;
  * TP_ERR_NO_MEMORY. On error *out is NULL.
  * Cost: O(cells named + tiles of the map / 512); of a graph O(edges named, and at nodes named, + nodes / 128). */
-int tp_map_apply(struct tp_map **out, const struct tp_map *base, const struct tp_change *changes, size_t count,
-                 size_t *bad, uint32_t *bad_x, uint32_t *bad_y) TP_MUST_CHECK;
+int tp_map_apply(struct tp_map **out, const struct tp_map *base, const struct tp_change *changes,
+                 size_t count, size_t *bad, uint32_t *bad_x, uint32_t *bad_y) TP_MUST_CHECK;
+
+/* Counts a map's version in `held`, which is borrowed until the last version made from it is gone; each of those, by tp_map_apply or as a
+ * layer, is counted too, as it is made and freed. The map comes from a build or a restore and shares nothing yet with a version
+ * that is not counted. One that is counted already stays as it is. Cost: O(tiles), or pages of the graph. */
+void tp_map_count_in(struct tp_map *map, struct tp_map_held *held);
 
 /* The newest version up to this one in which some cost changed. */
 static inline uint64_t tp_map_changed_version(const struct tp_map *map)
@@ -149,7 +159,8 @@ void tp_map_passable_block(const struct tp_map *map, int64_t x, int64_t y, uint3
 void tp_map_copy_cells(const struct tp_map *map, uint8_t *cells);
 
 /* A cell whose weight differs between two versions; false to stop. */
-typedef bool (*tp_map_cell_changed_cb)(void *context, uint32_t x, uint32_t y, uint16_t before, uint16_t after);
+typedef bool (*tp_map_cell_changed_cb)(void *context, uint32_t x, uint32_t y, uint16_t before,
+                                       uint16_t after);
 
 /* Calls for each cell whose weight differs between two versions of a grid, from *cursor (0: the first cell) on, tile by tile,
  * up to the end of the next tile that differs at all, or until `changed` stops it (at that cell). *cursor is where to go on,
@@ -158,13 +169,23 @@ typedef bool (*tp_map_cell_changed_cb)(void *context, uint32_t x, uint32_t y, ui
 bool tp_map_compare(const struct tp_map *before, const struct tp_map *now, uint64_t *cursor,
                     tp_map_cell_changed_cb changed, void *context);
 
+/* A node of a graph, some edge out of which costs something else, or is closed or open now; false to stop. */
+typedef bool (*tp_map_node_changed_cb)(void *context, uint32_t node);
+
+/* Calls for each such node between two versions of a graph that have their shape in common, from *cursor on, as above: passes by
+ * at most `pages_max` pages that are alike, then looks at the next TP_MAP_COMPARED_NODES at most, of one page. Cost: a pointer a
+ * page, and those nodes' edges. False when stopped. */
+enum { TP_MAP_COMPARED_NODES = 16 };
+bool tp_map_compare_nodes(const struct tp_map *before, const struct tp_map *now, uint64_t *cursor, uint32_t pages_max,
+                          tp_map_node_changed_cb changed, void *context);
+
 /* A cell whose class differs between two versions, and its class now; false to stop. */
 typedef bool (*tp_map_class_changed_cb)(void *context, uint32_t cell, uint8_t class_now);
 
 /* Calls for each cell whose class differs between two versions of one epoch of a grid (weighing the same or not), tile by tile.
  * False when stopped. Cost: a pointer a tile, the classes of changed tiles. */
-bool tp_map_compare_classes(const struct tp_map *before, const struct tp_map *now, tp_map_class_changed_cb changed,
-                            void *context);
+bool tp_map_compare_classes(const struct tp_map *before, const struct tp_map *now,
+                            tp_map_class_changed_cb changed, void *context);
 
 /* Bytes that this version alone would free plus its share of tiles (tile bytes divided by holders). */
 size_t tp_map_bytes(const struct tp_map *map);

@@ -104,8 +104,8 @@ static bool look_ahead(struct tp_tick *tick, uint64_t wanted)
         tp__adaptive_allow(tick, tick->steps_left);
         tp__session_expand(tick, wanted < most ? wanted : most);
         session->looked_ahead = tick->reply->work.expansions - before;
-        tick->steps_left -= budget->kind == TP_BUDGET_R ? session->looked_ahead * budget->c : 0;
-        tick->steps_left -= tp__adaptive_book(tick);
+        tp__adaptive_book(tick);
+        tick->steps_left = tp__purse_left(tick);
     }
     if (!session->looked_ahead && !search->found && !search->exhausted)
         return false;
@@ -229,7 +229,6 @@ static void agent_centred_tick(struct tp_tick *tick)
     struct tp_session *session = tick->session;
     const struct tp_budget *budget = tick->budget;
     bool deadline = budget->kind == TP_BUDGET_DEADLINE;
-    tick->steps_left = budget->kind == TP_BUDGET_R ? budget->expansions * budget->c : UINT64_MAX;
     if (!drop_lost_plan(tick))
         return;
     bool late = false;

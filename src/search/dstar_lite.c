@@ -4,11 +4,11 @@
  *   CalculateKey             key_of
  *   UpdateVertex             requeue
  *   ComputeShortestPath      run (one expansion: expand; the test of its loop: settled)
- *   Main, changed edges      take_up_changes; km grows in move_keys
+ *   Main, changed edges      tp__dstar_take_up_changes (dstar_changes.c); km grows in tp__dstar_move_keys
  *   Main, the agent's move   follow: to the successor of least cost + g
  *
- * Happy path of a tick: take up what changed (the states around each changed cell get their rhs anew), expand until the agent's
- * state is settled, move. Each part stops where the budget ends and goes on in the next tick, while the agent waits: between two
+ * Happy path of a tick: take up what changed (the states around each changed cell, or the node that a changed edge leads out of,
+ * get their rhs anew), expand until the agent's state is settled, move. Each part stops where the budget ends and goes on in the next tick, while the agent waits: between two
  * expansions every inconsistent state is queued and every key is a lower bound, which is all that the algorithm asks.
  * A goal that moves a little is two changed states more: rhs of the new one is 0, rhs of the old one is looked up like any
  * other's. While such a repair would span ticks, the agent goes on along the plan that it has; it is repaired when what is
@@ -18,10 +18,11 @@
  * the search then goes on a little further, since h is not consistent for such moves where the least weight is above 1
  * (excess_of_h). km grows by h + 1 for each shift of the agent, since an h that is rounded down may miss the triangle
  * inequality by 1.
- * Failure modes: no memory (NODE_CAP: nothing is done by half, the same step is tried at the next tick); a change of a listed
- * space, a far goal, a version that comes while the last one is still being compared (all restart).
+ * Failure modes: no memory (NODE_CAP: nothing is done by half, the same step is tried at the next tick); a change under
+ * vehicles, an edge of a graph that got too cheap for its h, a far goal, a version that comes while the last one is still being
+ * compared (all restart).
  */
-#include "search/internal.h"
+#include "search/dstar_lite.h"
 
 #include "base/check.h"
 #include "open/keyed.h"
@@ -49,27 +50,6 @@ struct dstar_tile {
 enum {
     TILE_NARROW_BYTES = offsetof(struct dstar_tile, value) + 2 * TP_TILE_CELLS * sizeof(uint32_t),
     TILE_WIDE_BYTES = sizeof(struct dstar_tile),
-};
-
-struct tp_dstar {
-    struct tp_tiles states;
-    struct tp_open queue; /* the inconsistent states (open/keyed.h) */
-    bool wide;            /* values have 64 bits */
-    bool active;          /* begun */
-    bool complete;        /* the agent's state is settled, and nothing that changed is left to be taken up */
-    bool quick;           /* the last run ended in the tick in which it began */
-    uint32_t run_ticks;   /* of the present run so far */
-    tp_state goal;        /* what is searched from: the session's goal, or where it was */
-    tp_state last;        /* where the agent stood when km last grew */
-    tp_state stood;       /* where the agent stood at the end of the last tick */
-    uint64_t km;
-    uint64_t begun_version;
-    const struct tp_map *synced; /* full knowledge: the version taken up; referenced */
-    uint64_t cursor;             /* how far the next version is compared with it, see tp_map_compare */
-    bool tile_paid;              /* the step for the tile that the cursor is in */
-    uint64_t compared_version;   /* which that is */
-    uint32_t sights_count, sights_next;      /* cells seen to have changed, and those taken up */
-    uint32_t sights[TP_BELIEF_CHANGES_MAX]; /* as y * width + x */
 };
 
 /* ---- States ---- */
@@ -316,65 +296,36 @@ static bool settled(const struct tp_session *session)
     return !excess || key.k1 == TP_COST_INFINITE || top.k1 > key.k1 + excess;
 }
 
-/* Pays for a renewed key like for a trace step; under k, so many of them go with each expansion allowed. */
-static bool pay_rekey(struct tp_tick *tick)
-{
-    const struct tp_budget *budget = tick->budget;
-    if (tick->steps_left == 0 ||
-        (budget->kind == TP_BUDGET_K && tick->reply->work.rekeyed >= tp__beside_max(budget)))
-        return false;
-    tick->steps_left--;
-    tick->reply->work.rekeyed++;
-    return true;
-}
-
-static bool pay_expansion(struct tp_tick *tick)
-{
-    const struct tp_budget *budget = tick->budget;
-    uint64_t steps = budget->kind == TP_BUDGET_R ? budget->c : 0, done = tick->reply->work.expansions;
-    if (tick->steps_left < steps || done >= budget->expansions_max ||
-        (budget->kind == TP_BUDGET_K && done >= budget->expansions))
-        return false;
-    tick->steps_left -= steps;
-    return true;
-}
-
 /* Expands until the agent's state is settled; false when the tick's means end before. */
 static bool run(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
     struct tp_dstar *dstar = session->dstar;
-    const struct tp_budget *budget = tick->budget;
-    for (uint64_t turn = 0; !settled(session); turn++) {
-        if (budget->expired && turn % TP_DEADLINE_STRIDE == 0 && budget->expired(budget->context))
-            return false;
+    while (!settled(session)) {
         struct tp_key key_old, key_new;
         tp_state state = tp_keyed_least(&dstar->queue, &key_old);
         struct node node = find(session, state);
         key_new = key_of(session, state, node);
         if (tp_key_less(key_old, key_new)) {
-            if (!pay_rekey(tick))
+            if (!tp__tick_rekey(tick))
                 return false;
             requeue(session, state, node);
             continue;
         }
-        uint64_t steps = tick->steps_left;
-        if (!pay_expansion(tick))
+        if (!tp__tick_expand(tick))
             return false;
         if (!expand(tick, state)) {
-            tick->steps_left = steps;
+            tp__tick_expand_back(tick);
             tick->node_cap = true;
             return false;
         }
-        tick->reply->work.expansions++;
     }
     return true;
 }
 
 /* ---- Changes ---- */
 
-/* From now on keys are of where the agent stands; those queued stay lower bounds. */
-static void move_keys(struct tp_session *session)
+void tp__dstar_move_keys(struct tp_session *session)
 {
     struct tp_dstar *dstar = session->dstar;
     if (dstar->last == session->at)
@@ -383,9 +334,7 @@ static void move_keys(struct tp_session *session)
     dstar->last = session->at;
 }
 
-/* Looks at a state anew whose moves may have changed. Room for it in the queue must have been reserved. False when no memory
- * could be had. */
-static bool refresh(struct tp_tick *tick, tp_state state)
+bool tp__dstar_refresh(struct tp_tick *tick, tp_state state)
 {
     struct tp_session *session = tick->session;
     uint64_t rhs = rhs_of(session, state);
@@ -402,88 +351,6 @@ static bool refresh(struct tp_tick *tick, tp_state state)
     return true;
 }
 
-/* Takes up one changed cell: all states whose moves it may touch. False when it must be tried again. */
-static bool look_at_cell(struct tp_tick *tick, uint32_t x, uint32_t y)
-{
-    struct tp_session *session = tick->session;
-    struct tp_dstar *dstar = session->dstar;
-    const struct tp_map *map = session->map;
-    uint32_t reach = session->params.neighbours == TP_NEIGHBOURS_16 ? 2 : 1, side = 2 * reach + 1;
-    if (dstar->complete) {
-        dstar->complete = false;
-        dstar->run_ticks = 0;
-    }
-    move_keys(session);
-    bool room = tp_open_reserve(&dstar->queue, side * side);
-    for (uint32_t cy = y > reach ? y - reach : 0; room && cy <= y + reach && cy < map->height; cy++)
-        for (uint32_t cx = x > reach ? x - reach : 0; room && cx <= x + reach && cx < map->width; cx++)
-            room = refresh(tick, tp_state_at(&session->search, cx, cy));
-    tick->node_cap |= !room;
-    return room;
-}
-
-static bool look_at_changed(void *context, uint32_t x, uint32_t y, uint16_t before, uint16_t after)
-{
-    (void)before, (void)after;
-    struct tp_tick *tick = context;
-    return tp__tick_step(tick) && look_at_cell(tick, x, y);
-}
-
-static void adopt_version(struct tp_session *session)
-{
-    struct tp_dstar *dstar = session->dstar;
-    if (dstar->synced != session->map) {
-        tp_map_unref(dstar->synced);
-        dstar->synced = tp_map_ref(session->map);
-    }
-    dstar->cursor = 0;
-}
-
-/* What the agent sees from where it stands joins the sights; true if anything is new. */
-static bool look_around(struct tp_session *session)
-{
-    struct tp_dstar *dstar = session->dstar;
-    const struct tp_search *search = &session->search;
-    struct tp_belief_change changes[TP_BELIEF_CHANGES_MAX];
-    if (dstar->sights_next < dstar->sights_count)
-        return false;
-    dstar->sights_next = 0;
-    dstar->sights_count =
-        tp_belief_observe(&session->belief, tp_state_x(search, session->at), tp_state_y(search, session->at),
-                          session->params.sensor_radius, changes);
-    for (uint32_t i = 0; i < dstar->sights_count; i++)
-        dstar->sights[i] = changes[i].y * session->map->width + changes[i].x;
-    return dstar->sights_count > 0;
-}
-
-/* Takes up all that changed since; false when the tick's means end before. */
-static bool take_up_changes(struct tp_tick *tick)
-{
-    struct tp_session *session = tick->session;
-    struct tp_dstar *dstar = session->dstar;
-    uint32_t width = session->map->width;
-    for (; dstar->sights_next < dstar->sights_count; dstar->sights_next++) {
-        uint32_t cell = dstar->sights[dstar->sights_next];
-        if (!tp__tick_step(tick) || !look_at_cell(tick, cell % width, cell / width))
-            return false;
-    }
-    if (!session->belief.full)
-        return true;
-    dstar->compared_version = session->map->version;
-    bool differs = dstar->synced != session->map && !session->search.domain->listed &&
-                   tp_map_changed_version(session->map) > dstar->synced->version;
-    while (differs && dstar->cursor != TP_MAP_COMPARED) {
-        if (!dstar->tile_paid && !tp__tick_step(tick)) /* whatever the tile's changes mean to this agent */
-            return false;
-        dstar->tile_paid = true;
-        if (!tp_map_compare(dstar->synced, session->map, &dstar->cursor, look_at_changed, tick))
-            return false;
-        dstar->tile_paid = false;
-    }
-    adopt_version(session);
-    return true;
-}
-
 /* Somebody put the agent elsewhere. False when it must be tried again. */
 static bool take_up_place(struct tp_tick *tick)
 {
@@ -493,9 +360,9 @@ static bool take_up_place(struct tp_tick *tick)
         return true;
     dstar->complete = false;
     dstar->run_ticks = 0;
-    move_keys(session);
+    tp__dstar_move_keys(session);
     if (tp__believed_blocked(&session->search, session->at) &&
-        !(tp_open_reserve(&dstar->queue, 1) && refresh(tick, session->at))) {
+        !(tp_open_reserve(&dstar->queue, 1) && tp__dstar_refresh(tick, session->at))) {
         tick->node_cap = true;
         return false;
     }
@@ -509,7 +376,7 @@ static bool take_up_goal(struct tp_tick *tick)
     struct tp_session *session = tick->session;
     struct tp_dstar *dstar = session->dstar;
     tp_state before = dstar->goal;
-    move_keys(session);
+    tp__dstar_move_keys(session);
     if (!tp_open_reserve(&dstar->queue, 2) || !touch(session, session->goal).tile) {
         tick->node_cap = true;
         return false;
@@ -518,7 +385,7 @@ static bool take_up_goal(struct tp_tick *tick)
     dstar->complete = false;
     dstar->run_ticks = 0;
     uint32_t flags = tick->reply->flags; /* a goal that moves is no change of the map */
-    bool done = refresh(tick, session->goal) && refresh(tick, before);
+    bool done = tp__dstar_refresh(tick, session->goal) && tp__dstar_refresh(tick, before);
     TP_CHECK(done);
     tick->reply->flags = flags;
     return true;
@@ -574,7 +441,7 @@ static bool begin(struct tp_tick *tick)
         tick->node_cap = true;
         return false;
     }
-    adopt_version(session);
+    tp__dstar_adopt_version(session);
     set(session, node, RHS, 0);
     requeue(session, dstar->goal, node);
     if (session->begun) {
@@ -590,14 +457,14 @@ static bool restart_due(struct tp_session *session)
     const struct tp_dstar *dstar = session->dstar;
     const struct tp_map *map = session->map;
     bool eager = session->params.restart == TP_RESTART_EAGER;
-    bool seen = !session->belief.full && look_around(session);
+    bool seen = !session->belief.full && tp__dstar_look_around(session);
     if (!dstar->active || session->restart_wanted || dstar->km > KM_MAX || (eager && seen))
         return true;
     if (!session->belief.full)
         return false;
     return (eager && tp_map_changed_version(map) > dstar->begun_version) ||
            (dstar->cursor && map->version != dstar->compared_version) ||
-           (session->search.domain->listed && map->version != dstar->synced->version);
+           (!tp__dstar_compares(session) && map->version != dstar->synced->version);
 }
 
 /* No way leads to the goal, as believed. An agent that remembers, and may have missed that a cost fell, forgets and looks again. */
@@ -607,7 +474,7 @@ static void no_way(struct tp_tick *tick)
     if (!session->belief.full && session->map->fell_version > session->belief.since_version) {
         tp_belief_forget(&session->belief);
         session->dstar->sights_count = session->dstar->sights_next = 0;
-        look_around(session);
+        tp__dstar_look_around(session);
         begin(tick);
         return;
     }
@@ -652,25 +519,23 @@ static void follow(struct tp_tick *tick)
 static void dstar_tick(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
-    const struct tp_budget *budget = tick->budget;
     session->path_complete = false;
     if (!session->dstar && !open_dstar(session)) {
         tick->node_cap = true;
         return;
     }
     struct tp_dstar *dstar = session->dstar;
-    tick->steps_left = budget->kind == TP_BUDGET_R ? budget->expansions * budget->c : UINT64_MAX;
     if (restart_due(session)) {
         if (!begin(tick))
             return;
-    } else if (!take_up_changes(tick)) {
+    } else if (!tp__dstar_take_up_changes(tick)) {
         return;
     }
     if (!take_up_place(tick))
         return;
     for (;;) {
         if (!dstar->complete) {
-            move_keys(session);
+            tp__dstar_move_keys(session);
             dstar->run_ticks++;
             if (!run(tick))
                 return;

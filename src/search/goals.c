@@ -101,26 +101,6 @@ bool tp__nearest_holds(struct tp_session *session)
     return session->holds;
 }
 
-/* Traceback steps that are left of the tick, bounded like the work they stand beside. */
-static uint64_t looks_max(const struct tp_tick *tick)
-{
-    const struct tp_budget *budget = tick->budget;
-    const struct tp_tick_work *work = &tick->reply->work;
-    if (budget->kind != TP_BUDGET_R)
-        return tp__beside_max(budget);
-    uint64_t all = budget->expansions * budget->c;
-    uint64_t spent = (work->expansions + work->learned) * budget->c + work->traced + work->rekeyed;
-    return spent < all ? all - spent : 0;
-}
-
-static bool look(struct tp_tick *tick)
-{
-    if (!tp__tick_step(tick))
-        return false;
-    tick->scanned++;
-    return true;
-}
-
 /* Whether the agent could stay on a state: at rest, and nothing has come upon its cell since the search met it. */
 static bool can_stay(const struct tp_session *session, tp_state state)
 {
@@ -158,7 +138,7 @@ static bool scan(struct tp_tick *tick)
     struct tp_nearest *nearest = &session->nearest;
     uint32_t pages = tiles->top ? tiles->pages_x * tiles->pages_y : 0;
     for (; nearest->page < pages; nearest->page++, nearest->tile = 0, nearest->paid = false) {
-        if (!nearest->paid && !look(tick))
+        if (!nearest->paid && !tp__tick_step(tick))
             return false;
         nearest->paid = true;
         struct tp_tile **page = tiles->top[nearest->page];
@@ -174,7 +154,7 @@ static bool scan(struct tp_tick *tick)
                 if (!(tile->meta[nearest->slot] & TP_NODE_CLOSED) ||
                     tp_nodes_g(&search->nodes, tile, nearest->slot) == TP_COST_INFINITE)
                     continue;
-                if (!look(tick))
+                if (!tp__tick_step(tick))
                     return false;
                 weigh(session,
                       tp_state_at(search, x + (nearest->slot & (TP_TILE_SIDE - 1)), y + (nearest->slot >> TP_TILE_BITS)),
@@ -190,7 +170,7 @@ enum tp_nearest_outcome tp__nearest_run(struct tp_tick *tick, bool rushed)
     struct tp_session *session = tick->session;
     struct tp_search *search = &session->search;
     struct tp_nearest *nearest = &session->nearest;
-    tick->steps_left = looks_max(tick);
+    tick->steps_left = tick->budget->kind == TP_BUDGET_R ? tp__purse_left(tick) : tp__beside_max(tick->budget);
     if (!scan(tick))
         return TP_NEAREST_LOOKING;
     nearest->done = true;

@@ -3,6 +3,7 @@
  *   registry.c      the rows, one for each named algorithm (algorithms/)
  *   params.c        checks parameters
  *   session.c       opens and closes, frames a tick, keeps the measures, turns cells into states
+ *   pay.c           what a tick pays for what it does
  *   search.c        the search itself: a tree, an open list, a run of expansions (search.h)
  *   time_bounded.c  the engine of the TB family: expand, trace, follow or back-move
  *   replan.c        the engine that searches to the end, then follows
@@ -18,6 +19,7 @@
  *   steady.c        switch margin, pauses instead of back-moves, flips, the loop detector
  *   shortcut.c      TBA*'s search for a shortcut while the agent moves back
  *   dstar_lite.c    the engine of D* Lite, with a search of its own
+ *   dstar_changes.c what changed of the map under it
  */
 #ifndef TP_SEARCH_INTERNAL_H
 #define TP_SEARCH_INTERNAL_H
@@ -39,6 +41,9 @@ struct tp_trace {
     bool capped;            /* no memory for marks */
     uint64_t version;       /* of the map, when the trace began */
     bool rose;              /* a step of the fresh path costs more, or is illegal, since the search began */
+    uint64_t given_up;      /* moves made when a path was last given up for that, and one more; 0: none was */
+    tp_state last_end, last_at; /* where the last trace of this search began, the agent standing there after so many */
+    uint64_t last_moves;        /* moves; TP_STATE_NONE: none did */
 };
 
 /* What is still to be looked at of a map that changed under a path (watch.c). */
@@ -47,10 +52,16 @@ struct tp_watch {
     bool summed;                     /* all were, and `sum` is what they cost when the agent had moved for `walked` in all */
     tp_state step;                   /* the next of them; TP_STATE_NONE: the agent's own */
     tp_cost sum, walked;
-    const struct tp_map *base, *aim; /* what fell between these versions is still to be looked at; referenced, NULL: nothing */
+    const struct tp_map *base, *aim; /* what fell between these versions is still to be looked at; referenced. No base: nothing; no
+                                      * aim: it is not time yet */
     uint64_t tile;                   /* how far: the next tile, in it the next row and column */
     uint32_t row, column;
     bool paid;                       /* the look for that tile was paid */
+    bool for_fall;                   /* the search is given up for a fall */
+    tp_cost h_bar, left_bar;         /* of searches given up for a fall since anything rose: the agent's h when the last of those not
+                                      * done was, and what was left when the last of the others was; TP_COST_INFINITE: none was */
+    uint64_t begun;                  /* the tick that the search began in, */
+    bool at_once;                    /* and whether it found its path in that tick */
 };
 
 /* The loop detector (steady.c): how often the agent came back to one state since anything else happened. */
@@ -151,9 +162,10 @@ struct tp_tick {
     struct tp_session *session;
     const struct tp_budget *budget;
     struct tp_tick_reply *reply;
-    uint64_t steps_left; /* traceback steps that may still be taken in this tick */
-    uint64_t looked;     /* at what changed of the map, before the search phase; paid like traceback steps */
-    uint64_t scanned;    /* of those, at states that may be the nearest to a goal */
+    uint64_t steps_left;  /* traceback steps that may still be taken in this tick, or what is paid like them */
+    uint64_t rekeys_left; /* open entries that may still be renewed */
+    uint64_t rekeys_paid; /* how many of them for nothing: they were paid for with */
+    uint64_t given_up;    /* so many expansions */
     bool began_anew;     /* a new search was begun after this tick's search phase */
     bool changed;        /* the map is another version than at the last tick */
     bool node_cap;
@@ -204,8 +216,8 @@ struct tp_factors tp__priority_factors(const struct tp_session_params *params);
 /* ---- react.c ---- */
 
 /* At the start of a tick: the agent looks around, or goes on watching what changed of the map. True when the session's
- * restart rule asks for a new search. Looking is paid under R from the purse that `tick` still has, at most half of it, and
- * bounded alike under other budgets (watch.c); what it is not enough for is looked at in the ticks to come. */
+ * restart rule asks for a new search. Looking is paid under R from the steps that `tick` still has: along the path at most half of
+ * them, for what fell at most half of the rest. It is bounded alike under other budgets (watch.c); what it is not enough for is looked at in the ticks to come. */
 bool tp__react(struct tp_tick *tick);
 
 /* 2012, Algorithm 2, lines 29 and 30: the agent looks around after a move; true when what it saw asks for a new search. */
@@ -227,6 +239,9 @@ void tp__watch_path(struct tp_session *session);
 /* Looks no more at what changed: there is no path, or a new search knows. */
 void tp__watch_forget(struct tp_session *session);
 
+/* A new search begins, for what the watch told or for something else. */
+void tp__watch_begin(struct tp_session *session);
+
 /* Goes on looking at what changed under the path followed. True when it asks for a new search: a step rose, or (lazy) a
  * shorter way may have opened. */
 bool tp__watch_run(struct tp_tick *tick);
@@ -239,8 +254,9 @@ bool tp__steady_switches(const struct tp_session *session, bool reaches_goal);
 /* Whether the agent is to wait instead of moving back; the reply says so then. */
 bool tp__steady_pauses(struct tp_tick *tick);
 
-/* Whether another trace is to wait until a state is expanded, so that an agent that waits does not spend all on tracing. */
-bool tp__steady_rests(const struct tp_session *session);
+/* Whether a trace from the best state is to wait until a state is expanded, for it would find the path that the last one found: so
+ * an agent that stays where it is does not spend all on tracing. */
+bool tp__steady_rests(const struct tp_session *session, tp_state best);
 
 /* The fresh path becomes the one followed (tp__trace_follow); counts a flip. */
 void tp__steady_follow(struct tp_tick *tick);
@@ -250,21 +266,42 @@ void tp__steady_follow(struct tp_tick *tick);
 void tp__steady_begin(struct tp_session *session);
 void tp__steady_watch(struct tp_tick *tick, tp_state before, bool was_complete);
 
+/* ---- pay.c ---- */
+
+/* Before a tick's first work. */
+void tp__pay_begin(struct tp_tick *tick);
+
+/* What is left of R, in traceback steps; UINT64_MAX under other budgets. */
+uint64_t tp__purse_left(const struct tp_tick *tick);
+
+/* How much a tick may do beside its expansions for nothing, under k (for each expansion allowed) and under a deadline (before
+ * the clock is asked again): entries renewed, changes and expanded states looked at. Under R all of it is paid from the purse. */
+uint64_t tp__beside_max(const struct tp_budget *budget);
+
+/* Pays for one traceback step (or a path's state copied, or a look): false when the tick has none left, or its time is over. */
+bool tp__tick_step(struct tp_tick *tick);
+
+/* Pays for one update of h, as much as an expansion: false when the tick can't. */
+bool tp__tick_update(struct tp_tick *tick);
+
+/* Pays for one expansion and counts it: false when the tick can't. Back: it could not be made. */
+bool tp__tick_expand(struct tp_tick *tick);
+void tp__tick_expand_back(struct tp_tick *tick);
+
+/* Pays for one open entry renewed, and counts it: false when the tick can't. */
+bool tp__tick_rekey(struct tp_tick *tick);
+
+/* Runs a search (the session's own, or its shortcut's) for at most `expansions`, or as many entries renewed as that pays for under
+ * R, within the tick's cap and deadline, and books the work. Gives what it cost of R, in traceback steps. */
+uint64_t tp__tick_run(struct tp_tick *tick, struct tp_search *search, uint64_t expansions);
+
+/* Runs the session's own. */
+void tp__session_expand(struct tp_tick *tick, uint64_t expansions);
+
 /* ---- session.c ---- */
 
 /* Begins the first search or a new one from where the agent stands; marks the reply RESTARTED for a new one. */
 void tp__session_begin_search(struct tp_tick *tick);
-
-/* Runs a search (the session's own, or its shortcut's) for at most `expansions`, within the tick's cap and deadline,
- * and books the work. */
-void tp__tick_run(struct tp_tick *tick, struct tp_search *search, uint64_t expansions);
-
-static inline void tp__session_expand(struct tp_tick *tick, uint64_t expansions)
-{
-    uint64_t before = tick->reply->work.expansions;
-    tp__tick_run(tick, &tick->session->search, expansions);
-    tick->session->closed += tick->reply->work.expansions - before;
-}
 
 /* No way to the goal costs more than this on a map of this epoch: each state once, by the dearest move. An h beyond it says
  * that there is none. Cost: O(1), but O(classes) once an epoch. */
@@ -284,20 +321,6 @@ bool tp__session_forget_sights(struct tp_session *session);
  * search counts as found). When a cost fell since the search began it proves nothing: a new search begins and spends what is
  * left of `expansions`. */
 bool tp__session_exhausted(struct tp_tick *tick, uint64_t expansions);
-
-/* Pays for one traceback step (or a path's state copied): false when the tick has none left, or its time is over. */
-bool tp__tick_step(struct tp_tick *tick);
-
-/* How much a tick may do beside its expansions for nothing, under k (for each expansion allowed) and under a deadline (before
- * the clock is asked again): entries renewed, changes and expanded states looked at. Under R all of it is paid from the purse. */
-static inline uint64_t tp__beside_max(const struct tp_budget *budget)
-{
-    enum { AN_EXPANSION = 8 };
-    return AN_EXPANSION * (budget->kind == TP_BUDGET_K ? budget->expansions : TP_DEADLINE_STRIDE);
-}
-
-/* Pays for one update of h, as much as an expansion: false when the tick can't. */
-bool tp__tick_update(struct tp_tick *tick);
 
 /* The move from the agent's state to its parent in the search tree; TP_MOVE_NONE at a root, where no move leads back, or
  * when the agent stands outside the tree. */
@@ -340,7 +363,7 @@ void tp__nearest_drop(struct tp_session *session);
 void tp__nearest_hold(struct tp_session *session);
 bool tp__nearest_holds(struct tp_session *session);
 
-/* Goes on looking through the expanded states, within what the tick has left; all looks are in tick->scanned. The search's end is
+/* Goes on looking through the expanded states, within what the tick has left. The search's end is
  * chosen when all were seen and one will do. Rushed: though a cost fell since the search began. */
 enum tp_nearest_outcome { TP_NEAREST_LOOKING, TP_NEAREST_CHOSEN, TP_NEAREST_NONE };
 enum tp_nearest_outcome tp__nearest_run(struct tp_tick *tick, bool rushed);
@@ -372,9 +395,6 @@ static inline bool tp__looks_breadth_first(const struct tp_session *session)
     enum tp_learning learning = session->params.algorithm->learning;
     return learning == TP_LEARNING_MINI_MIN || learning == TP_LEARNING_PRIORITIZED;
 }
-
-/* Pays for one expansion and counts it: false when the tick can't. */
-bool tp__tick_expand(struct tp_tick *tick);
 
 /* Begins a lookahead from the root that the search was begun with. */
 void tp__lookahead_begin(struct tp_session *session);
@@ -410,6 +430,15 @@ void tp__trace_begin(struct tp_session *session, tp_state end);
 /* 2009, line 13: traces on, within tick->steps_left, until the agent's state or a root is met. True when done: the
  * fresh path is then whole. */
 bool tp__trace_run(struct tp_tick *tick);
+
+/* Whether the fresh path, being whole, is to be given up for a step that rose since the search found it. At most once from where the
+ * agent stands, or rises that come in every search might keep it there for ever: it goes on along the path then, which the watch
+ * looks at anew. */
+bool tp__trace_rose(struct tp_session *session);
+
+/* What a step cost when the search found it, whichever way it is walked; TP_COST_INFINITE for one that is not of the tree: the
+ * last of a path whose end, still open, has got another parent. */
+tp_cost tp__trace_step_cost(const struct tp_search *search, tp_state from, tp_state to, uint8_t move);
 
 /* 2009, line 15: the fresh path becomes the one followed. */
 void tp__trace_follow(struct tp_session *session);

@@ -34,20 +34,6 @@ enum {
     URGENT = 0, /* a reopened state's place before all layers; depth d has place d + 1 */
 };
 
-bool tp__tick_expand(struct tp_tick *tick)
-{
-    const struct tp_budget *budget = tick->budget;
-    uint64_t expansions = tick->reply->work.expansions;
-    uint64_t steps = budget->kind == TP_BUDGET_R ? budget->c : 0;
-    if (expansions >= budget->expansions_max || tick->steps_left < steps)
-        return false;
-    if (budget->expired && expansions % TP_DEADLINE_STRIDE == 0 && budget->expired(budget->context))
-        return false;
-    tick->steps_left -= steps;
-    tick->reply->work.expansions++;
-    return true;
-}
-
 /* Entries are ordered by their place, then smaller g, then lower state. */
 static void enter(struct tp_open *open, uint64_t place, tp_cost g, tp_state state)
 {

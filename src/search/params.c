@@ -160,7 +160,8 @@ static int check_goals(const struct tp_session_params *p, const struct tp_map *m
 {
     uint64_t cells = (uint64_t)map->width * map->height;
     bool allowed = tp__goals_allowed(p, map);
-    const char *one_goal = map->puzzle ? "is EXACT, towards one goal, on puzzles" : "this algorithm walks to one goal, EXACT";
+    const char *one_goal = map->puzzle ? "a puzzle has one goal, which is to be met exactly"
+                                       : "this algorithm walks to one goal only, which is to be met exactly";
     if (p->goal_policy > TP_GOAL_NEAREST)
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "goal_policy", "is none of EXACT, WITHIN, NEAREST");
     if (p->goal_policy != TP_GOAL_EXACT && !allowed)

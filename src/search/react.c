@@ -141,5 +141,5 @@ bool tp__react(struct tp_tick *tick)
         return false;
     if (search->domain->listed && !session->map->graph) /* which of its moves a change touches is not looked up */
         return search->active && session->map_before && session->map_before->version != session->map->version;
-    return follows(session) && tp__watch_run(tick);
+    return search->active && tp__watch_run(tick);
 }

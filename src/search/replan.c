@@ -64,7 +64,7 @@ static void pace(struct tp_tick *tick)
     struct tp_session *session = tick->session;
     const struct tp_search *search = &session->search;
     const struct tp_tick_work *work = &tick->reply->work;
-    if (!paces(session) || session->holds || search->partial || !(work->expansions || work->traced || work->rekeyed))
+    if (!paces(session) || session->holds || search->partial || !(work->expansions || work->traced))
         return;
     uint8_t unused;
     bool at_root = tp_search_knows(search, session->at) && tp_search_parent(search, session->at, &unused) == TP_STATE_NONE;
@@ -95,32 +95,23 @@ static void replan_tick(struct tp_tick *tick)
     }
     const struct tp_budget *budget = tick->budget;
     uint64_t expansions = budget->kind == TP_BUDGET_DEADLINE ? UINT64_MAX : budget->expansions;
-    tick->steps_left = budget->kind == TP_BUDGET_R ? budget->expansions * budget->c : UINT64_MAX;
     if (restart_due(tick))
         tp__adaptive_begin_search(tick);
-    tick->looked = tick->reply->work.traced;
     if (!search->active)
         return;
     if (budget->kind == TP_BUDGET_R)
         expansions = tick->steps_left / budget->c;
 
-    uint64_t updates = 0; /* what they cost */
     if (!search->found) {
         tp__adaptive_allow(tick, tick->steps_left);
         tp__session_expand(tick, expansions);
         bool unreachable = tp__adaptive_exhausted(tick, expansions);
-        updates = tp__adaptive_book(tick);
+        tp__adaptive_book(tick);
         if (unreachable)
             return;
     }
     if (search->found && !session->path_complete) {
-        uint64_t rekeyed = tick->reply->work.rekeyed;
-        tick->steps_left = UINT64_MAX;
-        if (budget->kind == TP_BUDGET_R) {
-            tick->steps_left = (expansions - tick->reply->work.expansions) * budget->c - updates;
-            uint64_t spent = rekeyed + tick->scanned;
-            tick->steps_left -= spent < tick->steps_left ? spent : tick->steps_left;
-        }
+        tick->steps_left = tp__purse_left(tick);
         if (!session->trace.running || session->trace.fresh_end != search->end)
             tp__trace_begin(session, search->end);
         if (tp__trace_run(tick)) {

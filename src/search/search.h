@@ -62,9 +62,12 @@ struct tp_search {
 struct tp_run {
     uint64_t expansions_max;
     uint64_t rekeyed_max;
+    uint64_t rekeys_paid;         /* entries that are renewed for nothing */
+    uint64_t rekeys_an_expansion; /* then for one expansion fewer so many */
     bool (*expired)(void *context); /* NULL for none */
     void *context;
     uint64_t expansions, generated, rekeyed; /* done in this run */
+    uint64_t given_up;                       /* expansions, for entries renewed */
     uint64_t touched;                        /* states given their first g in this run */
     bool capped;                             /* stopped because no memory could be had */
 };

@@ -140,74 +140,12 @@ void tp__session_begin_search(struct tp_tick *tick)
         tick->node_cap = true;
         return;
     }
+    tp__watch_begin(session);
     if (session->begun) {
         session->stats.restarts++;
         tick->reply->flags |= TP_FLAG_RESTARTED;
     }
     session->begun = true;
-}
-
-bool tp__tick_step(struct tp_tick *tick)
-{
-    const struct tp_budget *budget = tick->budget;
-    uint64_t traced = tick->reply->work.traced;
-    if (tick->steps_left == 0)
-        return false;
-    if (budget->expired && traced % TP_DEADLINE_STEPS == 0 && budget->expired(budget->context))
-        return false;
-    tick->steps_left--;
-    tick->reply->work.traced++;
-    return true;
-}
-
-bool tp__tick_update(struct tp_tick *tick)
-{
-    const struct tp_budget *budget = tick->budget;
-    uint64_t learned = tick->reply->work.learned;
-    uint64_t steps = budget->kind == TP_BUDGET_R ? budget->c : 0;
-    if (tick->steps_left < steps)
-        return false;
-    if (budget->expired && learned % TP_DEADLINE_STRIDE == 0 && budget->expired(budget->context))
-        return false;
-    tick->steps_left -= steps;
-    tick->reply->work.learned++;
-    return true;
-}
-
-/* How many open entries a run may renew after the goal moved: bounded like the work it stands beside, and under R
- * at most half of what tracing may spend, so that the agent is never starved of its path. Under a deadline, between two
- * looks at the clock. */
-static uint64_t rekeyed_max(const struct tp_budget *budget)
-{
-    if (budget->kind == TP_BUDGET_DEADLINE)
-        return TP_DEADLINE_STRIDE;
-    if (budget->kind == TP_BUDGET_K)
-        return tp__beside_max(budget);
-    uint64_t steps = tp__budget_share(budget).steps;
-    return steps > 1 ? steps / 2 : 1;
-}
-
-void tp__tick_run(struct tp_tick *tick, struct tp_search *search, uint64_t expansions)
-{
-    struct tp_tick_work *work = &tick->reply->work;
-    const struct tp_budget *budget = tick->budget;
-    uint64_t cap = budget->expansions_max > work->expansions ? budget->expansions_max - work->expansions : 0;
-    uint64_t rekeys = rekeyed_max(budget);
-    struct tp_run run = {
-        .expansions_max = expansions < cap ? expansions : cap,
-        .rekeyed_max = budget->kind == TP_BUDGET_DEADLINE ? rekeys : rekeys > work->rekeyed ? rekeys - work->rekeyed : 0,
-        .expired = budget->expired,
-        .context = budget->context,
-    };
-    tp_search_run(search, &run);
-    while (budget->kind == TP_BUDGET_DEADLINE && run.rekeyed >= run.rekeyed_max && !budget->expired(budget->context)) {
-        run.rekeyed_max = run.rekeyed + rekeyed_max(budget);
-        tp_search_run(search, &run);
-    }
-    work->expansions += run.expansions;
-    work->generated += run.generated;
-    work->rekeyed += run.rekeyed;
-    tick->node_cap |= run.capped;
 }
 
 /* Whether something fell since the search began, so that its exhausted tree proves nothing: a cost of the map, or the
@@ -256,7 +194,7 @@ bool tp__session_exhausted(struct tp_tick *tick, uint64_t expansions)
     if (stale && !rushed) {
         tp__session_forget_sights(session);
         tp__session_begin_search(tick);
-        uint64_t spent = tick->reply->work.expansions;
+        uint64_t spent = tick->reply->work.expansions + tick->given_up;
         if (search->active && spent < expansions)
             tp__session_expand(tick, expansions - spent);
     }
@@ -404,8 +342,8 @@ static void doubt_the_end(struct tp_session *session)
     session->restart_wanted = true;
 }
 
-/* The same, but one that remembers looks again first, and forgets what may have
- * become free out of its sight. */
+/* Whether the only goal is taken for impassable (goal_taken_for_blocked) even after an agent that remembers looked again, and forgot
+ * what may have become free out of its sight. */
 static bool goal_is_blocked(struct tp_session *session)
 {
     const struct tp_search *search = &session->search;
@@ -447,6 +385,7 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
 
     *reply = (struct tp_tick_reply){.status = TP_STATUS_SEARCHING};
     struct tp_tick tick = {.session = session, .budget = budget, .reply = reply};
+    tp__pay_begin(&tick);
     tick.changed = adopt_map(session, map);
     doubt_the_end(session);
     if (tp_session_arrived(session)) /* vehicles: at whatever speed */

@@ -131,10 +131,10 @@ int tp_session_check_budget(const struct tp_session *session, const struct tp_bu
 struct tp_tick_work {
     uint64_t expansions; /* states expanded */
     uint64_t generated;  /* states given a (better) g */
-    uint64_t traced;     /* traceback steps, path cells copied, looks at what changed (watch.c) */
+    uint64_t traced;     /* traceback steps, path cells copied, looks at what changed (watch.c), entries renewed */
     uint64_t learned;    /* heuristic updates */
-    uint64_t rekeyed;    /* open entries whose f was renewed after the goal moved */
-    uint64_t guide;      /* units paid for goal fields (guide.h) */
+    uint64_t rekeyed;    /* of those: open entries whose f was renewed, after the goal moved or (D* Lite) the agent */
+    uint64_t guide;      /* units paid for a guide (guide.h) */
 };
 
 struct tp_tick_reply {

@@ -108,15 +108,14 @@ bool tp__shortcut_try(struct tp_tick *tick)
     if (shortcut->search.goal != session->at)
         tp_search_retarget(&shortcut->search, session->at);
     const struct tp_budget *budget = tick->budget;
-    uint64_t spent = tick->reply->work.expansions;
-    uint64_t expansions = budget->kind == TP_BUDGET_R ? tick->steps_left / budget->c : budget->expansions - spent;
-    tp__tick_run(tick, &shortcut->search, budget->kind == TP_BUDGET_DEADLINE ? UINT64_MAX : expansions);
+    uint64_t expansions = budget->kind == TP_BUDGET_R   ? tick->steps_left / budget->c
+                          : budget->kind == TP_BUDGET_K ? budget->expansions - tick->reply->work.expansions
+                                                        : UINT64_MAX;
+    tick->steps_left -= tp__tick_run(tick, &shortcut->search, expansions);
     if (shortcut->search.exhausted && !shortcut->search.found)
         shortcut->phase = SHORTCUT_FAILED;
     if (!shortcut->search.found)
         return false;
-    if (budget->kind == TP_BUDGET_R)
-        tick->steps_left -= (tick->reply->work.expansions - spent) * budget->c;
     shortcut->phase = SHORTCUT_FOLLOWING;
     return true;
 }

@@ -233,37 +233,27 @@ static bool one_purse(const struct tp_tick *tick)
 }
 
 /* Before the search of a tick with one purse: a trace under way is paid first, and leaves room for at most the share r
- * of expansions, one at the least. Returns what is left of the purse, in traceback steps. */
-static uint64_t open_purse(struct tp_tick *tick, struct tp_share *share)
+ * of expansions, one at the least. */
+static void open_purse(struct tp_tick *tick, struct tp_share *share)
 {
     const struct tp_budget *budget = tick->budget;
     if (tick->session->trace.running)
         trace_phase(tick);
-    uint64_t purse = tick->steps_left;
     if (share->expansions == 0)
         share->expansions = 1;
-    if (share->expansions > purse / budget->c)
-        share->expansions = purse / budget->c;
-    return purse;
+    if (share->expansions > tick->steps_left / budget->c)
+        share->expansions = tick->steps_left / budget->c;
 }
 
-/* The traceback steps that the search phase has left to this tick: N_T, all of R from the tick after the goal was
- * found, or the rest of the purse. Renewed entries of the open list are paid alike. */
-static uint64_t steps_for_tracing(const struct tp_tick *tick, const struct tp_share *share, uint64_t purse,
-                                  bool found_before)
+/* The traceback steps that the search phase has left to this tick: of N_T what was not looked at changes, all of R from the tick
+ * after the goal was found, or the rest of the purse. */
+static uint64_t steps_for_tracing(const struct tp_tick *tick, const struct tp_share *share, bool found_before)
 {
-    const struct tp_budget *budget = tick->budget;
     const struct tp_tick_work *work = &tick->reply->work;
-    if (budget->kind != TP_BUDGET_R)
-        return UINT64_MAX;
-    uint64_t steps = share->steps, spent = work->rekeyed + tick->scanned + (one_purse(tick) ? 0 : tick->looked);
-    if (one_purse(tick)) {
-        steps = purse;
-        spent += work->expansions * budget->c;
-    } else if (found_before) {
-        steps = budget->expansions * budget->c;
-    }
-    return spent < steps ? steps - spent : 0;
+    if (tick->budget->kind != TP_BUDGET_R || one_purse(tick) || found_before)
+        return tp__purse_left(tick);
+    uint64_t looked = work->traced - work->rekeyed; /* what was renewed is paid from N_E */
+    return looked < share->steps ? share->steps - looked : 0;
 }
 
 static void time_bounded_tick(struct tp_tick *tick)
@@ -271,8 +261,6 @@ static void time_bounded_tick(struct tp_tick *tick)
     struct tp_session *session = tick->session;
     struct tp_search *search = &session->search;
     if (session->learn.running) {
-        tick->steps_left =
-            tick->budget->kind == TP_BUDGET_R ? tick->budget->expansions * tick->budget->c : UINT64_MAX;
         learn_and_restart(tick);
         return;
     }
@@ -284,10 +272,9 @@ static void time_bounded_tick(struct tp_tick *tick)
     if (guided == TP_GUIDE_WAIT)
         return;
     struct tp_share share = tp__budget_share(tick->budget);
-    tick->steps_left = one_purse(tick) ? tick->budget->expansions * tick->budget->c : share.steps;
-    bool due = restart_due(tick) || guided == TP_GUIDE_ANEW;
-    tick->looked = tick->reply->work.traced;
-    if (due)
+    if (!one_purse(tick))
+        tick->steps_left = share.steps;
+    if (restart_due(tick) || guided == TP_GUIDE_ANEW)
         tp__adaptive_begin_search(tick);
     if (guided == TP_GUIDE_ANEW)
         session->guide.broken = false; /* it was left for a better way */
@@ -295,7 +282,8 @@ static void time_bounded_tick(struct tp_tick *tick)
         return;
 
     bool found_before = search->found;
-    uint64_t purse = one_purse(tick) ? open_purse(tick, &share) : 0;
+    if (one_purse(tick))
+        open_purse(tick, &share);
     if (!search->active)
         return; /* the path traced rose, and the new search waits for a fuller purse */
     if (tick->budget->kind == TP_BUDGET_DEADLINE && session->trace.running)
@@ -304,12 +292,12 @@ static void time_bounded_tick(struct tp_tick *tick)
     if (!found_before && share.expansions)
         search_phase(tick, &share);
     bool unreachable = tp__adaptive_exhausted(tick, share.expansions);
-    purse -= tp__adaptive_book(tick);
+    tp__adaptive_book(tick);
     if (unreachable)
         return;
     if (((waits_at_root(session) && !search->found) || tp__nearest_holds(session)) && !tick->node_cap)
         return;
-    tick->steps_left = steps_for_tracing(tick, &share, purse, found_before);
+    tick->steps_left = steps_for_tracing(tick, &share, found_before);
     trace_phase(tick);
     if (search->partial && !session->path_complete)
         return; /* the way to the nearest state is traced whole before it is walked */

@@ -32,6 +32,17 @@ static bool checks_rise(const struct tp_session *session)
     return by_rule && session->belief.stamp != session->search.begun_stamp;
 }
 
+/* Whether the agent believes a step that the search found to be illegal now. */
+static bool step_closed(const struct tp_session *session, tp_state from, uint8_t move)
+{
+    const struct tp_search *search = &session->search;
+    struct tp_successor unused;
+    if (session->map->graph)
+        return !search->domain->step(search, session->map, from, move, &unused);
+    return !tp_belief_legal(&session->belief, tp_state_x(search, from), tp_state_y(search, from), move,
+                            session->params.neighbours, session->params.corners);
+}
+
 bool tp__trace_run(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
@@ -47,8 +58,7 @@ bool tp__trace_run(struct tp_tick *tick)
         if (!tp__tick_step(tick))
             return false;
         if (checks_rise(session))
-            trace->rose |= !tp_belief_legal(&session->belief, tp_state_x(search, parent), tp_state_y(search, parent), move,
-                                            session->params.neighbours, session->params.corners);
+            trace->rose |= step_closed(session, parent, move);
         trace->front = parent;
         trace->capped = !tp_marks_set(&trace->fresh, tp_state_x(search, parent), tp_state_y(search, parent),
                                       TP_MARK_NEXT + move);

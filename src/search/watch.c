@@ -7,6 +7,11 @@
  * agent moves on meanwhile, since its next step is checked at the move. A version that comes in between begins the walk along
  * the path anew; what fell in it is looked for after what fell before. The version compared with is held until then. On graphs
  * pages of edges stand for tiles, and fallen edges for cells; of a changed page EDGES_A_LOOK edges are a look.
+ *
+ * A restart for what fell is refused where it would never end: of a search that is not done to an agent that is no nearer to the goal,
+ * by h, than when the last one was begun for a fall; of one that took more than a tick, where no less of its path is left than then.
+ * What falls meanwhile waits. So an agent with a small budget gets to its goal however often something falls: each such restart
+ * finds it nearer than the one before. When something rose on its path, or it is on another trip, that begins anew.
  */
 #include "search/internal.h"
 
@@ -51,6 +56,15 @@ void tp__watch_forget(struct tp_session *session)
 {
     forget_falls(&session->watch);
     session->watch.walks = session->watch.summed = false;
+}
+
+void tp__watch_begin(struct tp_session *session)
+{
+    struct tp_watch *watch = &session->watch;
+    if (!watch->for_fall)
+        watch->h_bar = watch->left_bar = TP_COST_INFINITE;
+    watch->for_fall = watch->at_once = false;
+    watch->begun = session->stats.ticks;
 }
 
 /* ---- Looks ---- */
@@ -291,16 +305,44 @@ static bool shortcut_opened(struct tp_tick *tick, uint64_t *looks)
     return false;
 }
 
-/* Begins to compare `base` with the present version, if something fell since. */
-static void watch_falls(struct tp_session *session, const struct tp_map *base)
+/* Holds `base`, to compare it with the present version when it is time, if something fell since. */
+static void hold_falls(struct tp_session *session, const struct tp_map *base)
+{
+    if (session->map->fell_version > base->version)
+        session->watch.base = tp_map_ref(base);
+}
+
+/* Begins to compare what is held with the present version; lets it go, and gives false, where nothing fell between them. */
+static bool aim_falls(struct tp_session *session)
 {
     struct tp_watch *watch = &session->watch;
-    if (session->map->fell_version <= base->version)
-        return;
-    watch->base = tp_map_ref(base);
+    if (session->map->fell_version <= watch->base->version) {
+        forget_falls(watch);
+        return false;
+    }
     watch->aim = tp_map_ref(session->map);
     watch->tile = watch->row = watch->column = 0;
     watch->paid = false;
+    return true;
+}
+
+/* Whether a new search may begin for what fell; one that was done in the tick that began it may be given up at any time. */
+static bool may_begin_for_falls(const struct tp_session *session)
+{
+    const struct tp_watch *watch = &session->watch;
+    if (!session->path_complete)
+        return tp_search_h_goal(&session->search, session->at) < watch->h_bar;
+    return watch->at_once || cost_left(session) < watch->left_bar;
+}
+
+static void begin_for_fall(struct tp_session *session)
+{
+    struct tp_watch *watch = &session->watch;
+    if (session->path_complete)
+        watch->left_bar = cost_left(session);
+    else
+        watch->h_bar = tp_search_h_goal(&session->search, session->at);
+    watch->for_fall = true;
 }
 
 bool tp__watch_run(struct tp_tick *tick)
@@ -308,28 +350,31 @@ bool tp__watch_run(struct tp_tick *tick)
     struct tp_session *session = tick->session;
     struct tp_watch *watch = &session->watch;
     const struct tp_map *before = session->map_before;
+    bool follows = session->trace.follow_end != TP_STATE_NONE;
     bool lazy = session->params.restart == TP_RESTART_LAZY, costs_vary = session->search.weighted || session->map->graph;
-    uint64_t news = before ? before->version : UINT64_MAX;
+    uint64_t news = before && follows ? before->version : UINT64_MAX;
     if (session->map->rose_version > news || (lazy && costs_vary && session->map->fell_version > news)) {
         watch->walks = true;
         watch->summed = false;
         watch->step = TP_STATE_NONE;
     }
     if (lazy && before && !watch->base)
-        watch_falls(session, before);
+        hold_falls(session, before);
     uint64_t looks = looks_max(tick, true);
-    if (watch->walks && path_rose(tick, &looks))
+    if (follows && watch->walks && path_rose(tick, &looks))
         return true;
+    if (session->stats.ticks == watch->begun + 1)
+        watch->at_once = session->path_complete;
+    if (!watch->base || !follows || !may_begin_for_falls(session))
+        return false;
     looks = looks_max(tick, false);
-    while (watch->base) {
-        if (session->map->graph ? shorter_edge_opened(tick, &looks) : shortcut_opened(tick, &looks))
+    while (watch->aim || aim_falls(session)) {
+        if (session->map->graph ? shorter_edge_opened(tick, &looks) : shortcut_opened(tick, &looks)) {
+            begin_for_fall(session);
             return true;
+        }
         if (watch->aim)
             return false; /* not all was seen */
-        const struct tp_map *seen = watch->base;
-        watch->base = NULL;
-        watch_falls(session, seen);
-        tp_map_unref(seen);
     }
     return false;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Measures tickpath on this machine: medians over runs, the runs of all lines taken in turn so that a busy moment
-of the machine falls on all of them alike.
+of the machine falls on all of them alike. What changing maps promise is judged: exit code 1 when a bound is missed.
 
     tests/bench/bench.py [--bin build] [--runs 5] [--readme README.md]
 
@@ -118,18 +118,16 @@ class Daemon:
         self.process.wait(timeout=30)
 
 
-# Sessions, frames of 50 ms on the map that stays and as many on the one that changes; frames where bytes are counted.
-CHANGES_SESSIONS, CHANGES_FRAMES, MEMORY_FRAMES = 1000, 200, 60
+# Sessions; frames of 50 ms on the map that stays and on the one that changes, and in the run whose resident bytes are read. Over
+# all runs there are at least so many frames on the changing map that its p99.9 is no maximum.
+CHANGES_SESSIONS, STILL_FRAMES, CHANGES_FRAMES, MEMORY_FRAMES = 1000, 120, 400, (20, 60)
+FRAMES_JUDGED = 2000
 STREAM_SESSIONS, STREAM_SECONDS = 100, 3
 # Each tile of a map's version is then given back to the system when it is freed: resident bytes tell what is in use.
 COUNTED = {"MALLOC_MMAP_THRESHOLD_": "4000", "MALLOC_MMAP_MAX_": "60000", "MALLOC_TRIM_THRESHOLD_": "0"}
 
 
-class OverBudget(Exception):
-    pass
-
-
-def changes_once(args, folder, what, sessions, length, environment=None):
+def changes_once(args, folder, what, *numbers, environment=None):
     """One run of tests/bench/changes against a daemon of its own."""
     map_path = os.path.join(folder, "changing.map")
     if not os.path.exists(map_path):
@@ -138,15 +136,12 @@ def changes_once(args, folder, what, sessions, length, environment=None):
     daemon = Daemon(os.path.join(args.bin, "tickpathd"), folder, ["--threads", "2"], environment)
     try:
         run = subprocess.run([os.path.join(args.bin, "tests", "bench", "changes"), what, *daemon.ports[:2], str(daemon.process.pid),
-                              map_path, str(sessions), str(length)], capture_output=True, text=True)
+                              map_path, *map(str, numbers)], capture_output=True, text=True)
     finally:
         daemon.stop()
-    if run.returncode not in (0, 1):
+    if run.returncode != 0:
         raise RuntimeError(f"changes {what}: {run.stderr}")
-    figures = json.loads(run.stdout)
-    if run.returncode == 1:
-        raise OverBudget(f"changes {what}: {figures['over_budget']} times a session spent more than its budget")
-    return figures
+    return json.loads(run.stdout)
 
 
 def quantile(values, q):
@@ -154,27 +149,39 @@ def quantile(values, q):
     return ordered[min(len(ordered) - 1, int(len(ordered) * q))]
 
 
+def all_of(runs, name):
+    return [value for run in runs for value in run[name]]
+
+
+def held_mib(runs, name):
+    return [run[name] / 1048576 for run in runs]
+
+
+def quantiles(values):
+    return f"{quantile(values, 0.999):.1f}", f"p50 {statistics.median(values):.1f}, max {max(values):.1f}"
+
+
 def changes_rows(steady, memory, stream):
-    still = [statistics.median(f["still_ms"]) for f in steady]
-    changing = [quantile(f["changing_ms"], 0.999) for f in steady]
-    applied = [value for f in steady for value in f["applied_ms"]]
-    world = [value for f in steady for value in f["world_cpu_ms"]]
-    ticks = sum(f["agent_ticks"] for f in steady)
+    changing = all_of(steady, "changing_ms")
     name = f"{CHANGES_SESSIONS} sessions, R = 100, 100,000 cells changed each second: "
 
     def row(words, values, digits=2):
         return (name + words, f"{statistics.median(values):.{digits}f}", spread(values, digits))
 
     return [
-        (name + f"agent ticks that overspent their budget, of {ticks:,}", "0", "0 .. 0"),
-        row("the loop's CPU time for a tick of all, unchanged map, p50, ms", still),
-        row("the same on the changing map, p99.9, ms", changing),
-        row("their ratio (at most 2)", [c / s for c, s in zip(changing, still)]),
-        row("a batch, from its arrival at the world to its acknowledgement, ms (below 10)", applied),
-        row("a batch, CPU time of the thread that spends most on it, ms", world),
-        row("MiB besides search memory, before", [f["mib_before"] for f in memory]),
-        row("MiB besides search memory, while it changes, sessions included", [f["mib_under"] for f in memory]),
-        row("MiB besides search memory, after the last reader left", [f["mib_after"] for f in memory]),
+        row("the loop's CPU time for a tick of all, unchanged map, p50, ms", [statistics.median(f["still_ms"]) for f in steady]),
+        (name + f"the same on the changing map, p99.9 of {len(changing):,}, ms", *quantiles(changing)),
+        (name + "wall time of a tick of all, seen by the client, p99.9, unchanged map, ms", *quantiles(all_of(steady, "still_wall_ms"))),
+        (name + "the same on the changing map, ms", *quantiles(all_of(steady, "changing_wall_ms"))),
+        row("a batch, from its arrival at the world to its acknowledgement, wall, ms", all_of(steady, "applied_ms")),
+        row("a batch, CPU time of the world thread, ms", all_of(steady, "world_cpu_ms")),
+        row("a batch, the world thread's wait for a processor from the sending on, ms", all_of(steady, "world_wait_ms")),
+        row("MiB held by versions of the map, before", held_mib(steady, "held_base")),
+        row("MiB held by versions of the map, at most, with some sessions that stay on old ones", held_mib(steady, "held_most")),
+        row("MiB held by versions of the map, after the last reader left", held_mib(steady, "held_after")),
+        row("resident MiB besides search memory, before", [f["mib_before"] for f in memory]),
+        row("resident MiB besides search memory, while it changes, sessions included", [f["mib_under"] for f in memory]),
+        row("resident MiB besides search memory, after the last reader left", [f["mib_after"] for f in memory]),
         (f"single-cell changes a second in batches of 1,000, one connection, {STREAM_SESSIONS} sessions ticking, million",
          f"{statistics.median([f['changes_per_s'] / 1e6 for f in stream]):.2f}",
          spread([f["changes_per_s"] / 1e6 for f in stream])),
@@ -211,6 +218,31 @@ def blocks_rows(args, runs):
         if values:
             rows.append((f"block graph, bytes a cell: {len(values)} {words}", f"{statistics.median(values):.3f}", spread(values, 3)))
     return rows
+def changes_verdicts(steady, memory, stream):
+    """What changing maps promise: (promise, bound, measured, whether it is kept)."""
+    relative = [value / statistics.median(f["still_ms"]) for f in steady for value in f["changing_ms"]]
+    ratio = quantile(relative, 0.999)
+    applied, cpu = all_of(steady, "applied_ms"), all_of(steady, "world_cpu_ms")
+    runs = steady + memory + stream
+    over, ticks = sum(f["over_budget"] for f in runs), sum(f["agent_ticks"] for f in runs)
+    left = [int(f["held_after"] - f["held_base"]) for f in runs]
+    kept = [int(f["versions_after"] - f["versions_base"]) for f in runs]
+    rose = min(f["held_most"] - f["held_base"] for f in steady + memory)
+    slowest = min(f["changes_per_s"] for f in stream)
+    lost = sum(f["batches_sent"] - f["batches_applied"] for f in stream)
+    return [
+        ("agent ticks that spent more than their budget", "0", f"{over:,} of {ticks:,}", over == 0),
+        ("CPU time of the loop's tick on the changing map, p99.9, by the p50 on the unchanged one", "at most 2",
+         f"{ratio:.2f} of {len(relative):,} frames", ratio <= 2 and len(relative) >= FRAMES_JUDGED),
+        ("batch of 100,000 cells applied, wall time, median", "below 10 ms",
+         f"{statistics.median(applied):.2f} ms (longest {max(applied):.2f})", statistics.median(applied) < 10),
+        ("batch of 100,000 cells applied, CPU time, longest", "below 10 ms", f"{max(cpu):.2f} ms", max(cpu) < 10),
+        ("bytes of old versions left when their last reader is gone", "0 bytes, 0 versions",
+         f"{max(left, key=abs):,} bytes, {max(kept, key=abs)} versions (held meanwhile: {rose / 1048576:.2f} MiB or more)",
+         not any(left) and not any(kept) and rose > 0),
+        (f"single-cell changes a second, {STREAM_SESSIONS} sessions ticking, slowest run", "at least 1,000,000",
+         f"{slowest:,.0f}, {lost:.0f} batches lost", slowest >= 1e6 and lost == 0),
+    ]
 
 
 def table(rows):
@@ -219,11 +251,19 @@ def table(rows):
     return "\n".join(lines)
 
 
+def verdict_table(verdicts):
+    lines = ["| judged | bound | measured | |", "|---|---|---|---|"]
+    lines += [f"| {promise} | {bound} | {measured} | {'PASS' if kept else 'FAIL'} |" for promise, bound, measured, kept in verdicts]
+    return "\n".join(lines)
+
+
 def spread(values, digits=2):
     return f"{min(values):.{digits}f} .. {max(values):.{digits}f}"
 
 
 def measure(args):
+    """Rows of what was measured, and verdicts on what was promised."""
+    frames = max(CHANGES_FRAMES, -(-FRAMES_JUDGED // args.runs))
     tool = os.path.join(args.bin, "tickpath")
     with tempfile.TemporaryDirectory() as folder:
         where = prepare(tool, folder)
@@ -236,8 +276,8 @@ def measure(args):
                 for i, (name, _, _, options) in enumerate(LINES):
                     runs[i].append(bench_once(tool, options, where[i]))
                 remote.append(bench_once(tool, LINES[3][3], where[3], daemon.address))
-                steady.append(changes_once(args, folder, "steady", CHANGES_SESSIONS, CHANGES_FRAMES))
-                memory.append(changes_once(args, folder, "steady", CHANGES_SESSIONS, MEMORY_FRAMES, COUNTED))
+                steady.append(changes_once(args, folder, "steady", CHANGES_SESSIONS, STILL_FRAMES, frames))
+                memory.append(changes_once(args, folder, "steady", CHANGES_SESSIONS, *MEMORY_FRAMES, environment=COUNTED))
                 stream.append(changes_once(args, folder, "stream", STREAM_SESSIONS, STREAM_SECONDS))
                 for side, figures in zip(BLOCKS_SIDES, blocks):
                     figures.append(blocks_once(args, os.path.join(folder, "changing.map"), side))
@@ -254,7 +294,7 @@ def measure(args):
     ticks = [f["ticks"] * f["solved"] / (f["ns_per_expansion"] * f["expansions"] * f["solved"]) * 1e6 for f in remote]
     rows.append(("`tbwa` w = 1.8, k = 64 through a daemon, 16 agents on one connection, thousand ticks a second",
                  f"{statistics.median(ticks):.1f}", spread(ticks, 1)))
-    return rows + changes_rows(steady, memory, stream) + blocks_rows(args, blocks)
+    return rows + changes_rows(steady, memory, stream) + blocks_rows(args, blocks), changes_verdicts(steady, memory, stream)
 
 
 def main():
@@ -263,11 +303,11 @@ def main():
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--readme")
     args = parser.parse_args()
-    rows = measure(args)
+    rows, verdicts = measure(args)
     source = "the benchmark maps named" if os.environ.get("TICKPATH_MAPS") else "generated maps"
     load = os.getloadavg()[0]
     text = (f"{processor()}, {os.cpu_count()} cores, {platform.system()}; {args.runs} runs, {ROWS} problems each, {source};"
-            f" no pinning; load average at the end {load:.1f}.\n\n{table(rows)}")
+            f" no pinning; load average at the end {load:.1f}.\n\n{table(rows)}\n\n{verdict_table(verdicts)}")
     print(text)
     if args.readme:
         with open(args.readme) as file:
@@ -276,7 +316,8 @@ def main():
         _, after = rest.split(END, 1)
         with open(args.readme, "w") as file:
             file.write(f"{before}{BEGIN}\n{text}\n{END}{after}")
+    return 0 if all(kept for *_, kept in verdicts) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,14 +1,17 @@
 /* The load of the benches of changing maps: sessions that tick, and a map that changes under them.
  *
- *     changes steady PORT STATS_PORT PID MAP.map SESSIONS FRAMES
+ *     changes steady PORT STATS_PORT PID MAP.map SESSIONS STILL CHANGING
  *     changes stream PORT STATS_PORT PID MAP.map SESSIONS SECONDS
  *
- * steady: a tick of all sessions each 50 ms, FRAMES frames on a map that stays and FRAMES with 100,000 scattered cells changed in one
- * batch each 20th; then the searches end. stream: batches of 1,000 single-cell changes, as fast as the daemon takes them, from one connection, while
- * another ticks its sessions each 50 ms. Prints one JSON object. Exit code 1: a session overspent its budget; 2: it could not be run.
+ * steady: a tick of all sessions each 50 ms, STILL frames on a map that stays and CHANGING with 100,000 scattered cells changed in one
+ * batch each 20th, while a few sessions that don't tick hold the versions they were opened on; then all are closed. stream: batches of
+ * 1,000 single-cell changes, as fast as the daemon takes them, from one connection, while another ticks its sessions each 50 ms.
+ * Prints one JSON object of what was seen; bench.py judges. Exit code 2: it could not be run.
  *
  * CPU time is that of the daemon's threads, from /proc/PID/task: the loop that serves the ticking connection is the one that
- * spends most of it while nothing changes. A frame's is read at its end, when the loop sleeps. */
+ * spends most of it while nothing changes (it reads and decodes the batches too), the world thread has its name. A frame's is read at
+ * its end, when the loop sleeps. Bytes of maps are those that the daemon counts, and they are awaited: what is published is
+ * left by the last loop a moment after the reply. */
 #include "client/tickpath_client.h"
 #include "tests/lib/rng.h"
 
@@ -35,6 +38,8 @@ enum {
     R = 100,
     C = 10, /* trace steps for one */
     THREADS_MAX = 32,
+    WARM_TICKS = 40,
+    HOLDERS = 3, /* sessions that don't tick, each on a version of its own */
 };
 
 static const char *pid;
@@ -75,23 +80,28 @@ static void sleep_until(uint64_t at_us)
 
 /* ---- what the daemon spends ---- */
 
+struct spent {
+    uint64_t cpu_ns;
+    uint64_t wait_ns; /* ready to run, and another thread was on the processor */
+};
+
+static struct spent task_spent(int task)
+{
+    char path[64];
+    unsigned long long ns = 0, wait_ns = 0;
+    snprintf(path, sizeof path, "/proc/%s/task/%d/schedstat", pid, task);
+    FILE *file = fopen(path, "r");
+    if (!file || fscanf(file, "%llu %llu", &ns, &wait_ns) != 2)
+        give_up("can't read %s", path);
+    fclose(file);
+    return (struct spent){ns, wait_ns};
+}
+
 struct usage {
     size_t count;
     int task[THREADS_MAX];
-    uint64_t cpu_ns[THREADS_MAX];
+    struct spent spent[THREADS_MAX];
 };
-
-static uint64_t task_cpu_ns(int task)
-{
-    char path[64];
-    unsigned long long ns = 0;
-    snprintf(path, sizeof path, "/proc/%s/task/%d/schedstat", pid, task);
-    FILE *file = fopen(path, "r");
-    if (!file || fscanf(file, "%llu", &ns) != 1)
-        give_up("can't read %s", path);
-    fclose(file);
-    return ns;
-}
 
 static struct usage take_usage(void)
 {
@@ -104,27 +114,44 @@ static struct usage take_usage(void)
     for (struct dirent *entry; (entry = readdir(folder)) && usage.count < THREADS_MAX;)
         if (entry->d_name[0] != '.') {
             usage.task[usage.count] = atoi(entry->d_name);
-            usage.cpu_ns[usage.count] = task_cpu_ns(usage.task[usage.count]);
+            usage.spent[usage.count] = task_spent(usage.task[usage.count]);
             usage.count++;
         }
     closedir(folder);
     return usage;
 }
 
-/* The thread that spent most between two readings, `but` left out. */
-static int busiest(const struct usage *from, const struct usage *to, int but)
+/* The thread that spent most between two readings. */
+static int busiest(const struct usage *from, const struct usage *to)
 {
     int task = 0;
     uint64_t most = 0;
     for (size_t i = 0; i < from->count; i++)
         for (size_t j = 0; j < to->count; j++) {
-            uint64_t spent = to->cpu_ns[j] - from->cpu_ns[i];
-            if (from->task[i] == to->task[j] && to->task[j] != but && spent > most) {
+            uint64_t spent = to->spent[j].cpu_ns - from->spent[i].cpu_ns;
+            if (from->task[i] == to->task[j] && spent > most) {
                 most = spent;
                 task = to->task[j];
             }
         }
     return task;
+}
+
+/* The thread of that name. */
+static int task_of(const char *name)
+{
+    struct usage usage = take_usage();
+    for (size_t i = 0; i < usage.count; i++) {
+        char path[64], word[32] = "";
+        snprintf(path, sizeof path, "/proc/%s/task/%d/comm", pid, usage.task[i]);
+        FILE *file = fopen(path, "r");
+        if (!file || fscanf(file, "%31s", word) != 1)
+            give_up("can't read %s", path);
+        fclose(file);
+        if (strcmp(word, name) == 0)
+            return usage.task[i];
+    }
+    give_up("the daemon has no thread %s", name);
 }
 
 static uint64_t resident_bytes(void)
@@ -139,8 +166,8 @@ static uint64_t resident_bytes(void)
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* A number of the stats endpoint. */
-static double metric(const char *name)
+/* Numbers of the stats endpoint, by name, read at one time. */
+static void metrics(size_t count, const char *const *name, double *value)
 {
     static char text[1 << 18];
     struct sockaddr_in to = {
@@ -154,13 +181,53 @@ static double metric(const char *name)
         size += (size_t)got;
     close(fd);
     text[size] = 0;
-    size_t length = strlen(name);
-    for (char *line = text; line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (strncmp(line, name, length) == 0 && line[length] == ' ')
-            return strtod(line + length, NULL);
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(name[i]);
+        char *line = text;
+        while (line && !(strncmp(line, name[i], length) == 0 && line[length] == ' ')) {
+            line = strchr(line, '\n');
+            line += line != NULL;
+        }
+        if (!line)
+            give_up("no metric %s", name[i]);
+        value[i] = strtod(line + length, NULL);
     }
-    give_up("no metric %s", name);
+}
+
+static double metric(const char *name)
+{
+    double value;
+    metrics(1, &name, &value);
+    return value;
+}
+
+/* What the versions of maps hold. */
+struct held {
+    double bytes, versions;
+};
+
+static struct held held_now(void)
+{
+    static const char *const name[] = {"tickpath_map_bytes", "tickpath_map_versions"};
+    double value[2];
+    metrics(2, name, value);
+    return (struct held){value[0], value[1]};
+}
+
+/* Waits, a second at most, until only so many versions are held. */
+static struct held held_at(double versions)
+{
+    struct held held = held_now();
+    for (int i = 0; i < 200 && held.versions != versions; i++) {
+        usleep(5000);
+        held = held_now();
+    }
+    return held;
+}
+
+static void print_held(const char *name, struct held held)
+{
+    printf("\"held_%s\": %.0f, \"versions_%s\": %.0f, ", name, held.bytes, name, held.versions);
 }
 
 /* ---- the sessions ---- */
@@ -226,21 +293,6 @@ static void walkers_tick(struct walkers *w, bool renew)
         must(w->client, tp_client_set_goal(w->client, w->id[ended[i]], draw_free(), TIMEOUT_MS), "set goal");
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static void print_list(const char *name, double *values, size_t count)
-{
-    qsort(values, count, sizeof *values, compare);
-    printf("\"%s\": [", name);
-    for (size_t i = 0; i < count; i++)
-        printf("%s%.3f", i ? ", " : "", values[i]);
-    printf("], ");
-}
-
 /* Closes free cells, as many as half of them, and opens those that this function closed before, the oldest first: each cell named is
  * another one, and changes. */
 static void draw_changes(uint32_t *cell, uint32_t *terrain, size_t count)
@@ -271,107 +323,190 @@ static void draw_changes(uint32_t *cell, uint32_t *terrain, size_t count)
         closed[cell[i]] = 0;
 }
 
-static void close_sessions(struct walkers *w)
+/* Closes all of the connection, and waits until their memory is put back. */
+static void close_sessions(struct tp_client *client)
 {
-    must(w->client, tp_client_close_sessions(w->client, NULL, 0, NULL, TIMEOUT_MS), "close");
-    for (int i = 0; i < 100 && metric("tickpath_sessions_closing") > 0; i++)
+    must(client, tp_client_close_sessions(client, NULL, 0, NULL, TIMEOUT_MS), "close");
+    for (int i = 0; i < 200 && metric("tickpath_sessions_closing") > 0; i++)
         usleep(50000);
-    usleep(200000);
 }
 
-/* Everything once, so that what the daemon keeps for good is there before bytes are counted. */
-static void warm_up(struct tp_client *changer, size_t sessions, uint32_t *cell, uint32_t *terrain)
+/* 100,000 cells of the map, scattered. */
+static struct tp_client_changes scattered_batch(void)
 {
-    struct walkers walkers;
-    walkers_open(&walkers, sessions);
-    walkers_tick(&walkers, true);
+    static uint32_t cell[SCATTERED], terrain[SCATTERED];
     draw_changes(cell, terrain, SCATTERED);
-    struct tp_client_changes batch = {.map = "bench",
+    return (struct tp_client_changes){.map = "bench",
                                       .cells = cell,
                                       .cell_terrains = terrain,
                                       .cell_count = SCATTERED,
                                       .cell_terrain_count = SCATTERED};
-    must(changer, tp_client_change(changer, &batch, NULL, TIMEOUT_MS), "change");
-    walkers_tick(&walkers, true);
-    close_sessions(&walkers);
+}
+
+/* Everything for a while, so that what the daemon keeps for good is there before bytes are counted. */
+static void warm_up(struct tp_client *changer, size_t sessions)
+{
+    struct walkers walkers;
+    walkers_open(&walkers, sessions);
+    for (int i = 0; i < WARM_TICKS; i++) {
+        if (i % (WARM_TICKS / 2) == 1) {
+            struct tp_client_changes batch = scattered_batch();
+            must(changer, tp_client_change(changer, &batch, NULL, TIMEOUT_MS), "change");
+        }
+        walkers_tick(&walkers, true);
+    }
+    close_sessions(walkers.client);
     tp_client_close(walkers.client);
     free(walkers.id);
 }
 
-static int steady(size_t sessions, size_t frames)
+/* What one of the steady run's frames, or batches, took, in ms. */
+struct series {
+    double *ms;
+    size_t count;
+};
+
+static void note(struct series *series, double ms)
+{
+    series->ms[series->count++] = ms;
+}
+
+struct steady {
+    size_t still, changing;                       /* frames */
+    struct series cpu[2], wall[2];                /* of a frame on the unchanged and on the changing map */
+    struct series applied, world_cpu, world_wait; /* of a batch */
+    struct held base, most, after;
+};
+
+/* The batch, sent while the agents tick; then what it took is taken from the numbers before and after. */
+struct change {
+    uint64_t ticket;
+    double change_us;
+    struct spent world;
+};
+
+static void change_send(struct change *change, struct tp_client *changer, int world)
+{
+    struct tp_client_changes batch = scattered_batch();
+    change->change_us = metric("tickpath_change_us_sum");
+    change->world = task_spent(world);
+    must(changer, tp_client_send_change(changer, &batch, &change->ticket, TIMEOUT_MS), "change");
+}
+
+static void change_note(const struct change *change, struct steady *run, int world)
+{
+    struct spent spent = task_spent(world);
+    note(&run->applied, (metric("tickpath_change_us_sum") - change->change_us) / 1e3);
+    note(&run->world_cpu, (double)(spent.cpu_ns - change->world.cpu_ns) / 1e6);
+    note(&run->world_wait, (double)(spent.wait_ns - change->world.wait_ns) / 1e6);
+    struct held held = held_now();
+    run->most = held.bytes > run->most.bytes ? held : run->most;
+}
+
+/* A session that will not tick holds the version of now. */
+static void hold_version(struct tp_client *client)
+{
+    struct tp_client_session_params params = {
+        .map = "bench", .start = draw_free(), .goal = draw_free(), .budget = {TP_CLIENT_BUDGET_R, R, 900, C}};
+    struct tp_client_session session;
+    must(client, tp_client_open_session(client, &params, &session, TIMEOUT_MS), "open session");
+}
+
+static void run_frames(struct steady *run, struct walkers *walkers, struct tp_client *changer, int loop,
+                       int world)
+{
+    uint64_t next = now_us(), cpu_ns = task_spent(loop).cpu_ns;
+    for (size_t frame = 0; frame < run->still + run->changing; frame++) {
+        bool is_changing = frame >= run->still;
+        size_t after = frame - run->still;
+        bool changes = is_changing && after % CHANGE_EVERY == 0;
+        struct change change;
+        uint64_t began = now_us();
+        if (changes && after / CHANGE_EVERY < HOLDERS)
+            hold_version(changer);
+        if (changes) /* under the agents: on its way while they tick */
+            change_send(&change, changer, world);
+        uint64_t asked = now_us();
+        walkers_tick(walkers, true);
+        note(&run->wall[is_changing], (double)(now_us() - asked) / 1e3);
+        if (changes) {
+            struct tp_client_reply reply;
+            must(changer, tp_client_collect(changer, change.ticket, &reply, TIMEOUT_MS), "changed");
+        }
+        next =
+            next > began ? next : began; /* the machine is too slow for frames that short: no catching up */
+        sleep_until(next += FRAME_US);
+        uint64_t spent_ns = task_spent(loop).cpu_ns;
+        note(&run->cpu[is_changing], (double)(spent_ns - cpu_ns) / 1e6);
+        if (changes)
+            change_note(&change, run, world);
+        cpu_ns = task_spent(loop).cpu_ns;
+    }
+}
+
+static void print_list(const char *name, struct series series)
+{
+    printf("\"%s\": [", name);
+    for (size_t i = 0; i < series.count; i++)
+        printf("%s%.3f", i ? ", " : "", series.ms[i]);
+    printf("], ");
+}
+
+static void print_steady(struct steady *run)
+{
+    print_held("base", run->base);
+    print_held("most", run->most);
+    print_held("after", run->after);
+    print_list("applied_ms", run->applied);
+    print_list("world_cpu_ms", run->world_cpu);
+    print_list("world_wait_ms", run->world_wait);
+    print_list("still_ms", run->cpu[0]);
+    print_list("changing_ms", run->cpu[1]);
+    print_list("still_wall_ms", run->wall[0]);
+    print_list("changing_wall_ms", run->wall[1]);
+}
+
+static struct series series_of(size_t count)
+{
+    return (struct series){calloc(count + 1, sizeof(double)), 0};
+}
+
+static void steady(size_t sessions, size_t still, size_t changing)
 {
     struct walkers walkers;
     struct tp_client *changer = connect_now();
-    uint32_t *cell = calloc(SCATTERED, sizeof *cell), *terrain = calloc(SCATTERED, sizeof *terrain);
-    double *still = calloc(frames, sizeof *still), *changing = calloc(frames, sizeof *changing);
-    double *applied = calloc(frames, sizeof *applied), *world_ms = calloc(frames, sizeof *world_ms);
-    uint64_t wall_max_us = 0;
-    size_t batches = 0;
-    warm_up(changer, sessions, cell, terrain);
-    double maps_before = (double)resident_bytes() - metric("tickpath_node_bytes");
+    struct steady run = {.still = still, .changing = changing};
+    for (int i = 0; i < 2; i++) {
+        run.cpu[i] = series_of(i ? changing : still);
+        run.wall[i] = series_of(i ? changing : still);
+    }
+    run.applied = series_of(changing);
+    run.world_cpu = series_of(changing);
+    run.world_wait = series_of(changing);
+    warm_up(changer, sessions);
+    run.base = held_at(1);
+    double resident_before = (double)resident_bytes() - metric("tickpath_node_bytes");
     walkers_open(&walkers, sessions);
     struct usage before = take_usage();
     for (int i = 0; i < 5; i++)
         walkers_tick(&walkers, true);
     struct usage after = take_usage();
-    int loop = busiest(&before, &after, 0), world = 0;
-    uint64_t ticket = 0, next = now_us(), cpu = task_cpu_ns(loop);
-    for (size_t frame = 0; frame < 2 * frames; frame++) {
-        bool changes = frame >= frames && frame % CHANGE_EVERY == 0;
-        uint64_t began = now_us();
-        if (changes) { /* under the agents: on its way while they tick */
-            draw_changes(cell, terrain, SCATTERED);
-            before = take_usage();
-            applied[batches] = metric("tickpath_change_us_sum");
-            struct tp_client_changes batch = {.map = "bench",
-                                              .cells = cell,
-                                              .cell_terrains = terrain,
-                                              .cell_count = SCATTERED,
-                                              .cell_terrain_count = SCATTERED};
-            must(changer, tp_client_send_change(changer, &batch, &ticket, TIMEOUT_MS), "change");
-        }
-        walkers_tick(&walkers, true);
-        uint64_t wall = now_us() - began;
-        wall_max_us = wall > wall_max_us ? wall : wall_max_us;
-        if (changes) {
-            struct tp_client_reply reply;
-            must(changer, tp_client_collect(changer, ticket, &reply, TIMEOUT_MS), "changed");
-        }
-        sleep_until(next += FRAME_US);
-        if (now_us() > next + FRAME_US)
-            next = now_us(); /* the machine is too slow for frames that short: no catching up */
-        uint64_t spent = task_cpu_ns(loop);
-        (frame < frames ? still : changing)[frame % frames] = (double)(spent - cpu) / 1e6;
-        if (changes) {
-            applied[batches] = (metric("tickpath_change_us_sum") - applied[batches]) / 1e3;
-            after = take_usage();
-            if (!world)
-                world = busiest(&before, &after, loop);
-            for (size_t i = 0; i < after.count; i++)
-                if (after.task[i] == world)
-                    world_ms[batches] = (double)(after.cpu_ns[i] - before.cpu_ns[i]) / 1e6;
-            batches++;
-        }
-        cpu = task_cpu_ns(loop);
-    }
-    double maps_under = (double)resident_bytes() - metric("tickpath_node_bytes");
-    close_sessions(&walkers);
-    double maps_after = (double)resident_bytes() - metric("tickpath_node_bytes");
-    printf("{\"over_budget\": %llu, \"agent_ticks\": %llu, \"moves\": %llu, \"restarted\": %llu, "
-           "\"wall_max_ms\": %.2f, ",
-           (unsigned long long)walkers.over, (unsigned long long)walkers.ticks * sessions,
-           (unsigned long long)walkers.moves, (unsigned long long)walkers.restarted,
-           (double)wall_max_us / 1e3);
-    printf("\"mib_before\": %.2f, \"mib_under\": %.2f, \"mib_after\": %.2f, ", maps_before / 1048576,
-           maps_under / 1048576, maps_after / 1048576);
-    print_list("applied_ms", applied, batches);
-    print_list("world_cpu_ms", world_ms, batches);
-    print_list("still_ms", still, frames);
-    print_list("changing_ms", changing, frames);
-    printf("\"sessions\": %zu}\n", sessions);
+    run_frames(&run, &walkers, changer, busiest(&before, &after), task_of("world"));
+    double resident_under = (double)resident_bytes() - metric("tickpath_node_bytes");
+    close_sessions(walkers.client);
+    close_sessions(changer);
+    run.after = held_at(run.base.versions);
+    usleep(200000);
+    double resident_after = (double)resident_bytes() - metric("tickpath_node_bytes");
+    printf("{\"sessions\": %zu, \"over_budget\": %llu, \"agent_ticks\": %llu, \"moves\": %llu, "
+           "\"restarted\": %llu, ",
+           sessions, (unsigned long long)walkers.over, (unsigned long long)walkers.ticks * sessions,
+           (unsigned long long)walkers.moves, (unsigned long long)walkers.restarted);
+    print_steady(&run);
+    printf("\"mib_before\": %.2f, \"mib_under\": %.2f, \"mib_after\": %.2f}\n", resident_before / 1048576,
+           resident_under / 1048576, resident_after / 1048576);
     tp_client_close(walkers.client);
     tp_client_close(changer);
-    return walkers.over != 0;
 }
 
 static atomic_bool over;
@@ -384,9 +519,10 @@ static void *tick_on(void *context)
     return NULL;
 }
 
-static int stream(size_t sessions, uint64_t seconds)
+static void stream(size_t sessions, uint64_t seconds)
 {
     struct walkers walkers;
+    struct held base = held_at(1);
     walkers_open(&walkers, sessions);
     struct tp_client *changer = connect_now();
     enum {
@@ -405,6 +541,7 @@ static int stream(size_t sessions, uint64_t seconds)
         give_up("no thread");
     uint64_t tickets[WINDOW], sent = 0, taken = 0, began = now_us(), until = began + seconds * 1000000;
     struct usage before = take_usage();
+    double batches = metric("tickpath_batches_applied_total");
     for (bool more = true; more || taken < sent;) {
         more = now_us() < until;
         if (more && sent - taken < WINDOW) {
@@ -425,21 +562,28 @@ static int stream(size_t sessions, uint64_t seconds)
     }
     double took = (double)(now_us() - began) / 1e6;
     struct usage after = take_usage();
+    batches = metric("tickpath_batches_applied_total") - batches;
     atomic_store(&over, true);
     pthread_join(thread, NULL);
+    close_sessions(walkers.client);
+    struct held left = held_at(base.versions);
     double cpu = 0, most = 0;
     for (size_t i = 0; i < after.count && i < before.count; i++) {
-        double spent = (double)(after.cpu_ns[i] - before.cpu_ns[i]) / 1e9;
+        double spent = (double)(after.spent[i].cpu_ns - before.spent[i].cpu_ns) / 1e9;
         cpu += spent;
         most = spent > most ? spent : most;
     }
-    printf("{\"over_budget\": %llu, \"changes_per_s\": %.0f, \"ticks\": %llu, \"seconds\": %.3f, "
-           "\"daemon_cpu\": %.3f, \"busiest_cpu\": %.3f}\n",
-           (unsigned long long)walkers.over, (double)sent * BATCH / took, (unsigned long long)walkers.ticks,
-           took, cpu / took, most / took);
+    printf("{\"sessions\": %zu, \"over_budget\": %llu, \"agent_ticks\": %llu, \"changes_per_s\": %.0f, "
+           "\"batches_sent\": %llu, "
+           "\"batches_applied\": %.0f, ",
+           sessions, (unsigned long long)walkers.over, (unsigned long long)walkers.ticks * sessions,
+           (double)sent * BATCH / took, (unsigned long long)sent, batches);
+    print_held("base", base);
+    print_held("after", left);
+    printf("\"ticks\": %llu, \"seconds\": %.3f, \"daemon_cpu\": %.3f, \"busiest_cpu\": %.3f}\n",
+           (unsigned long long)walkers.ticks, took, cpu / took, most / took);
     tp_client_close(walkers.client);
     tp_client_close(changer);
-    return walkers.over != 0;
 }
 
 /* The plainest reader of a MovingAI map. */
@@ -458,8 +602,10 @@ static void load(const char *path)
 
 int main(int argc, char **argv)
 {
-    if (argc != 8)
-        give_up("usage: changes steady|stream PORT STATS_PORT PID MAP SESSIONS FRAMES|SECONDS");
+    bool is_steady = argc == 9 && strcmp(argv[1], "steady") == 0;
+    if (!is_steady && (argc != 8 || strcmp(argv[1], "stream") != 0))
+        give_up("usage: changes steady PORT STATS_PORT PID MAP SESSIONS STILL CHANGING, or stream ... "
+                "SESSIONS SECONDS");
     port = (uint16_t)atoi(argv[2]);
     stats_port = (uint16_t)atoi(argv[3]);
     pid = argv[4];
@@ -471,6 +617,9 @@ int main(int argc, char **argv)
     size_t sessions = (size_t)atol(argv[6]);
     if (sessions < 1 || sessions > 100000)
         give_up("sessions: 1 to 100000");
-    return strcmp(argv[1], "stream") == 0 ? stream(sessions, (uint64_t)atol(argv[7]))
-                                          : steady(sessions, (size_t)atol(argv[7]));
+    if (is_steady)
+        steady(sessions, (size_t)atol(argv[7]), (size_t)atol(argv[8]));
+    else
+        stream(sessions, (uint64_t)atol(argv[7]));
+    return 0;
 }

@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,51 @@ START_TEST(a_deadline_bounds_tracing)
     ck_assert_int_eq(reply.status, TP_STATUS_ARRIVED);
     play_close(&play);
     tp_map_unref(map);
+}
+END_TEST
+
+/* Under R nothing comes on top of the purse: where the map changes and the goal moves all the time a tick looks at what changed,
+ * renews entries of the open list, traces, and expands; the play sums it all up. */
+START_TEST(a_purse_holds_whatever_moves)
+{
+    enum { SIDE = 120, MARGIN = 20, CHANGES = 40, TICKS = 180 };
+    row = tp_algorithm_at((size_t)_i);
+    struct tp_test_rng rng = tp_test_rng(row->name);
+    uint64_t lives = tp_test_steps(5, 60);
+    for (uint64_t i = 0; i < lives; i++) {
+        struct tp_map *map = tp_test_map_random(&rng, SIDE, SIDE, 15);
+        struct tp_session_params params;
+        tp_session_params_init(&params);
+        params.algorithm = row;
+        params.start = 5 * SIDE + 5;
+        params.goal = (SIDE - 10) * SIDE + SIDE - 10;
+        params.budget = tp_budget_r(tp_test_between(&rng, 10, 70), tp_test_between(&rng, 100, 950), tp_test_between(&rng, 1, 20));
+        params.shortcut = row->capabilities & TP_CAN_ENHANCE_2009 && i % 2;
+        if (row->capabilities & TP_CAN_CHOOSE_GOAL && i % 3 == 2)
+            params.goal_policy = TP_GOAL_NEAREST;
+        if (row->capabilities & TP_CAN_RESTART_BY_RULE)
+            params.restart = (enum tp_restart)(TP_RESTART_DEFAULT + i % (TP_RESTART_ON_RISE + 1));
+        struct play play = {.label = ""};
+        play_open(&play, &params, map);
+        tp_map_unref(map);
+        snprintf(play.label, sizeof play.label, "life %llu of %s, r %u, restart %d (TICKPATH_SEED=%llu)", (unsigned long long)i,
+                 row->name, params.budget.r_milli, (int)params.restart, (unsigned long long)tp_test_seed());
+        for (int tick = 0; tick < TICKS; tick++) {
+            struct tp_change changes[CHANGES] = {{0}};
+            for (int change = 0; change < CHANGES; change++)
+                changes[change] = (struct tp_change){.kind = TP_CHANGE_CELL,
+                                                     .x = tp_test_below(&rng, SIDE),
+                                                     .y = tp_test_below(&rng, SIDE),
+                                                     .class_to = tp_test_percent(&rng, 50) ? '@' : '.'};
+            if (tick % 2 == 0)
+                play_apply(&play, changes, CHANGES);
+            if (tick % 3 == 0)
+                play_retarget(&play, tp_test_between(&rng, SIDE - MARGIN, SIDE - 1) * SIDE +
+                                         tp_test_between(&rng, SIDE - MARGIN, SIDE - 1));
+            play_tick(&play, NULL);
+        }
+        play_close(&play);
+    }
 }
 END_TEST
 
@@ -187,6 +233,7 @@ static Suite *suite(void)
     tcase_set_timeout(tcase, 60);
     int rows = (int)row_count();
     tcase_add_loop_test(tcase, a_deadline_bounds_tracing, 0, rows);
+    tcase_add_loop_test(tcase, a_purse_holds_whatever_moves, 0, rows);
     tcase_add_test(tcase, the_longest_path_rule_stops_at_a_cap);
     tcase_add_loop_test(tcase, no_memory_is_no_restart, 0, rows);
     tcase_add_loop_test(tcase, eager_remembers_a_change_met_at_the_goal, 0, rows);

@@ -394,8 +394,10 @@ static void grid_case(struct tp_test_rng *rng, uint64_t number, int row, const s
             continue;
         memcpy(before, grid.weight, cells * sizeof *before);
         if (world == WORLD_CHANGING) {
-            if (!tp_test_percent(rng, change_percent))
+            if (!tp_test_percent(rng, change_percent)) {
+                ref_agent_see(&agent, false, false);
                 continue;
+            }
             random_changes(rng, &play);
             memcpy(grid.weight, play.plain.weight, cells * sizeof *grid.weight);
         } else {

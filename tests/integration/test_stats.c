@@ -20,8 +20,8 @@
 
 /* ---- Reading the text ---- */
 
-static const char *const facts[] = {"build_info",     "uptime_seconds", "ready",          "store_degraded",
-                                    "store_volatile", "node_bytes",     "node_bytes_max", "threads"};
+static const char *const facts[] = {"build_info", "uptime_seconds", "ready",     "store_degraded", "store_volatile",
+                                    "node_bytes", "node_bytes_max", "map_bytes", "map_versions",   "threads"};
 enum { FACTS = sizeof facts / sizeof *facts };
 
 /* Whether a family of that name is due: a fact, or a line of the table with its suffix and type. */
@@ -109,6 +109,7 @@ static void check_json(const char *text, const char *expression)
 
 static struct tp_metrics *threads[3];
 static struct tp_pool_cap cap;
+static struct tp_map_held held = {.bytes = 123456, .versions = 7};
 static struct tp_store_status store_status;
 static bool is_ready;
 
@@ -157,6 +158,7 @@ static void source_begin(void)
     source = (struct tp_stats_source){.metrics = (const struct tp_metrics *const *)threads,
                                       .metrics_count = 3,
                                       .pool_cap = &cap,
+                                      .held = &held,
                                       .store_name = "memory",
                                       .store_volatile = true,
                                       .started_unix_ms = 1767323045678, /* 2026-01-02T03:04:05.678Z */
@@ -195,6 +197,8 @@ START_TEST(test_prometheus)
     ck_assert(tp_test_sample(text, "tickpath_store_volatile") == 1);
     ck_assert(tp_test_sample(text, "tickpath_node_bytes") == 65536);
     ck_assert_ptr_nonnull(strstr(text, "\ntickpath_node_bytes_max +Inf\n"));
+    ck_assert(tp_test_sample(text, "tickpath_map_bytes") == 123456);
+    ck_assert(tp_test_sample(text, "tickpath_map_versions") == 7);
     ck_assert(tp_test_sample(text, "tickpath_threads") == 2);
     ck_assert_uint_eq(tp_test_metric(text, "requests"), 42);
     ck_assert_uint_eq(tp_test_metric(text, "connections_open"), 3);
@@ -240,6 +244,7 @@ START_TEST(test_json)
                      "and j[\"not_ready_because\"] is None");
     check_json(text, "j[\"store\"] == {\"name\": \"memory\", \"volatile\": True, \"degraded\": None}");
     check_json(text, "j[\"node_bytes\"] == 65536 and j[\"node_bytes_max\"] is None");
+    check_json(text, "j[\"map_bytes\"] == 123456 and j[\"map_versions\"] == 7");
     check_json(text, "[m[\"name\"] for m in j[\"maps\"]] == [\"a/b\", \"odd \\\"\\\\\\n\\x01 name\"]");
     check_json(text, "j[\"maps\"][0][\"version\"] == 6 and j[\"maps\"][1][\"passable_cells\"] == 1 << 40");
     check_json(text,

@@ -1,6 +1,7 @@
 /* The stats of a real daemon: after a known workload they say what the replies said, and the probes answer
  * while a loop is busy. */
 #include "daemon/metrics.h"
+#include "map/map.h"
 #include "tests/lib/exposition.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/wire.h"
@@ -67,7 +68,8 @@ static void wait_until_ready(void)
 
 /* What the replies said, added up. */
 struct tally {
-    uint64_t ticks, agent_ticks, moves, back_moves, arrivals, searching, blocked, unreachable, restarts, looping;
+    uint64_t ticks, agent_ticks, moves, back_moves, arrivals, searching, blocked, unreachable, restarts,
+        looping;
     uint64_t expansions, traced, generated, learned, refused;
 };
 
@@ -302,6 +304,104 @@ START_TEST(test_probes_while_a_loop_is_busy)
 }
 END_TEST
 
+/* ---- What versions hold ---- */
+
+static void wait_for_sample(const char *name, uint64_t value)
+{
+    uint64_t until = wire_now_ms() + WIRE_TIMEOUT_MS, got;
+    for (;;) {
+        char *text = page("/metrics", 200);
+        got = (uint64_t)tp_test_sample(text, name);
+        free(text);
+        if (got == value)
+            return;
+        ck_assert_msg(wire_now_ms() < until, "%s stays %" PRIu64 ", never %" PRIu64, name, got, value);
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    }
+}
+
+static void wait_for_versions(uint64_t versions, uint64_t bytes)
+{
+    wait_for_sample("tickpath_map_versions", versions);
+    wait_for_sample("tickpath_map_bytes", bytes);
+}
+
+static void tick_session(struct wire *wire, uint64_t session)
+{
+    Tickpath__Tick tick = TICKPATH__TICK__INIT;
+    tick.n_session = 1;
+    tick.session = &session;
+    Tickpath__Reply *reply =
+        wire_ask(wire, TICKPATH__REQUEST__BODY_TICK, &tick, TICKPATH__REPLY__BODY_TICKED);
+    ck_assert_uint_eq(reply->ticked->n_session, 1);
+    wire_reply_free(reply);
+}
+
+/* A session that does not tick holds its version, and of that just the tiles that changed since: its tick, its end or its
+ * connection's end gives exactly those back. */
+START_TEST(test_bytes_of_versions)
+{
+    enum { WIDTH = 200, HEIGHT = 130, TABLE = 12 * sizeof(void *), FIRST = 1, LAST = WIDTH * HEIGHT - 1 };
+    wire_daemon_start(&daemon_, "--stats", "127.0.0.1:0", "--threads", "2", NULL);
+    wait_for_versions(0, 0);
+    struct wire wires[2], *holder = &wires[0], *other = &wires[1]; /* on two loops */
+    wire_open_greeted(holder, daemon_.port);
+    wire_open_greeted(other, daemon_.port);
+    wire_put_free_map(holder, "m", WIDTH, HEIGHT);
+    /* 4 x 3 tiles; a tile is its head, a word a row, and a byte a cell */
+    uint64_t version = sizeof(struct tp_map) + TABLE, head = sizeof(struct tp_map_tile);
+    uint64_t base = version + 12 * head + 4 * HEIGHT * 8 + WIDTH * HEIGHT;
+    uint64_t whole_tile = head + 64 * 8 + 64 * 64, corner_tile = head + 2 * 8 + 2 * 8;
+    wait_for_versions(1, base);
+
+    uint64_t held = wire_open_session(holder, "m", FIRST + 1, 3 * WIDTH + 5, "tba", 1);
+    uint64_t ticked = wire_open_session(other, "m", FIRST + 1, 3 * WIDTH + 5, "tba", 1);
+    tick_session(holder, held);
+    tick_session(other, ticked);
+    wait_for_versions(1, base);
+    wire_set_cell(other, "m", FIRST, '@');
+    tick_session(other, ticked);
+    wait_for_versions(2, base + version + whole_tile);
+    wire_set_cell(other, "m", LAST, '@'); /* the one between goes: its readers went on */
+    tick_session(other, ticked);
+    wait_for_versions(2, base + version + whole_tile + corner_tile);
+    tick_session(holder, held);
+    wait_for_versions(1, base);
+
+    wire_set_cell(holder, "m", FIRST, '.');
+    tick_session(holder, held);
+    wait_for_versions(2, base + version + whole_tile);
+    Tickpath__CloseSession close = TICKPATH__CLOSE_SESSION__INIT;
+    close.n_session = 1;
+    close.session = &ticked;
+    wire_reply_free(wire_ask(other, TICKPATH__REQUEST__BODY_CLOSE_SESSION, &close,
+                             TICKPATH__REPLY__BODY_SESSIONS_CLOSED));
+    wait_for_versions(1, base);
+
+    /* a layer is a version too, made for a session and gone with its connection */
+    Tickpath__OpenSession open = TICKPATH__OPEN_SESSION__INIT;
+    open.map = "m";
+    open.has_start = open.has_goal = open.has_agent_size = 1;
+    open.goal = 3 * WIDTH + 5;
+    open.agent_size = 2;
+    wire_reply_free(
+        wire_ask(other, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED));
+    wait_for_versions(2, 2 * base);
+    wire_set_cell(holder, "m", LAST,
+                  '.'); /* the layer's corner tile stays: its cells were closed by the edge, and are */
+    tick_session(holder, held);
+    char *text = page("/stats", 200);
+    ck_assert_ptr_nonnull(strstr(text, "\"map_versions\":"));
+    free(text);
+    wire_close(other);
+    wait_for_versions(1, base);
+
+    wire_close(holder);
+    wait_for_metric("sessions_open", 0);
+    wait_for_versions(1, base);
+}
+END_TEST
+
 /* Without --stats there is no such port; a stats port that is taken stops the start, with words. */
 START_TEST(test_no_endpoint)
 {
@@ -329,6 +429,7 @@ static Suite *stats_served_suite(void)
     tcase_add_checked_fixture(served, begin, end);
     tcase_add_test(served, test_workload);
     tcase_add_test(served, test_probes_while_a_loop_is_busy);
+    tcase_add_test(served, test_bytes_of_versions);
     tcase_add_test(served, test_no_endpoint);
     suite_add_tcase(suite, served);
     return suite;

@@ -295,6 +295,47 @@ START_TEST(test_redis_killed_and_back)
 }
 END_TEST
 
+/* A gap: Redis holds the map's version 4, the daemon acknowledged more while Redis was away, and died. The map comes back at 4 in a
+ * new epoch, so that no client takes the versions from 5 on for those that it was told before. */
+START_TEST(test_versions_lost_while_redis_was_away)
+{
+    test_redis_start(&redis);
+    daemon_start();
+    greet(false);
+    wire_put_free_map(&wire, "m", 20, 20);
+    for (uint32_t cell = 1; cell <= 3; cell++)
+        wire_set_cell(&wire, "m", cell, '@');
+    uint64_t epoch, anew, again, passable;
+    ck_assert_uint_eq(map_version("m", &epoch, NULL), 4);
+    test_redis_kill(&redis);
+    for (uint32_t cell = 4; cell <= 8; cell++)
+        wire_set_cell(&wire, "m", cell, '@');
+    ck_assert_uint_eq(map_version("m", &again, NULL), 9);
+    ck_assert_uint_eq(again, epoch);
+    wire_close(&wire);
+    wire_daemon_kill(&daemon_);
+
+    test_redis_start(&redis);
+    daemon_start();
+    greet(false);
+    ck_assert_uint_eq(map_version("m", &anew, &passable), 4);
+    ck_assert_uint_eq(passable, 400 - 3);
+    ck_assert_uint_gt(anew, epoch);
+    Tickpath__OpenMap open = TICKPATH__OPEN_MAP__INIT;
+    open.map = "m";
+    open.has_min_version = 1;
+    open.min_version = 9;
+    wire_ask_error(&wire, TICKPATH__REQUEST__BODY_OPEN_MAP, &open, TICKPATH__ERROR_CODE__MAP_NOT_READY, NULL);
+    ck_assert_uint_eq(wire_set_cell(&wire, "m", 9, '@'), 5);
+    ck_assert_uint_eq(map_version("m", &again, &passable), 5);
+    ck_assert_uint_eq(passable, 400 - 4);
+    ck_assert_uint_eq(again, anew);
+    walk("m", 20);
+    wire_close(&wire);
+    wire_daemon_stop(&daemon_);
+}
+END_TEST
+
 /* The daemon ends in time while Redis is away, and a URL that is none stops the start, without its password.
  */
 START_TEST(test_end_and_bad_url)
@@ -338,6 +379,7 @@ static Suite *store_served_suite(void)
     tcase_add_test(served, test_redis_away_at_start);
     tcase_add_test(served, test_redis_away_later);
     tcase_add_test(served, test_redis_killed_and_back);
+    tcase_add_test(served, test_versions_lost_while_redis_was_away);
     tcase_add_test(served, test_end_and_bad_url);
     suite_add_tcase(suite, served);
     return suite;

@@ -440,12 +440,11 @@ static void check_work(struct play *play, const struct tp_tick_reply *r, const s
         limit = budget->expansions < limit ? budget->expansions : limit;
         break;
     case TP_BUDGET_R:
-        SAY(work->traced <= budget->expansions * budget->c &&
-                (work->expansions + work->learned) * budget->c + work->traced <=
-                    budget->expansions * budget->c,
-            "R %llu, c %u spent by %llu expansions, %llu learned, %llu traced",
+        SAY(work->rekeyed <= work->traced && work->traced <= budget->expansions * budget->c &&
+                (work->expansions + work->learned) * budget->c + work->traced <= budget->expansions * budget->c,
+            "R %llu, c %u spent by %llu expansions, %llu learned, %llu traced, %llu of those rekeyed",
             (unsigned long long)budget->expansions, budget->c, (unsigned long long)work->expansions,
-            (unsigned long long)work->learned, (unsigned long long)work->traced);
+            (unsigned long long)work->learned, (unsigned long long)work->traced, (unsigned long long)work->rekeyed);
         limit = budget->expansions < limit ? budget->expansions : limit;
         break;
     case TP_BUDGET_DEADLINE:

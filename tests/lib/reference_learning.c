@@ -437,8 +437,8 @@ static uint32_t way_ahead(const struct ref_agent *a, uint32_t *way)
     return count;
 }
 
-/* 2014, Algorithm 3: whether what fell since `before` calls for a new search. */
-static bool shorter_way_may_be(const struct ref_agent *a)
+/* 2014, Algorithm 3: whether what fell since it was last looked for calls for a new search; what is left of the path. */
+static bool shorter_way_may_be(const struct ref_agent *a, uint64_t *left)
 {
     uint32_t *way = must_calloc(2 * (size_t)a->space->n + 2, sizeof *way);
     uint32_t count = way_ahead(a, way);
@@ -448,12 +448,13 @@ static bool shorter_way_may_be(const struct ref_agent *a)
         suffix = plus(suffix, arc_cost(a, way[i], way[i + 1]));
     if (count && !a->goal_found)
         suffix = plus(suffix, distance(a, way[count - 1], a->goal));
+    *left = suffix;
     struct ref_arc out[REF_ARCS_MAX];
     for (uint32_t u = 0; u < a->space->n && count; u++) {
         uint32_t arcs = arcs_out(a, u, out);
         for (uint32_t i = 0; i < arcs; i++) {
             uint32_t v = out[i].state;
-            if (out[i].cost < cost_then(&a->before, u, v)) {
+            if (out[i].cost < cost_then(&a->weighed, u, v)) {
                 uint64_t through = distance(a, a->cell, u) + out[i].cost + distance(a, v, a->goal);
                 maybe |= suffix == FAR || a->w_milli * through < 1000 * suffix;
             }
@@ -494,6 +495,11 @@ static void begin_again(struct ref_agent *a, struct ref_agent_tick *tick)
     tick->restarted = true;
     search_begin(a);
     remember(a, &a->at_begin);
+    remember(a, &a->weighed);
+    if (!a->for_fall)
+        a->h_bar = a->left_bar = FAR;
+    a->fell_since = a->at_once = a->for_fall = false;
+    a->begun = a->ticks;
     a->restarts++;
 }
 
@@ -587,19 +593,46 @@ struct ref_agent_tick ref_agent_tick(struct ref_agent *a)
         tick_replan(a, &tick);
         break;
     }
+    a->ticks++;
     return tick;
+}
+
+/* The lazy rule, for what fell. */
+static void weigh_falls(struct ref_agent *a, bool fell)
+{
+    a->fell_since |= fell;
+    if (a->ticks == a->begun + 1)
+        a->at_once = a->goal_found;
+    if (!a->fell_since || !a->path_count)
+        return;
+    uint64_t left, h = distance(a, a->cell, a->goal);
+    bool maybe = shorter_way_may_be(a, &left);
+    if (a->goal_found ? !a->at_once && left >= a->left_bar : h >= a->h_bar)
+        return; /* it is looked for again when the agent is nearer */
+    if (maybe && a->goal_found)
+        a->left_bar = left;
+    else if (maybe)
+        a->h_bar = h;
+    a->due = a->for_fall = maybe;
+    a->fell_since = false;
+    remember(a, &a->weighed);
 }
 
 void ref_agent_see(struct ref_agent *a, bool rose, bool fell)
 {
-    if ((a->rule != REF_RTBWA && a->rule != REF_WASTAR) || a->cell == a->goal || (!rose && !fell))
+    if ((a->rule != REF_RTBWA && a->rule != REF_WASTAR) || a->cell == a->goal)
+        return;
+    bool lazy = a->rule == REF_RTBWA && a->restart == REF_LAZY, risen = lazy && (rose || fell) && rose_ahead(a, &a->before);
+    if (risen)
+        a->due = true;
+    else if (lazy && !a->due)
+        weigh_falls(a, fell);
+    if (!rose && !fell)
         return;
     if (a->rule == REF_WASTAR)
         a->due |= a->goal_found && rose_ahead(a, &a->before);
     else if (a->restart == REF_EAGER)
         a->due = true;
-    else
-        a->due |= rose_ahead(a, &a->before) || shorter_way_may_be(a);
     a->cost_fell |= fell;
     remember(a, &a->before);
 }
@@ -623,6 +656,7 @@ struct ref_agent_tick ref_agent_peek(const struct ref_agent *a)
     b.entered = copied(a->entered, n * sizeof *a->entered);
     arcs_then_init(&b.before, n);
     arcs_then_init(&b.at_begin, n);
+    arcs_then_init(&b.weighed, n);
     memcpy(b.at_begin.arcs, a->at_begin.arcs, n * REF_ARCS_MAX * sizeof *a->at_begin.arcs);
     memcpy(b.at_begin.count, a->at_begin.count, n * sizeof *a->at_begin.count);
     struct ref_agent_tick tick = ref_agent_tick(&b);
@@ -641,6 +675,8 @@ void ref_agent_open(struct ref_agent *a, const struct ref_space *space, enum ref
                             .w_milli = w_milli,
                             .k = k,
                             .cell = start,
+                            .h_bar = FAR,
+                            .left_bar = FAR,
                             .h = must_calloc(n, sizeof *a->h),
                             .g = must_calloc(n, sizeof *a->g),
                             .parent = must_calloc(n, sizeof *a->parent),
@@ -651,10 +687,12 @@ void ref_agent_open(struct ref_agent *a, const struct ref_space *space, enum ref
                             .entered = must_calloc(n, sizeof *a->entered)};
     arcs_then_init(&a->before, n);
     arcs_then_init(&a->at_begin, n);
+    arcs_then_init(&a->weighed, n);
     for (uint32_t s = 0; s < space->n; s++)
         a->h[s] = distance(a, s, goal);
     remember(a, &a->before);
     remember(a, &a->at_begin);
+    remember(a, &a->weighed);
     search_begin(a);
 }
 
@@ -670,4 +708,5 @@ void ref_agent_close(struct ref_agent *a)
     free(a->entered);
     arcs_then_fini(&a->before);
     arcs_then_fini(&a->at_begin);
+    arcs_then_fini(&a->weighed);
 }

@@ -51,7 +51,9 @@ enum ref_rule {
 
 enum ref_restart_rule {
     REF_EAGER, /* rtbwa: at every change (2014, Algorithm 2) */
-    REF_LAZY,  /* rtbwa: 2014, Algorithm 3 */
+    REF_LAZY,  /* rtbwa: 2014, Algorithm 3; but a search is given up for what fell, after another was, only where the agent is
+                * nearer to the goal than then: by h while the goal is not found, else by what is left of the path, unless the
+                * goal was found in the tick that the search began in. What rises ends that */
 };
 
 enum ref_end {
@@ -99,6 +101,12 @@ struct ref_agent {
     uint64_t *entered;             /* and the cost that it came into its layer with, or was reopened with */
     struct ref_arcs_then before;   /* rtbwa, wastar: the arcs as last seen, */
     struct ref_arcs_then at_begin; /* and when the search began */
+    struct ref_arcs_then weighed;  /* lazy: as they were when it was last looked for what fell, or the search began */
+    bool fell_since;               /* lazy: something fell since then */
+    bool for_fall;                 /* lazy: the search is given up for a fall */
+    uint64_t h_bar, left_bar;      /* lazy: where the agent was when the last ones were; UINT64_MAX: none was */
+    uint64_t ticks, begun;         /* ticks so far, and before the present search */
+    bool at_once;                  /* the present search found the goal in the tick that it began in */
     bool due;                      /* the next tick begins with a new search */
 };
 
@@ -111,8 +119,8 @@ void ref_agent_close(struct ref_agent *agent);
 /* One tick: searches, then moves. */
 struct ref_agent_tick ref_agent_tick(struct ref_agent *agent);
 
-/* Between two ticks: whether some state's costs rose and some fell since the last time. Decides whether the search
- * begins anew: sets `due`. */
+/* Between two ticks, whether something changed or not: whether some state's costs rose and some fell since the last time. Decides
+ * whether the search begins anew: sets `due`. */
 void ref_agent_see(struct ref_agent *agent, bool rose, bool fell);
 
 /* What the next tick would be. Changes nothing. */

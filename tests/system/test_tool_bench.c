@@ -175,7 +175,7 @@ START_TEST(astar_is_optimal)
         add_row(&e, i);
     ck_assert(e.solved > 5 && e.solved < ROWS);
     check_astar("", &e);
-    check_astar("--open exact --restart default --goal-policy exact --seed 99 --neighbours 8 --corners both",
+    check_astar("--restart default --goal-policy exact --seed 99 --neighbours 8 --corners both",
                 &e);
 }
 END_TEST

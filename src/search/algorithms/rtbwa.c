@@ -2,7 +2,8 @@
  * (Algorithm 3) or, as an option, eager. The lines of the loop are mapped in ../time_bounded.c, those of Algorithm 3 in
  * ../react.c.
  *
- * Reading: before the goal is found, the rest of the path is its rest up to the best open state and h from there.
+ * Readings: before the goal is found, the rest of the path is its rest up to the best open state and h from there; and a search
+ * is not given up again and again for what fell (../watch.c), since with a small k none would ever be finished.
  */
 #include "search/internal.h"
 
