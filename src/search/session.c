@@ -359,6 +359,27 @@ static bool goal_is_blocked(struct tp_session *session)
     return goal_taken_for_blocked(session);
 }
 
+/* Whether the map's block graph proves at once that no goal can be reached from where the agent stands. What was searched is then
+ * given up: the map may be quite another when a way opens. */
+static bool goals_are_apart(struct tp_session *session)
+{
+    const struct tp_search *search = &session->search;
+    const struct tp_blocks *blocks = session->map->blocks;
+    if (!blocks || search->domain->listed || !session->belief.full || session->params.goal_policy != TP_GOAL_EXACT ||
+        impassable(session, session->at))
+        return false;
+    for (uint32_t i = 0; i < session->goals.count; i++) {
+        tp_state goal = session->goals.states[i];
+        if (!impassable(session, goal) &&
+            !tp_blocks_apart(blocks, tp_state_x(search, session->at), tp_state_y(search, session->at),
+                             tp_state_x(search, goal), tp_state_y(search, goal)))
+            return false;
+    }
+    session->restart_wanted = true;
+    session->path_complete = false;
+    return true;
+}
+
 static void book(struct tp_session *session, const struct tp_tick_work *work)
 {
     struct tp_session_stats *stats = &session->stats;
@@ -398,7 +419,7 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
     bool searches = false, was_complete = session->path_complete;
     if (tp_session_arrived(session)) {
         reply->status = TP_STATUS_ARRIVED;
-    } else if (goal_is_blocked(session)) {
+    } else if (goal_is_blocked(session) || goals_are_apart(session)) {
         /* rows that can't prove it don't say it, and wait */
         if (session->params.algorithm->capabilities & TP_CAN_DETECT_UNREACHABLE)
             reply->status = TP_STATUS_UNREACHABLE;
