@@ -223,6 +223,12 @@ static bool path_serves(const struct tp_session *session)
     return left * 1000 <= promised * WORTH_MILLI;
 }
 
+/* Whether the agent follows a path that is whole: it then needs no way, on which it may have been left behind for a shorter piece. */
+static bool follows_whole(const struct tp_session *session)
+{
+    return session->path_complete && !session->restart_wanted && tp__trace_next(session) != TP_MOVE_NONE;
+}
+
 /* Whether the way now taken is about as long as what was left of the one before: the search under way then serves it as well. */
 static bool is_alike(const struct tp_session *session, uint64_t left_before)
 {
@@ -278,12 +284,12 @@ enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)
     if (!guide->cache || !blocks || !units)
         return TP_GUIDE_ON;
     uint64_t left = guide->now.scout ? points_left(session, &guide->now) : 0;
-    bool lost = left == TP_FIELD_UNSEEN, current = is_of(session, &guide->now, blocks);
-    if (guide->coming.betters && (lost || !current || guide->broken))
+    bool away = left == TP_FIELD_UNSEEN, lost = away && !follows_whole(session), current = is_of(session, &guide->now, blocks);
+    if (guide->coming.betters && (away || !current || guide->broken))
         lead_drop(&guide->coming);
     if (!guide->coming.blocks && (lost || !current))
         lead_begin(session, &guide->coming, blocks);
-    else if (!guide->coming.blocks && guide->now.scout && left && !guide->settled)
+    else if (!guide->coming.blocks && guide->now.scout && left && !away && !guide->settled)
         better_begin(session, guide, left);
     if (!guide->coming.blocks)
         return TP_GUIDE_ON;

@@ -198,6 +198,22 @@ tp_state tp_search_move(const struct tp_search *search, tp_state state, uint8_t 
     return there || search->nodes.belief->truth->graph ? successor.state : TP_STATE_NONE;
 }
 
+bool tp_search_link(struct tp_search *search, tp_state state, uint8_t move, tp_cost g)
+{
+    uint32_t x = tp_state_x(search, state), y = tp_state_y(search, state), slot = tp_tile_slot(x, y);
+    struct tp_node_tile *tile = tp_nodes_touch(&search->nodes, x, y);
+    if (!tile || !tp_open_reserve(&search->open, 1))
+        return false;
+    bool is_new = tp_nodes_g(&search->nodes, tile, slot) == TP_COST_INFINITE;
+    bool closed = !is_new && tile->meta[slot] & TP_NODE_CLOSED;
+    search->touched += is_new;
+    tp_nodes_set_g(&search->nodes, tile, slot, g);
+    tile->meta[slot] = (uint8_t)(tp_direction_opposite[move] | (closed ? TP_NODE_CLOSED : 0));
+    if (!closed)
+        enter(search, state, g);
+    return true;
+}
+
 tp_cost tp_search_g(const struct tp_search *search, tp_state state)
 {
     uint32_t slot;

@@ -107,6 +107,10 @@ bool tp_search_best(const struct tp_search *search, tp_state *best);
  * for). Cost: O(log n). */
 void tp_search_retarget(struct tp_search *search, tp_state goal);
 
+/* Gives a state a (lesser) g, by a move from the state it is to have for its parent; a state that is not closed is entered into the open
+ * list. Grids only. False without memory. Cost: O(log n). */
+bool tp_search_link(struct tp_search *search, tp_state state, uint8_t move, tp_cost g);
+
 /* Whether the state has a place in the present tree (open or closed). */
 bool tp_search_knows(const struct tp_search *search, tp_state state);
 

@@ -91,6 +91,7 @@ void tp_session_close(struct tp_session *session)
     if (!session)
         return;
     tp__shortcut_close(session);
+    tp__smooth_close(session);
     tp__guide_close(session);
     tp__watch_forget(session);
     if (session->params.algorithm->engine->close)

@@ -125,6 +125,7 @@ static void trace_phase(struct tp_tick *tick)
         tp__steady_follow(tick);
     session->path_fresh = true;
     session->path_complete = reaches_goal;
+    tp__smooth_forget(session);
 }
 
 /* 2009, line 27, for TBA* alone: at the root without a path the agent steps back where it came from. */
@@ -303,6 +304,7 @@ static void time_bounded_tick(struct tp_tick *tick)
         return; /* the way to the nearest state is traced whole before it is walked */
     if (!search->active || tick->began_anew)
         return; /* 2012, Algorithm 2, line 23: a restart after the search costs the move */
+    tp__smooth_run(tick);
     move_phase(tick);
 }
 
