@@ -121,10 +121,17 @@ static tp_cost goal_radius_of(const Tickpath__OpenSession *open, const struct tp
     return milli * (map->graph != NULL ? 1 : TP_COST_UNIT) / 1000;
 }
 
-/* Whether the session is on a layer of the map. */
-static bool needs_layer(const Tickpath__OpenSession *open)
+/* Whether the session asks for a layer of the map: agents of another kind. */
+static bool is_of_another_kind(const Tickpath__OpenSession *open)
 {
     return open->profile != NULL || (open->has_agent_size && open->agent_size != 1);
+}
+
+/* Whether the session is led by the block graph of a map. */
+static bool is_guided(const struct tp_session_params *params, const struct tp_map *map)
+{
+    return params->algorithm->capabilities & TP_CAN_BE_GUIDED && params->guide_units > 0 && map->graph == NULL &&
+           params->motion == TP_MOTION_STEPS && params->knowledge == TP_KNOWLEDGE_FULL;
 }
 
 static int read_params(struct tp_session_params *params, struct tp_agent_budget *budget,
@@ -177,7 +184,7 @@ static int read_params(struct tp_session_params *params, struct tp_agent_budget 
         return tp_refuse_value(refusal, "profile", "not the name of a profile");
     if (open->has_agent_size && (open->agent_size < 1 || open->agent_size > TP_AGENT_SIZE_MAX))
         return tp_refuse_value(refusal, "agent_size", "must lie in 1..8");
-    if (needs_layer(open) && params->knowledge == TP_KNOWLEDGE_MAP)
+    if (is_of_another_kind(open) && params->knowledge == TP_KNOWLEDGE_MAP)
         return tp_refuse(refusal, TP_ERR_UNSUPPORTED, open->profile != NULL ? "profile" : "agent_size",
                          "does not go with the knowledge KNOWN_MAP: the map assumed has its own profile, and size 1");
     if (open->known_map != NULL && params->knowledge != TP_KNOWLEDGE_MAP)
@@ -226,7 +233,7 @@ static bool take_known(const struct tp_call *call, const struct tp_session_param
 }
 
 /* Asks the world for the layer that the session is on; the frame is handled again with it. */
-static void ask_for_layer(const struct tp_call *call)
+static void ask_for_layer(const struct tp_call *call, const struct tp_session_params *params, bool guided)
 {
     const Tickpath__OpenSession *open = call->request->open_session;
     struct tp_world_request *request = tp_world_request_new(TP_WORLD_LAYER);
@@ -238,6 +245,9 @@ static void ask_for_layer(const struct tp_call *call)
     if (open->profile != NULL)
         tp_world_name_copy(request->profile_name, open->profile);
     request->agent_size = open->has_agent_size ? open->agent_size : 1;
+    request->has_blocks = guided;
+    if (guided)
+        request->links = tp_blocks_links_of(params->neighbours, params->corners);
     tp_peer_wait(call->peer, call->id, request, true);
 }
 
@@ -299,8 +309,10 @@ void tp__command_open_session(const struct tp_call *call)
     struct tp_world_map *of = tp__call_map(call, open->map);
     if (of == NULL)
         return;
-    if (needs_layer(open) && call->peer->layer == NULL) {
-        ask_for_layer(call);
+    const struct tp_map *of_now = tp_shard_refresh(call->shard, of);
+    bool guided = of_now != NULL && is_guided(&params, of_now);
+    if ((is_of_another_kind(open) || guided) && call->peer->layer == NULL) {
+        ask_for_layer(call, &params, guided);
         return;
     }
     if (!take_known(call, &params, &params.known))
@@ -325,6 +337,7 @@ void tp__command_open_session(const struct tp_call *call)
         return;
     }
     params.goal_radius = goal_radius_of(open, map);
+    params.fields = call->shard->fields;
     uint32_t slot;
     bool fits = params.known == NULL || (params.known->width == map->width && params.known->height == map->height);
     if (!fits || (params.known != NULL && params.known->graph != NULL)) {

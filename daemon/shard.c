@@ -1,5 +1,7 @@
 #include "daemon/shard.h"
 
+#include "guide/field.h"
+
 #include <stdlib.h>
 
 /* What decoding may blow a frame up to: a repeated message of two bytes becomes a struct of some seventy. */
@@ -17,6 +19,13 @@ int tp_shard_init(struct tp_shard *shard, struct tp_pool_cap *cap)
         return TP_ERR_NO_MEMORY;
     }
     tp_pool_init(&shard->pool, cap);
+    shard->fields = tp_field_cache_open(&shard->pool, shard->config->guide_bytes_max);
+    if (shard->fields == NULL) {
+        free(shard->current);
+        free(shard->layers);
+        free(shard->seq);
+        return TP_ERR_NO_MEMORY;
+    }
     tp_closing_init(&shard->closing);
     tp_arena_init(&shard->arena, shard->config->frame_bytes_max * ARENA_PER_FRAME_BYTE + 65536);
     return 0;
@@ -34,6 +43,7 @@ void tp_shard_fini(struct tp_shard *shard)
     tp_push_cells_fini(&shard->push_cells);
     tp_arena_fini(&shard->arena);
     tp_closing_fini(&shard->closing);
+    tp_field_cache_close(shard->fields);
     tp_pool_fini(&shard->pool);
 }
 

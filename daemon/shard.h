@@ -37,6 +37,7 @@ struct tp_shard {
 
     /* the shard's own, set by tp_shard_init */
     struct tp_pool pool;
+    struct tp_field_cache *fields; /* of guided sessions; from the pool */
     struct tp_closing closing;     /* closed sessions whose memory goes back in slices */
     struct tp_arena arena;         /* reset with every frame */
     struct tp_peer *subscribers;   /* those that want to be told of changes; linked by subscriber_next */

@@ -24,7 +24,7 @@
 #include "daemon/metrics.h"
 #include "daemon/store.h"
 #include "daemon/upload.h"
-#include "map/map.h"
+#include "map/layer.h"
 
 #include <stdbool.h>
 
@@ -114,6 +114,8 @@ struct tp_world_request {
     /* PROFILE: with `profile`; LAYER: which, empty for the map's own */
     char profile_name[TP_WORLD_NAME_MAX + 1];
     uint32_t agent_size; /* LAYER: cells */
+    bool has_blocks;     /* LAYER: with a block graph */
+    enum tp_blocks_links links;
     /* CHANGE */
     bool has_base_version;
     uint64_t base_version;

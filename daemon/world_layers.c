@@ -232,7 +232,8 @@ static struct tp__world_layer *find_layer(struct tp__world_entry *entry, const s
         struct tp__world_layer *layer = entry->layer[i];
         if (layer == NULL)
             *free_index = i;
-        else if (layer->kind.size == kind->size &&
+        else if (layer->kind.size == kind->size && layer->kind.has_blocks == kind->has_blocks &&
+                 layer->kind.links == kind->links &&
                  memcmp(&layer->kind.profile, &kind->profile, sizeof kind->profile) == 0)
             return layer;
     }
@@ -244,7 +245,8 @@ void tp__world_take_layer(struct tp_world *world, struct tp_world_request *reque
 {
     if (!check_grid(world, request, entry))
         return;
-    struct tp_layer_kind kind = {entry->published->profile, request->agent_size};
+    struct tp_layer_kind kind = {entry->published->profile, request->agent_size, request->has_blocks,
+                                 request->links};
     if (request->profile_name[0] != '\0') {
         const struct tp__world_profile *profile = find_profile(entry, request->profile_name);
         if (profile == NULL) {

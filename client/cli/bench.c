@@ -47,7 +47,7 @@ static const struct tp_cli_usage usage = {
 struct figures {
     const char *algorithm;
     size_t n, solved;
-    double cost, moves, ticks, expansions, back, nonopt, restarts, flips, optimal, subopt;
+    double cost, moves, ticks, expansions, guide, back, nonopt, restarts, flips, optimal, subopt;
     uint64_t expansions_max;
     double ns_per_expansion, bytes_per_session;
     double bytes_per_state; /* peak memory over states in the tree at the end; in-process only */
@@ -95,6 +95,7 @@ static struct figures sum_up(const struct tp_cli_problem *problems, const struct
         f.moves += (double)p->moves;
         f.ticks += (double)p->ticks;
         f.expansions += (double)p->expansions;
+        f.guide += (double)p->guide;
         f.back += (double)p->back_moves;
         f.restarts += (double)p->restarts;
         f.flips += (double)p->flips;
@@ -109,7 +110,7 @@ static struct figures sum_up(const struct tp_cli_problem *problems, const struct
         if (p->expansions_max > f.expansions_max)
             f.expansions_max = p->expansions_max;
     }
-    double *means[] = {&f.cost,     &f.moves,   &f.ticks,  &f.expansions,        &f.back,
+    double *means[] = {&f.cost,     &f.moves,   &f.ticks,  &f.expansions, &f.guide,        &f.back,
                        &f.restarts, &f.optimal, &f.subopt, &f.bytes_per_session, &f.nonopt, &f.flips};
     for (size_t i = 0; i < sizeof means / sizeof means[0] && f.solved > 0; i++)
         *means[i] /= (double)f.solved;
@@ -130,6 +131,7 @@ static void print_json(const struct figures *f)
         {"moves", f->moves, true},
         {"ticks", f->ticks, true},
         {"expansions", f->expansions, true},
+        {"guide_expansions", f->guide, true},
         {"back", f->back, true},
         {"nonopt", f->nonopt, f->has_nonopt},
         {"restarts", f->restarts, true},
@@ -297,7 +299,7 @@ static int bench_rows(const struct tp_cli_search *search, const struct bench_opt
     bool own = is_unlimited_astar(search);
     int result = tp_cli_play(&play, bench->problems, bench->played);
     /* a vehicle's optimal cost is counted in ticks, which no scenario tells; nor does one speak of agents of other kinds */
-    bool told = space->has_scen && by_steps && !is_layered;
+    bool told = space->has_scen && by_steps && !search->profile.given && search->agent_size == 1;
     if (result == TP_CLI_OK && (has_nonopt || !told) && !own)
         result = play_optimal(&play, bench->optimal, bench->played);
     if (result != TP_CLI_OK)

@@ -25,6 +25,7 @@ struct tp_cli_problem {
     enum tp_cli_outcome outcome;
     uint64_t ticks, moves, back_moves, restarts, flips;
     uint64_t expansions, expansions_max; /* in all, the largest in one tick */
+    uint64_t guide; /* units paid for goal fields */
     tp_cost cost;
     uint64_t bytes_peak; /* of search memory */
     uint64_t touched;    /* states in the last search's tree; 0 where a daemon played */

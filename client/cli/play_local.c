@@ -1,6 +1,8 @@
 /* Problems played in-process: one session after the other, all from one pool. */
 #include "client/cli/play.h"
 
+#include "guide/field.h"
+
 #include <time.h>
 
 double tp_cli_now(void)
@@ -77,12 +79,15 @@ static void play_one(struct tp_cli_play *play, const struct tp_map *map, struct 
     problem->restarts = stats.restarts;
     problem->flips = stats.flips;
     problem->expansions = stats.expansions;
+    problem->guide = stats.guide;
     problem->expansions_max = stats.expansions_max;
     problem->cost = stats.cost;
     problem->bytes_peak = stats.bytes_peak;
     problem->touched = stats.touched;
     problem->move_hash = stats.move_hash;
 }
+
+enum { FIELD_BYTES_MAX = 256 << 20 };
 
 /* The map as the agents meet it, a reference. */
 static int take_map(const struct tp_cli_play *play, const struct tp_map **out)
@@ -116,6 +121,7 @@ int tp_cli__play_local(struct tp_cli_play *play, struct tp_cli_problem *problems
         params.goal_radius /= TP_COST_UNIT; /* in the graph's own unit */
     struct tp_pool pool;
     tp_pool_init(&pool, NULL);
+    params.fields = tp_field_cache_open(&pool, FIELD_BYTES_MAX);
     for (size_t i = 0; i < count && result == TP_CLI_OK; i++) {
         struct tp_session *session;
         struct tp_refusal refusal = {NULL, NULL};
@@ -129,6 +135,7 @@ int tp_cli__play_local(struct tp_cli_play *play, struct tp_cli_problem *problems
             tp_session_close(session);
         }
     }
+    tp_field_cache_close(params.fields);
     tp_pool_fini(&pool);
     tp_map_unref(map);
     return result;

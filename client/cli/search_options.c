@@ -87,6 +87,8 @@ const struct tp_cli_option tp_cli_search_options[] = {
      TP_SWITCH_MARGIN_MILLI_MAX, NULL, false},
     {"pause-on-backtrack", TP_CLI_FLAG, AT(pause_on_backtrack), NULL,
      "time-bounded: wait instead of moving back until the path is complete", 0, 0, NULL, false},
+    {"guide-units", TP_CLI_UINT, AT(guide_units), "N",
+     "guided: units a tick for what guides the search, beside the budget (100)", 0, TP_GUIDE_UNITS_MAX, NULL, false},
     {"node-bytes-max", TP_CLI_UINT, AT(node_bytes_max), "N", "cap on one session's search memory (none)", 1,
      UINT64_MAX, NULL, false},
     {"terrain", TP_CLI_TERRAIN, AT(terrain), "CHAR=WEIGHT,...",
@@ -112,6 +114,7 @@ void tp_cli_search_init(struct tp_cli_search *search)
         .goal_policy = TP_GOAL_EXACT,
         .goal_radius_milli = UINT32_MAX,
         .restart = TP_RESTART_DEFAULT,
+        .guide_units = 100,
         .agent_size = 1,
         .seed = 1,
     };
@@ -159,8 +162,14 @@ int tp_cli_search_check(const struct tp_cli_usage *usage, const struct tp_cli_se
 bool tp_cli_search_layer(const struct tp_cli_search *search, const struct tp_map *map, struct tp_layer_kind *kind)
 {
     *kind = (struct tp_layer_kind){search->profile.given ? search->profile.profile : map->profile,
-                                   (uint32_t)search->agent_size};
-    return search->profile.given || search->agent_size > 1;
+                                   (uint32_t)search->agent_size, false, TP_BLOCKS_STRAIGHT};
+    const struct tp_algorithm *algorithm = tp_algorithm_find(search->algorithm);
+    bool is_grid = map->graph == NULL && map->puzzle == 0 && search->motion == TP_MOTION_STEPS;
+    if (algorithm->capabilities & TP_CAN_BE_GUIDED && is_grid) {
+        kind->has_blocks = true;
+        kind->links = tp_blocks_links_of((enum tp_neighbours)search->neighbours, (enum tp_corners)search->corners);
+    }
+    return search->profile.given || search->agent_size > 1 || kind->has_blocks;
 }
 
 const struct tp_profile *tp_cli_search_profile(const struct tp_cli_search *search)
@@ -187,6 +196,7 @@ void tp_cli_search_params(const struct tp_cli_search *search, struct tp_session_
     params->path_switch = search->path_switch;
     params->switch_margin_milli = search->switch_margin_milli;
     params->pause_on_backtrack = search->pause_on_backtrack;
+    params->guide_units = (uint32_t)search->guide_units;
     params->node_bytes_max = search->node_bytes_max;
     params->motion = (enum tp_motion)search->motion;
     params->heuristic = (enum tp_heuristic)search->heuristic;
@@ -282,6 +292,7 @@ int tp_cli_search_refused(const struct tp_cli_usage *usage, const struct tp_cli_
         {"path_switch", "path-switch"},
         {"switch_margin", "switch-margin"},
         {"pause_on_backtrack", "pause-on-backtrack"},
+        {"guide_units", "guide-units"},
         {"node_bytes_max", "node-bytes-max"},
         {"profile", "profile"},
         {"agent_size", "agent-size"},

@@ -16,6 +16,8 @@
 #define TP_SWITCH_MARGIN_MILLI_MAX 10000u
 /* Largest lookahead k and resource limit R, in expansions. */
 #define TP_BUDGET_MAX 1000000000000ull
+/* Units of a tick for goal fields. */
+#define TP_GUIDE_UNITS_MAX 1000000u
 /* Goals of one session. */
 #define TP_GOALS_MAX 16u
 /* Largest c, in traceback steps per expansion. */

@@ -220,6 +220,21 @@ static struct tp_map *layer_new(const struct ranks *ranks, const struct tp_map *
     return layer;
 }
 
+/* Gives a layer whose cells are made its block graph, if it has one: that of `before`, followed, or a first. It is freed on error. */
+static int layer_finish(struct tp_map **out, struct tp_map *layer, const struct tp_map *before, const struct tp_layer_kind *kind)
+{
+    struct tp_blocks *blocks = NULL;
+    int error = !kind->has_blocks        ? TP_OK
+                : before && before->blocks ? tp_blocks_follow(&blocks, before->blocks, before, layer)
+                                           : tp_blocks_build(&blocks, layer, kind->links);
+    layer->blocks = blocks;
+    if (error)
+        tp_map_unref(layer);
+    else
+        *out = layer;
+    return error;
+}
+
 int tp_layer_build(struct tp_map **out, const struct tp_map *base, const struct tp_layer_kind *kind)
 {
     struct ranks ranks;
@@ -246,8 +261,7 @@ int tp_layer_build(struct tp_map **out, const struct tp_map *base, const struct 
                       (uint32_t)(i / base->tiles_x) * TP_MAP_TILE, 0, tile->rows);
         layer->passable_cells += passable_cells(tile);
     }
-    *out = layer;
-    return TP_OK;
+    return layer_finish(out, layer, NULL, kind);
 }
 
 /* ---- Following ---- */
@@ -376,6 +390,5 @@ int tp_layer_follow(struct tp_map **out, const struct tp_map *layer, const struc
             return TP_ERR_NO_MEMORY;
         }
     }
-    *out = next;
-    return TP_OK;
+    return layer_finish(out, next, layer, kind);
 }

@@ -1,4 +1,4 @@
-/* Layers: a grid as agents of one kind meet it, with a profile of their own, or larger than a cell.
+/* Layers: a grid as agents of one kind meet it, with a profile of their own, larger than a cell, or led by a block graph.
  *
  * What it is: a map version made from another: the same cells, but each with the heaviest class (by the layer's profile,
  * impassable above all) under the square of `size` x `size` cells whose top left it is; beyond the map's edge all is
@@ -10,6 +10,7 @@
 #ifndef TP_MAP_LAYER_H
 #define TP_MAP_LAYER_H
 
+#include "guide/blocks.h"
 #include "map/map.h"
 
 enum { TP_AGENT_SIZE_MAX = 8 };
@@ -18,6 +19,8 @@ enum { TP_AGENT_SIZE_MAX = 8 };
 struct tp_layer_kind {
     struct tp_profile profile;
     uint32_t size;
+    bool has_blocks;            /* whether the layer carries its block graph (guide/blocks.h) */
+    enum tp_blocks_links links; /* and how cells hang together in it */
 };
 
 /* Makes the layer of a version; gives a reference in *out. TP_ERR_INVALID_ARGUMENT: the size, or one above 1 with a profile of

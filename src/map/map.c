@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "map/graph_internal.h"
+#include "guide/blocks.h"
 #include "map/map_internal.h"
 
 #include <stdlib.h>
@@ -406,6 +407,7 @@ void tp_map_unref(const struct tp_map *map)
     for (size_t i = 0; i < tiles; i++)
         tp__map_tile_unref(own->held, own->tiles[i]);
     tp_graph_unref(own->graph);
+    tp_blocks_unref(own->blocks);
     version_gone(own->held, own);
     free(own);
 }

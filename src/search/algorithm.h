@@ -47,7 +47,9 @@ enum tp_learning {
     /* and the goal policies WITHIN and NEAREST */                                                                \
     X(TP_CAN_CHOOSE_GOAL, 9, "takes goal sets and every goal policy")                                             \
     /* and so moves more than its path has moves */                                                               \
-    X(TP_PACES, 10, "steps to and fro while it searches")
+    X(TP_PACES, 10, "steps to and fro while it searches")                                                         \
+    /* takes guide_units; else the space's h */                                                                   \
+    X(TP_CAN_BE_GUIDED, 11, "is led by the block graph of a grid")
 
 enum tp_capability {
 #define X(name, bit, words) name = 1 << (bit),

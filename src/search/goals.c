@@ -39,6 +39,8 @@ tp_cost tp__goals_h(const struct tp_search *search, tp_state state)
 bool tp__goals_met(const struct tp_search *search, tp_state state)
 {
     const struct tp_goals *goals = search->goals;
+    if (!goals)
+        return state == search->goal;
     if (goals->within)
         return least_h(search, state) <= goals->radius;
     bool met = false;

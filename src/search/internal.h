@@ -15,7 +15,9 @@
  *   react.c         what a changed map or a new sight asks: restart rules, forgetting what was learned
  *   watch.c         what changed under the path followed, looked for over as many ticks as the budget asks
  *   goals.c         several goals, a radius, and the nearest state to goals that can't be reached
+ *   guide.c         the h of guided rows: fields paid for, taken, replaced (guide.h)
  *   steady.c        switch margin, pauses instead of back-moves, flips, the loop detector
+ *   smooth.c        shorter pieces for the path of a guided session, while the agent walks it
  *   shortcut.c      TBA*'s search for a shortcut while the agent moves back
  *   dstar_lite.c    the engine of D* Lite, with a search of its own
  *   dstar_changes.c what changed of the map under it
@@ -24,6 +26,7 @@
 #define TP_SEARCH_INTERNAL_H
 
 #include "node/marks.h"
+#include "search/guide.h"
 #include "search/search.h"
 #include "search/session.h"
 
@@ -68,6 +71,7 @@ struct tp_steady {
 };
 
 struct tp_shortcut;
+struct tp_smooth;
 struct tp_dstar;
 
 /* The learning step of LSS-LRTA* under way (learn.c). */
@@ -137,7 +141,9 @@ struct tp_session {
     struct tp_trace trace;
     struct tp_watch watch;
     struct tp_steady steady;
+    struct tp_guide guide;      /* of rows that can be guided, on grids */
     struct tp_shortcut *shortcut; /* NULL until first needed */
+    struct tp_smooth *smooth;     /* likewise */
     struct tp_dstar *dstar;       /* the search of dstar_lite.c; NULL until first needed */
     tp_state at, at_before;     /* where the agent stands; where it stood before its last move (NONE: nowhere) */
     tp_state goal;              /* the first of the goals */
@@ -460,5 +466,14 @@ uint8_t tp__shortcut_next(const struct tp_session *session);
 /* Forgets the shortcut search (the path it led to is no longer followed). Cost: O(1). */
 void tp__shortcut_forget(struct tp_session *session);
 void tp__shortcut_close(struct tp_session *session);
+
+/* ---- smooth.c ---- */
+
+/* Where the path followed is whole, and the row can be guided: spends what the tick has left on making the rest of it shorter. */
+void tp__smooth_run(struct tp_tick *tick);
+
+/* Begins anew with whatever path is followed then. Cost: O(1). */
+void tp__smooth_forget(struct tp_session *session);
+void tp__smooth_close(struct tp_session *session);
 
 #endif

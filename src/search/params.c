@@ -13,6 +13,7 @@ void tp_session_params_init(struct tp_session_params *params)
         .knowledge = TP_KNOWLEDGE_FULL,
         .restart = TP_RESTART_DEFAULT,
         .budget = tp_budget_r(100, 900, 10),
+        .guide_units = 100,
     };
 }
 
@@ -244,6 +245,8 @@ int tp__session_check_params(const struct tp_session_params *p, const struct tp_
         return refuse(refusal, TP_ERR_UNSUPPORTED, "path_switch", "is an option of tba");
     if (p->longest_path_rule && !enhances)
         return refuse(refusal, TP_ERR_UNSUPPORTED, "longest_path_rule", "is an option of tba");
+    if (p->guide_units > TP_GUIDE_UNITS_MAX)
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "guide_units", "must lie in 0..1000000");
     error = check_steady(p, refusal);
     if (error)
         return error;

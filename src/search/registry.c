@@ -9,6 +9,7 @@
     X(tbrwa)                                                                                                  \
     X(tbgbfs)                                                                                                 \
     X(rtbwa)                                                                                                  \
+    X(guided)                                                                                                 \
     X(rtba)                                                                                                   \
     X(tbaa)                                                                                                   \
     X(astar)                                                                                                  \

@@ -1,6 +1,7 @@
 #include "search/search.h"
 
 #include "base/check.h"
+#include "search/guide.h"
 
 /* Whether g needs 64 bits: in listed spaces and over weights always, else where every cell once, by the longest step, does not
  * fit 32. */
@@ -103,7 +104,7 @@ void tp_search_run(struct tp_search *search, struct tp_run *run)
     TP_CHECK(search->active);
     if (search->found || search->exhausted)
         return;
-    if (search->goals)
+    if (search->goals || search->guide)
         search->domain->run_choosing[search->nodes.wide](search, run);
     else if (search->heuristic != TP_HEURISTIC_DEFAULT && search->domain->run_other)
         search->domain->run_other(search, run);
@@ -146,6 +147,8 @@ bool tp_search_closed(const struct tp_search *search, tp_state state)
 tp_cost tp_search_h_now(const struct tp_search *search, tp_state state)
 {
     tp_cost h = tp_search_h_goal(search, state);
+    if (search->guide)
+        h = tp__guide_h(search, state, h);
     return search->learned ? h + tp_learned_at(search->learned, tp_state_x(search, state), tp_state_y(search, state)) : h;
 }
 
@@ -193,6 +196,22 @@ tp_state tp_search_move(const struct tp_search *search, tp_state state, uint8_t 
     struct tp_successor successor;
     bool there = search->domain->step(search, search->nodes.belief->truth, state, move, &successor);
     return there || search->nodes.belief->truth->graph ? successor.state : TP_STATE_NONE;
+}
+
+bool tp_search_link(struct tp_search *search, tp_state state, uint8_t move, tp_cost g)
+{
+    uint32_t x = tp_state_x(search, state), y = tp_state_y(search, state), slot = tp_tile_slot(x, y);
+    struct tp_node_tile *tile = tp_nodes_touch(&search->nodes, x, y);
+    if (!tile || !tp_open_reserve(&search->open, 1))
+        return false;
+    bool is_new = tp_nodes_g(&search->nodes, tile, slot) == TP_COST_INFINITE;
+    bool closed = !is_new && tile->meta[slot] & TP_NODE_CLOSED;
+    search->touched += is_new;
+    tp_nodes_set_g(&search->nodes, tile, slot, g);
+    tile->meta[slot] = (uint8_t)(tp_direction_opposite[move] | (closed ? TP_NODE_CLOSED : 0));
+    if (!closed)
+        enter(search, state, g);
+    return true;
 }
 
 tp_cost tp_search_g(const struct tp_search *search, tp_state state)

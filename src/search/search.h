@@ -26,6 +26,8 @@ struct tp_goals {
     tp_cost radius; /* this; 0 if not within */
 };
 
+struct tp_guide;
+
 struct tp_search {
     const struct tp_domain *domain;
     struct tp_nodes nodes;
@@ -35,6 +37,7 @@ struct tp_search {
     uint32_t width, height; /* of the store */
     tp_state goal; /* the first, where there are several */
     const struct tp_goals *goals; /* borrowed; NULL: `goal` alone */
+    const struct tp_guide *guide; /* borrowed; NULL: the space's h alone (guide.h) */
     uint64_t g_factor, h_factor;
     uint64_t h_unit;    /* the profile's least weight: h counts in it */
     enum tp_corners corners;
@@ -104,6 +107,10 @@ bool tp_search_best(const struct tp_search *search, tp_state *best);
  * for). Cost: O(log n). */
 void tp_search_retarget(struct tp_search *search, tp_state goal);
 
+/* Gives a state a (lesser) g, by a move from the state it is to have for its parent; a state that is not closed is entered into the open
+ * list. Grids only. False without memory. Cost: O(log n). */
+bool tp_search_link(struct tp_search *search, tp_state state, uint8_t move, tp_cost g);
+
 /* Whether the state has a place in the present tree (open or closed). */
 bool tp_search_knows(const struct tp_search *search, tp_state state);
 
@@ -146,7 +153,7 @@ tp_state tp_search_move(const struct tp_search *search, tp_state state, uint8_t 
 /* The least h to a goal, less the radius: consistent where the space's h is. Cost: O(goals). */
 tp_cost tp__goals_h(const struct tp_search *search, tp_state state);
 
-/* Whether the state is a goal, or near enough to one. Cost: O(goals). */
+/* Whether the state is a goal, or near enough to one: also of a search with one goal. Cost: O(goals). */
 bool tp__goals_met(const struct tp_search *search, tp_state state);
 
 /* h of a state to the present goal, as learned. */

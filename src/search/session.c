@@ -63,7 +63,7 @@ int tp_session_open(struct tp_session **out, const struct tp_session_params *par
         session->adaptive = (struct tp_nodes_adaptive){.learned = &session->learned, .h = h_of_cell, .context = session};
         session->search.nodes.adaptive = &session->adaptive;
     }
-    bool opened = tp_search_open_space(&session->search);
+    bool opened = tp_search_open_space(&session->search) && tp__guide_open(session);
     if (!opened || (params->algorithm->learning == TP_LEARNING_PRIORITIZED && !tp__prioritized_open(session))) {
         tp_session_close(session);
         return TP_ERR_NO_MEMORY;
@@ -91,6 +91,8 @@ void tp_session_close(struct tp_session *session)
     if (!session)
         return;
     tp__shortcut_close(session);
+    tp__smooth_close(session);
+    tp__guide_close(session);
     tp__watch_forget(session);
     if (session->params.algorithm->engine->close)
         session->params.algorithm->engine->close(session);
@@ -124,6 +126,7 @@ void tp__session_begin_search(struct tp_tick *tick)
     tp__nearest_begin(session);
     session->rushed = false;
     session->restart_wanted = false;
+    session->guide.broken |= session->search.active;
     session->path_complete = false;
     session->first_tick = true;
     session->closed = 0;
@@ -384,6 +387,27 @@ static bool in_dead_end(const struct tp_session *session)
     return true;
 }
 
+/* Whether the map's block graph proves at once that no goal can be reached from where the agent stands. What was searched is then
+ * given up: the map may be quite another when a way opens. */
+static bool goals_are_apart(struct tp_session *session)
+{
+    const struct tp_search *search = &session->search;
+    const struct tp_blocks *blocks = session->map->blocks;
+    if (!blocks || search->domain->listed || !session->belief.full || session->params.goal_policy != TP_GOAL_EXACT ||
+        impassable(session, session->at))
+        return false;
+    for (uint32_t i = 0; i < session->goals.count; i++) {
+        tp_state goal = session->goals.states[i];
+        if (!impassable(session, goal) &&
+            !tp_blocks_apart(blocks, tp_state_x(search, session->at), tp_state_y(search, session->at),
+                             tp_state_x(search, goal), tp_state_y(search, goal)))
+            return false;
+    }
+    session->restart_wanted = true;
+    session->path_complete = false;
+    return true;
+}
+
 static void book(struct tp_session *session, const struct tp_tick_work *work)
 {
     struct tp_session_stats *stats = &session->stats;
@@ -393,6 +417,7 @@ static void book(struct tp_session *session, const struct tp_tick_work *work)
     stats->traced += work->traced;
     stats->learned += work->learned;
     stats->rekeyed += work->rekeyed;
+    stats->guide += work->guide;
     if (work->expansions > stats->expansions_max)
         stats->expansions_max = work->expansions;
     if (session->bytes > stats->bytes_peak)
@@ -422,7 +447,7 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
     bool searches = false, was_complete = session->path_complete;
     if (tp_session_arrived(session)) {
         reply->status = TP_STATUS_ARRIVED;
-    } else if (goal_is_blocked(session)) {
+    } else if (goal_is_blocked(session) || goals_are_apart(session)) {
         /* rows that can't prove it don't say it, and wait */
         if (session->params.algorithm->capabilities & TP_CAN_DETECT_UNREACHABLE)
             reply->status = TP_STATUS_UNREACHABLE;

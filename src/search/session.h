@@ -76,6 +76,8 @@ enum tp_restart {
     TP_RESTART_ON_RISE, /* when a cost on the path rose (2012, Algorithm 2) */
 };
 
+struct tp_field_cache;
+
 struct tp_session_params {
     const struct tp_algorithm *algorithm;
     uint32_t start, goal;          /* cells, y * width + x */
@@ -101,6 +103,8 @@ struct tp_session_params {
                               * below that of the path followed by this share, in thousandths; 0: always */
     bool pause_on_backtrack; /* time-bounded rows: no back-move until the path is complete: BLOCKED with BACK_MOVE */
     uint64_t node_bytes_max; /* cap on this session's pool bytes; 0 for none */
+    struct tp_field_cache *fields; /* guided rows: where goal fields come from, borrowed until close; NULL: no guide */
+    uint32_t guide_units;    /* guided rows: units a tick for goal fields, beside the budget, 0..TP_GUIDE_UNITS_MAX; 0: no guide */
     uint32_t stamp_max;      /* largest search stamp before wrapping, 0 for the default; tests set it small */
 };
 
@@ -130,6 +134,7 @@ struct tp_tick_work {
     uint64_t traced;     /* traceback steps, path cells copied, looks at what changed (watch.c), entries renewed */
     uint64_t learned;    /* heuristic updates */
     uint64_t rekeyed;    /* of those: open entries whose f was renewed, after the goal moved or (D* Lite) the agent */
+    uint64_t guide;      /* units paid for a guide (guide.h) */
 };
 
 struct tp_tick_reply {
@@ -177,7 +182,7 @@ uint32_t tp_session_path(const struct tp_session *session, uint32_t *cells, uint
 struct tp_session_stats {
     uint64_t ticks, moves, back_moves;
     tp_cost cost;
-    uint64_t expansions, generated, traced, learned, rekeyed;
+    uint64_t expansions, generated, traced, learned, rekeyed, guide;
     uint64_t restarts;       /* searches begun after the first */
     uint64_t flips;          /* times the path followed was left for one that does not go on from it (time-bounded rows) */
     uint64_t learning_ticks; /* ticks that learned instead of moving: tbrwa's actions are its moves and these */

@@ -39,8 +39,8 @@ bool tp__steady_switches(const struct tp_session *session, bool reaches_goal)
         return true;
     if (!leads_over(session, &trace->follow, session->at) && leads_over(session, &trace->fresh, session->at))
         return true;
-    uint64_t fresh = tp_search_g(search, trace->fresh_end) + tp_search_h_goal(search, trace->fresh_end);
-    uint64_t followed = tp_search_g(search, trace->follow_end) + tp_search_h_goal(search, trace->follow_end);
+    uint64_t fresh = tp_search_g(search, trace->fresh_end) + tp_search_h_now(search, trace->fresh_end);
+    uint64_t followed = tp_search_g(search, trace->follow_end) + tp_search_h_now(search, trace->follow_end);
     return product_less(fresh, 1000 + margin, followed, 1000);
 }
 

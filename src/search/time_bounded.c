@@ -127,6 +127,7 @@ static void trace_phase(struct tp_tick *tick)
         tp__steady_follow(tick);
     session->path_fresh = true;
     session->path_complete = reaches_goal;
+    tp__smooth_forget(session);
 }
 
 /* 2009, line 27, for TBA* alone: at the root without a path the agent steps back where it came from. */
@@ -286,13 +287,18 @@ static void time_bounded_tick(struct tp_tick *tick)
         tick->reply->status = TP_STATUS_UNREACHABLE;
         return;
     }
+    enum tp_guide_outcome guided = tp__guide_run(tick);
+    if (guided == TP_GUIDE_WAIT)
+        return;
     struct tp_share share = tp__budget_share(tick->budget);
     if (!one_purse(tick))
         tick->steps_left = share.steps;
-    if (restart_due(tick)) {
+    if (restart_due(tick) || guided == TP_GUIDE_ANEW) {
         session->waits_for_path &= !tick->changed; /* where something changes all the time no path might ever be whole */
         tp__adaptive_begin_search(tick);
     }
+    if (guided == TP_GUIDE_ANEW)
+        session->guide.broken = false; /* it was left for a better way */
     if (!search->active)
         return;
 
@@ -319,6 +325,7 @@ static void time_bounded_tick(struct tp_tick *tick)
         return; /* the way to the nearest state is traced whole before it is walked */
     if (!search->active || tick->began_anew)
         return; /* 2012, Algorithm 2, line 23: a restart after the search costs the move */
+    tp__smooth_run(tick);
     move_phase(tick);
 }
 

@@ -87,6 +87,7 @@ void tp__trace_forget(struct tp_session *session)
     tp_tiles_begin(&trace->follow);
     trace->follow_end = trace->fresh_end = TP_STATE_NONE;
     trace->running = false;
+    tp__smooth_forget(session);
     tp__watch_forget(session);
 }
 

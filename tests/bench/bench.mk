@@ -3,10 +3,14 @@
 BENCH_RUNS ?= 5
 
 .PHONY: bench
-bench: build $(BUILD)/tests/bench/changes ## measure speed and memory, medians over runs, and judge what changing maps promise (TICKPATH_MAPS; BENCH_RUNS=5; BENCH_README=1 writes README's figures)
+bench: build $(BUILD)/tests/bench/changes $(BUILD)/tests/bench/blocks ## measure speed and memory, medians over runs, and judge what changing maps promise (TICKPATH_MAPS; BENCH_RUNS=5; BENCH_README=1 writes README's figures)
 	@tests/bench/bench.py --bin $(BUILD) --runs $(BENCH_RUNS) $(if $(BENCH_README),--readme README.md)
 
 # The load of the benches of changing maps: a client of its own.
 $(BUILD)/tests/bench/changes: $(BUILD)/obj/tests/bench/changes.o $(CLIENT_LIB)
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(PKGS_TOOL)) -lpthread -lm
+
+$(BUILD)/tests/bench/blocks: $(BUILD)/obj/tests/bench/blocks.o $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(SANFLAGS) -o $@ $^ -lm

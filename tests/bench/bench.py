@@ -9,6 +9,7 @@ generated. With --readme the table is also written between the two marks of that
 """
 
 import argparse
+import glob
 import json
 import os
 import platform
@@ -187,6 +188,36 @@ def changes_rows(steady, memory, stream):
     ]
 
 
+# The block graph of one way of moving: the map of the benches above, and the same repeated to a side of 4096 cells.
+BLOCKS_SIDES = ("1024", "4096")
+# Kinds of maps whose bytes a cell are told apart from those of all maps.
+GAME_MAPS = ("dao", "sc1", "bg512", "wc3")
+
+
+def blocks_once(args, map_path, *side):
+    """One run of tests/bench/blocks."""
+    return json.loads(subprocess.run([os.path.join(args.bin, "tests", "bench", "blocks"), "straight", map_path, *side], check=True,
+                                     capture_output=True, text=True).stdout)
+
+
+def blocks_rows(args, runs):
+    rows = []
+    for side, figures in zip(BLOCKS_SIDES, runs):
+        name = f"block graph of {side}x{side} cells: "
+        for words, key, digits in (("built, ms", "build_ms", 2), ("a batch of one cell repaired, us", "single_us", 0),
+                                   ("a batch of 1,000 cells in a square repaired, us", "clustered_us", 0),
+                                   ("a batch of 1,000 scattered cells repaired, us", "scattered_us", 0),
+                                   ("the same, the worst of 200 batches, us", "scattered_worst_us", 0)):
+            values = [f[key] for f in figures]
+            rows.append((name + words, f"{statistics.median(values):.{digits}f}", spread(values, digits)))
+    maps = os.environ.get("TICKPATH_MAPS")
+    paths = glob.glob(os.path.join(maps, "*", "*.map")) if maps else []
+    weighed = [(os.path.basename(os.path.dirname(path)), blocks_once(args, path)["bytes_a_cell"]) for path in sorted(paths)]
+    for words, values in ((f"maps of {', '.join(GAME_MAPS)}", [b for kind, b in weighed if kind in GAME_MAPS]),
+                          ("all maps", [b for _, b in weighed])):
+        if values:
+            rows.append((f"block graph, bytes a cell: {len(values)} {words}", f"{statistics.median(values):.3f}", spread(values, 3)))
+    return rows
 def changes_verdicts(steady, memory, stream):
     """What changing maps promise: (promise, bound, measured, whether it is kept)."""
     relative = [value / statistics.median(f["still_ms"]) for f in steady for value in f["changing_ms"]]
@@ -240,6 +271,7 @@ def measure(args):
         try:
             runs = [[] for _ in LINES]
             remote, steady, memory, stream = [], [], [], []
+            blocks = [[] for _ in BLOCKS_SIDES]
             for run in range(args.runs):
                 for i, (name, _, _, options) in enumerate(LINES):
                     runs[i].append(bench_once(tool, options, where[i]))
@@ -247,6 +279,8 @@ def measure(args):
                 steady.append(changes_once(args, folder, "steady", CHANGES_SESSIONS, STILL_FRAMES, frames))
                 memory.append(changes_once(args, folder, "steady", CHANGES_SESSIONS, *MEMORY_FRAMES, environment=COUNTED))
                 stream.append(changes_once(args, folder, "stream", STREAM_SESSIONS, STREAM_SECONDS))
+                for side, figures in zip(BLOCKS_SIDES, blocks):
+                    figures.append(blocks_once(args, os.path.join(folder, "changing.map"), side))
                 print(f"run {run + 1} of {args.runs} done", file=sys.stderr)
         finally:
             daemon.stop()
@@ -260,7 +294,7 @@ def measure(args):
     ticks = [f["ticks"] * f["solved"] / (f["ns_per_expansion"] * f["expansions"] * f["solved"]) * 1e6 for f in remote]
     rows.append(("`tbwa` w = 1.8, k = 64 through a daemon, 16 agents on one connection, thousand ticks a second",
                  f"{statistics.median(ticks):.1f}", spread(ticks, 1)))
-    return rows + changes_rows(steady, memory, stream), changes_verdicts(steady, memory, stream)
+    return rows + changes_rows(steady, memory, stream) + blocks_rows(args, blocks), changes_verdicts(steady, memory, stream)
 
 
 def main():

@@ -234,10 +234,12 @@ END_TEST
 
 /* ---- goals that move, agents that stand where they are thought to ---- */
 
-/* A goal that moves one cell at a time keeps the search; once it stands still the agent gets there. */
+/* A goal that moves one cell at a time keeps the search; once it stands still the agent gets there. One that is led may find a better
+ * way meanwhile. */
 START_TEST(a_goal_that_moves_a_little_keeps_the_search)
 {
     row = tp_algorithm_at((size_t)_i);
+    bool is_led = row->capabilities & TP_CAN_BE_GUIDED;
     struct tp_test_rng rng = tp_test_rng("little moves");
     uint64_t cases = tp_test_steps(60, 1000);
     for (uint64_t i = 0; i < cases; i++) {
@@ -257,13 +259,13 @@ START_TEST(a_goal_that_moves_a_little_keeps_the_search)
             if (tp_map_passable(map, x, y) && y * width + x != play.cell)
                 play_retarget(&play, y * width + x);
             struct tp_tick_reply reply = play_tick(&play, NULL);
-            ck_assert_msg(!(reply.flags & TP_FLAG_RESTARTED), "%s: restarted", play.label);
+            ck_assert_msg(is_led || !(reply.flags & TP_FLAG_RESTARTED), "%s: restarted", play.label);
         }
         bool joined = play_reachable(&play);
         struct tp_tick_reply reply = play_until_settled(&play, NULL, 100000);
         ck_assert_msg(!joined || reply.status == TP_STATUS_ARRIVED, "%s: status %d", play.label,
                       (int)reply.status);
-        ck_assert_msg(play.stats.restarts == 0, "%s: %llu restarts", play.label,
+        ck_assert_msg(is_led || play.stats.restarts == 0, "%s: %llu restarts", play.label,
                       (unsigned long long)play.stats.restarts);
         play_close(&play);
         tp_map_unref(map);

@@ -93,8 +93,29 @@ static void find_ends(struct play *play)
     play->asked.version = 0;
 }
 
+/* What the session is handed of a version: a guided row on a grid, its layer with a block graph, made from the one before. */
+static void serve_map(struct play *play, const struct tp_map *map)
+{
+    const struct tp_session_params *params = &play->params;
+    bool guided = params->algorithm->capabilities & TP_CAN_BE_GUIDED && !map->graph && !map->puzzle &&
+                  params->motion == TP_MOTION_STEPS;
+    const struct tp_map *before = play->served;
+    struct tp_map *layer;
+    if (!guided) {
+        play->served = tp_map_ref(map);
+    } else {
+        play->kind = (struct tp_layer_kind){map->profile, 1, true, tp_blocks_links_of(params->neighbours, params->corners)};
+        bool follows = before && before->epoch == map->epoch && before->version <= map->version;
+        ck_assert_int_eq(follows ? tp_layer_follow(&layer, before, play->map, map, &play->kind)
+                                 : tp_layer_build(&layer, map, &play->kind), 0);
+        play->served = layer;
+    }
+    tp_map_unref(before);
+}
+
 static void take_map(struct play *play, struct tp_map *map)
 {
+    serve_map(play, map);
     free((void *)play->plain.weight);
     tp_map_unref(play->map);
     play->map = map;
@@ -152,7 +173,13 @@ void play_open_graph(struct play *play, const struct tp_session_params *params, 
         tp_pool_init(&play->own_pool, NULL);
     play->pool = pool ? pool : &play->own_pool;
     struct tp_refusal refusal = {NULL, NULL};
-    int error = tp_session_open(&play->session, params, map, play->pool, &refusal);
+    struct tp_session_params given = *params;
+    if (play->served != play->map) {
+        play->fields = tp_field_cache_open(play->pool, 64 << 20);
+        ck_assert_ptr_nonnull(play->fields);
+        given.fields = play->fields;
+    }
+    int error = tp_session_open(&play->session, &given, play->served, play->pool, &refusal);
     ck_assert_msg(error == 0, "%s: %s: %s: %s", play->label, tp_error_name(error),
                   refusal.field ? refusal.field : "-", refusal.reason ? refusal.reason : "-");
     ck_assert_uint_eq(tp_session_cell(play->session), params->start);
@@ -519,7 +546,7 @@ struct tp_tick_reply play_tick(struct play *play, const struct tp_budget *budget
     struct tp_tick_reply reply;
     memset(&reply, 0xa5, sizeof reply); /* every field must be written */
     play->ticks++;
-    tp_session_tick(play->session, play->map, budget, &reply);
+    tp_session_tick(play->session, play->served, budget, &reply);
     trace(play, in_force, &reply);
     bool moves = moved(play, &reply);
     bool changed = reply.version != play->version_before || reply.epoch != play->record.epoch;
@@ -674,6 +701,7 @@ bool play_knows_enough(const struct play *play)
 void play_close(struct play *play)
 {
     tp_session_close(play->session);
+    tp_field_cache_close(play->fields);
     if (play->pool == &play->own_pool) {
         SAY(play->own_pool.used_bytes == 0, "%llu bytes of the pool are out after close",
             (unsigned long long)play->own_pool.used_bytes);
@@ -682,5 +710,6 @@ void play_close(struct play *play)
     free((void *)play->plain.weight);
     free(play->ends);
     free(play->record.states);
+    tp_map_unref(play->served);
     tp_map_unref(play->map);
 }

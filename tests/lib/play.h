@@ -11,6 +11,8 @@
 #ifndef TESTS_LIB_PLAY_H
 #define TESTS_LIB_PLAY_H
 
+#include "guide/field.h"
+#include "map/layer.h"
 #include "search/session.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/maps.h"
@@ -26,6 +28,9 @@ struct play {
     struct tp_pool *pool; /* own_pool, or a pool of the caller's */
     struct tp_session *session;
     struct tp_map *map;       /* the version in force; a reference of ours */
+    const struct tp_map *served; /* what the session is handed: `map`, or for a guided row its layer with a block graph; likewise */
+    struct tp_layer_kind kind;   /* of that layer */
+    struct tp_field_cache *fields; /* for guided rows */
     struct ref_problem plain; /* the same, for the reference; its weights are ours */
     const struct plain_graph *graph; /* of a graph; the caller's */
     bool drives;                     /* it is a vehicle */

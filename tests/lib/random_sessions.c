@@ -98,6 +98,8 @@ struct tp_session_params random_params(struct tp_test_rng *rng, const struct tp_
         params.switch_margin_milli = tp_test_percent(rng, 70) ? 0 : tp_test_between(rng, 1, 1000);
         params.pause_on_backtrack = tp_test_percent(rng, 25);
     }
+    if (row_can(row, TP_CAN_BE_GUIDED))
+        params.guide_units = tp_test_percent(rng, 10) ? 0 : tp_test_between(rng, 1, 200);
     if (tp_test_percent(rng, 20))
         params.restart = row_can(row, TP_CAN_RESTART_BY_RULE)
                              ? (enum tp_restart)tp_test_between(rng, TP_RESTART_NEVER, TP_RESTART_ON_RISE)

@@ -1,0 +1,19 @@
+/* TB(WA*) led by the block graph: ours, not a paper's. The search is that of tbwa; its h is the guide's (../guide.h), which knows the map's
+ * walls from afar.
+ *
+ * What it promises: it is complete, as tbwa is. Its cost has no bound by w: the h is not admissible. Without a block graph (graphs,
+ * vehicles, freespace) it is tbwa.
+ */
+#include "search/internal.h"
+
+const struct tp_algorithm tp__algorithm_guided = {
+    .name = "guided",
+    .title = "Guided TB(WA*)",
+    .citation = "2014, Algorithm 1, with an h of our own: distances over blocks of 8x8 and 64x64 cells",
+    .summary = "weighted A* in time slices, led by an abstraction of the map",
+    .engine = &tp__engine_time_bounded,
+    .priority = TP_PRIORITY_WASTAR,
+    .restart = TP_RESTART_ON_RISE,
+    .learning = TP_LEARNING_NONE,
+    .capabilities = TP_CAN_TAKE_W | TP_CAN_DETECT_UNREACHABLE | TP_CAN_RESTART_BY_RULE | TP_CAN_CHOOSE_GOAL | TP_CAN_BE_GUIDED,
+};

@@ -1,0 +1,335 @@
+/* A session's guide: a way paid for, taken, replaced (guide.h).
+ *
+ *     none -> coming: areas, then the scout -> ready -> taken -> coming: a scout for a shorter way -> taken, or dropped
+ *               ^                                         |
+ *               +--- the map's blocks or the goal's node are others, or the agent left the way: another coming, beside it
+ *
+ * Taking a way begins a new search, unless the path followed is whole and about as short as the way promises. An agent without a way that is any good
+ * waits for one, a bounded number of ticks; then it goes by the space's h.
+ */
+#include "search/guide.h"
+
+#include "search/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MARGIN_POINTS = TP_MAP_TILE * TP_BLOCK_POINT, /* how far beyond the agent the field over areas is paid for */
+    WAIT_TICKS = 64,                              /* how long an agent waits for a way */
+    WORTH_MILLI = 1005,                           /* a path, or a way, is left for one that is shorter by this */
+    ALIKE_POINTS = 8 * TP_BLOCK_POINT,            /* two ways are about as long as each other: so many points, */
+    ALIKE_SHARE = 16,                             /* and this share of one, apart */
+    BETTER_UNITS_MAX = 2000,                      /* what may be spent on looking for a shorter way */
+    KNOWN_NODES = 8,
+};
+
+/* ---- Leads ---- */
+
+static void lead_drop(struct tp_lead *lead)
+{
+    tp_scout_end(lead->scout);
+    tp_field_leave(lead->areas);
+    tp_blocks_unref(lead->blocks);
+    *lead = (struct tp_lead){0};
+}
+
+static uint32_t node_of(const struct tp_session *session, const struct tp_blocks *blocks, tp_state state)
+{
+    return tp_blocks_node_at(blocks, tp_state_x(&session->search, state), tp_state_y(&session->search, state));
+}
+
+/* The nodes of the session's goals in a block graph; returns how many there are. */
+static uint32_t goal_nodes(const struct tp_session *session, const struct tp_blocks *blocks, uint32_t *nodes)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < session->goals.count; i++) {
+        uint32_t node = node_of(session, blocks, session->goals.states[i]);
+        if (node != TP_BLOCKS_NONE)
+            nodes[count++] = node;
+    }
+    return count;
+}
+
+/* Whether a lead is to the session's goals over these blocks. */
+static bool is_of(const struct tp_session *session, const struct tp_lead *lead, const struct tp_blocks *blocks)
+{
+    uint32_t nodes[TP_GOALS_MAX];
+    if (!lead->blocks || lead->blocks->epoch != blocks->epoch || lead->blocks->changed_version != blocks->changed_version)
+        return false;
+    uint32_t count = goal_nodes(session, lead->blocks, nodes);
+    return count == lead->goal_count && memcmp(nodes, lead->goals, count * sizeof nodes[0]) == 0;
+}
+
+/* Begins to pay for a lead; without memory, or goals that can be stood upon, it is ready at once, without a way. */
+static void lead_begin(const struct tp_session *session, struct tp_lead *lead, const struct tp_blocks *blocks)
+{
+    const struct tp_guide *guide = &session->guide;
+    uint32_t areas[TP_GOALS_MAX];
+    lead->blocks = tp_blocks_ref(blocks);
+    lead->from = node_of(session, blocks, session->at);
+    lead->goal_count = goal_nodes(session, blocks, lead->goals);
+    lead->view.empty = true;
+    for (uint32_t i = 0; i < lead->goal_count; i++)
+        areas[i] = tp_blocks_node(blocks, lead->goals[i]).area;
+    if (lead->goal_count && lead->from != TP_BLOCKS_NONE)
+        lead->areas = tp_field_take(guide->cache, blocks, guide->metric, areas, lead->goal_count);
+    lead->ready = !lead->areas;
+}
+
+/* Pays for the field over areas until it reaches beyond the agent, or is whole. True when it does. */
+static bool pay_areas(struct tp_lead *lead, uint64_t *units)
+{
+    uint32_t area = tp_blocks_node(lead->blocks, lead->from).area;
+    for (;;) {
+        uint32_t at = tp_field_at(lead->areas, area, lead->view);
+        if (lead->view.whole || (at != TP_FIELD_UNSEEN && tp_field_reach(lead->view) >= (uint64_t)at + MARGIN_POINTS))
+            return true;
+        if (*units < TP_FIELD_STEP)
+            return false;
+        uint64_t before = lead->view.areas;
+        lead->paid += TP_FIELD_STEP;
+        *units -= TP_FIELD_STEP;
+        lead->view = tp_field_see(lead->areas, lead->paid);
+        if (lead->view.areas == before && !lead->view.whole)
+            return true; /* no memory: the scout goes by the straight line where it sees nothing */
+    }
+}
+
+static struct tp_scout *scout_begin(const struct tp_guide *guide, const struct tp_lead *lead, uint32_t below)
+{
+    const struct tp_scout_order order = {
+        .blocks = lead->blocks,
+        .metric = guide->metric,
+        .from = lead->from,
+        .goals = lead->goals,
+        .goal_count = lead->goal_count,
+        .areas = lead->areas,
+        .view = lead->view,
+        .below = below,
+    };
+    return tp_scout_begin(guide->cache, &order);
+}
+
+static void lead_pay(const struct tp_session *session, struct tp_lead *lead, uint64_t *units)
+{
+    const struct tp_guide *guide = &session->guide;
+    uint64_t before = *units;
+    if (!lead->betters && !pay_areas(lead, units))
+        return;
+    if (!lead->scout && !lead->betters)
+        lead->scout = scout_begin(guide, lead, TP_FIELD_UNSEEN);
+    enum tp_scout_state state = lead->scout ? tp_scout_run(lead->scout, units) : TP_SCOUT_NO_MEMORY;
+    lead->spent += before - *units;
+    lead->ready = state != TP_SCOUT_SEARCHING || (lead->betters && lead->spent >= BETTER_UNITS_MAX);
+    if (lead->ready && state != TP_SCOUT_FOUND) {
+        tp_scout_end(lead->scout);
+        lead->scout = NULL;
+    }
+}
+
+/* ---- h ---- */
+
+static tp_cost cost_of(uint64_t points)
+{
+    return points * TP_COST_UNIT / TP_BLOCK_POINT;
+}
+
+/* Looks up the neighbours of a node that a lead's way goes through. */
+static void look_up(const struct tp_lead *lead, uint32_t number, struct tp_guide_known *known)
+{
+    struct tp_blocks_node neighbours[TP_BLOCKS_NEIGHBOURS_MAX], node = tp_blocks_node(lead->blocks, number);
+    uint32_t count = tp_blocks_neighbours(lead->blocks, number, neighbours);
+    known->node = number;
+    known->count = 0;
+    for (uint32_t i = 0; i < count && known->count < sizeof known->next / sizeof known->next[0]; i++) {
+        uint32_t left = tp_scout_at(lead->scout, neighbours[i].number);
+        if (left == TP_FIELD_UNSEEN)
+            continue;
+        known->next[known->count].at = neighbours[i].at;
+        known->next[known->count].left = left;
+        known->next[known->count++].weights = node.weight + neighbours[i].weight;
+    }
+}
+
+/* The same for the way taken, kept for the next cells of the node. */
+static const struct tp_guide_known *know(const struct tp_guide *guide, uint32_t node)
+{
+    struct tp_guide_known *known = &guide->known[node % KNOWN_NODES];
+    if (known->node != node)
+        look_up(&guide->now, node, known);
+    return known;
+}
+
+static bool is_goal(const struct tp_lead *lead, uint32_t node)
+{
+    for (uint32_t i = 0; i < lead->goal_count; i++)
+        if (lead->goals[i] == node)
+            return true;
+    return false;
+}
+
+/* Points from a cell to the goal by what is known of its node; TP_FIELD_UNSEEN away from the way. */
+static uint64_t points_from(const struct tp_guide *guide, const struct tp_guide_known *known, uint32_t x, uint32_t y)
+{
+    struct tp_blocks_place place = {x * TP_BLOCK_POINT + TP_BLOCK_POINT / 2, y * TP_BLOCK_POINT + TP_BLOCK_POINT / 2};
+    uint64_t least = TP_FIELD_UNSEEN;
+    for (uint32_t i = 0; i < known->count; i++) {
+        uint32_t to = tp_field_weigh(tp_field_distance(guide->metric, place, known->next[i].at), known->next[i].weights);
+        uint64_t through = (uint64_t)to + known->next[i].left;
+        least = through < least ? through : least;
+    }
+    return least;
+}
+
+tp_cost tp__guide_h(const struct tp_search *search, tp_state state, tp_cost plain)
+{
+    const struct tp_guide *guide = search->guide;
+    const struct tp_lead *lead = &guide->now;
+    if (!lead->scout)
+        return plain;
+    uint32_t x = tp_state_x(search, state), y = tp_state_y(search, state), node = tp_blocks_node_at(lead->blocks, x, y);
+    if (node == TP_BLOCKS_NONE || is_goal(lead, node))
+        return plain;
+    uint64_t points = points_from(guide, know(guide, node), x, y);
+    tp_cost h = cost_of(points != TP_FIELD_UNSEEN ? points : tp_scout_length(lead->scout));
+    return h > plain ? h : plain;
+}
+
+/* ---- A tick ---- */
+
+/* Points from where the agent stands to its goal by a lead; TP_FIELD_UNSEEN away from its way, 0 in the goal's node. */
+static uint64_t points_left(const struct tp_session *session, const struct tp_lead *lead)
+{
+    const struct tp_search *search = &session->search;
+    struct tp_guide_known known;
+    uint32_t node = node_of(session, lead->blocks, session->at);
+    if (node == TP_BLOCKS_NONE)
+        return TP_FIELD_UNSEEN;
+    if (is_goal(lead, node))
+        return 0;
+    look_up(lead, node, &known);
+    return points_from(&session->guide, &known, tp_state_x(search, session->at), tp_state_y(search, session->at));
+}
+
+/* Whether the path followed is whole, and about as short as the way now taken. */
+static bool path_serves(const struct tp_session *session)
+{
+    const struct tp_search *search = &session->search;
+    if (!session->path_complete || !tp_search_knows(search, session->at) || session->restart_wanted)
+        return false;
+    tp_cost left = tp_search_g(search, session->trace.follow_end) - tp_search_g(search, session->at);
+    tp_cost promised = tp__guide_h(search, session->at, tp_search_h_goal(search, session->at));
+    return left * 1000 <= promised * WORTH_MILLI;
+}
+
+/* Whether the agent follows a path that is whole: it then needs no way, on which it may have been left behind for a shorter piece. */
+static bool follows_whole(const struct tp_session *session)
+{
+    return session->path_complete && !session->restart_wanted && tp__trace_next(session) != TP_MOVE_NONE;
+}
+
+/* Whether the way now taken is about as long as what was left of the one before: the search under way then serves it as well. */
+static bool is_alike(const struct tp_session *session, uint64_t left_before)
+{
+    const struct tp_guide *guide = &session->guide;
+    uint64_t left = guide->now.scout ? points_left(session, &guide->now) : TP_FIELD_UNSEEN;
+    uint64_t apart = left > left_before ? left - left_before : left_before - left;
+    return left != TP_FIELD_UNSEEN && left_before != TP_FIELD_UNSEEN && apart <= ALIKE_POINTS + left_before / ALIKE_SHARE;
+}
+
+static void take_coming(struct tp_guide *guide)
+{
+    lead_drop(&guide->now);
+    guide->now = guide->coming;
+    guide->coming = (struct tp_lead){0};
+    guide->broken = guide->settled = false;
+    guide->waited = 0;
+    for (int i = 0; i < KNOWN_NODES; i++)
+        guide->known[i].node = TP_BLOCKS_NONE;
+}
+
+/* Begins to look for a way from here that is shorter than what is left of the one taken. */
+static void better_begin(const struct tp_session *session, struct tp_guide *guide, uint64_t left)
+{
+    struct tp_lead *lead = &guide->coming;
+    lead->blocks = tp_blocks_ref(guide->now.blocks);
+    lead->from = node_of(session, lead->blocks, session->at);
+    lead->goal_count = guide->now.goal_count;
+    memcpy(lead->goals, guide->now.goals, lead->goal_count * sizeof lead->goals[0]);
+    lead->betters = true;
+    lead->scout = scout_begin(guide, lead, (uint32_t)(left * 1000 / WORTH_MILLI));
+    lead->ready = !lead->scout;
+    guide->settled = true;
+}
+
+/* Drops a way that was looked for and is no better than the one taken. */
+static bool drop_no_better(const struct tp_session *session, struct tp_guide *guide)
+{
+    uint64_t left = points_left(session, &guide->now), by_coming = TP_FIELD_UNSEEN;
+    if (guide->coming.scout)
+        by_coming = points_left(session, &guide->coming);
+    if (by_coming != TP_FIELD_UNSEEN && by_coming * WORTH_MILLI <= left * 1000)
+        return false;
+    lead_drop(&guide->coming);
+    return true;
+}
+
+enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)
+{
+    struct tp_session *session = tick->session;
+    struct tp_guide *guide = &session->guide;
+    const struct tp_blocks *blocks = session->map->blocks;
+    uint64_t units = session->params.guide_units, unspent = units;
+    if (!guide->cache || !blocks || !units)
+        return TP_GUIDE_ON;
+    uint64_t left = guide->now.scout ? points_left(session, &guide->now) : 0;
+    bool away = left == TP_FIELD_UNSEEN, lost = away && !follows_whole(session), current = is_of(session, &guide->now, blocks);
+    if (guide->coming.betters && (away || !current || guide->broken))
+        lead_drop(&guide->coming);
+    if (!guide->coming.blocks && (lost || !current))
+        lead_begin(session, &guide->coming, blocks);
+    else if (!guide->coming.blocks && guide->now.scout && left && !away && !guide->settled)
+        better_begin(session, guide, left);
+    if (!guide->coming.blocks)
+        return TP_GUIDE_ON;
+    if (!guide->coming.ready)
+        lead_pay(session, &guide->coming, &unspent);
+    tick->reply->work.guide += units - unspent;
+    if (!guide->coming.ready) {
+        bool blind = !guide->coming.betters && (!guide->now.blocks || lost || guide->broken);
+        return blind && guide->waited++ < WAIT_TICKS ? TP_GUIDE_WAIT : TP_GUIDE_ON;
+    }
+    if (guide->coming.betters && drop_no_better(session, guide))
+        return TP_GUIDE_ON;
+    bool led = guide->coming.scout || guide->now.scout, betters = guide->coming.betters, broken = guide->broken;
+    take_coming(guide);
+    guide->settled = betters;
+    bool goes_on = !betters && !broken && is_alike(session, left);
+    return led && session->search.active && !goes_on && !path_serves(session) ? TP_GUIDE_ANEW : TP_GUIDE_ON;
+}
+
+bool tp__guide_open(struct tp_session *session)
+{
+    const struct tp_session_params *params = &session->params;
+    struct tp_guide *guide = &session->guide;
+    bool guided = params->algorithm->capabilities & TP_CAN_BE_GUIDED;
+    if (!guided || session->search.domain->listed || !params->fields)
+        return true;
+    guide->known = malloc(KNOWN_NODES * sizeof *guide->known);
+    if (!guide->known)
+        return false;
+    guide->cache = params->fields;
+    guide->metric = params->neighbours == TP_NEIGHBOURS_4   ? TP_FIELD_MANHATTAN
+                    : params->neighbours == TP_NEIGHBOURS_8 ? TP_FIELD_OCTILE
+                                                            : TP_FIELD_EUCLID;
+    session->search.guide = guide;
+    return true;
+}
+
+void tp__guide_close(struct tp_session *session)
+{
+    lead_drop(&session->guide.now);
+    lead_drop(&session->guide.coming);
+    free(session->guide.known);
+}

@@ -1,0 +1,334 @@
+/* Smoothing: what a guided session does with the expansions that are left over once its path reaches the goal, while the agent walks.
+ *
+ * What it is: windows over the path ahead of the agent. In each A* by the space's own h looks for the cheapest way between the
+ * window's two ends, from the far one back to the near one; where that is cheaper than the path's own piece, it is linked into
+ * the session's tree, the g of what follows are lowered, and the path is traced anew. Windows begin a few steps ahead of the
+ * agent, overlap by half, and go on to the goal; then wider ones follow, up to SPAN_MAX steps. A piece as short as h
+ * says is passed by without a search.
+ *
+ *     SKIP -> MEASURE -> SEARCH -> LINK -> LOWER -> TRACE      any but DONE -> SKIP: the agent has walked into the window
+ *      ^        |          |                         |        any -> SKIP, from the narrowest on: another path, another version
+ *      +--------+----------+-------------------------+        SKIP, MEASURE -> DONE: no wider window is left
+ *
+ * g along a tree's paths only ever falls here, and rises from parent to child as before: so that no cycle can come about, and
+ * every other part of the engine finds a tree as it knows it. A state new to the tree is put in its open list. Every expansion
+ * is one of the tick's; a step walked, linked, lowered or traced is a traceback step. One path is taken a tick at most.
+ * Failure: without memory, or where the path has a step that is not legal any more, the path stays as it is.
+ * Who calls it: the time-bounded engine.
+ */
+#include "search/internal.h"
+
+#include <stdlib.h>
+
+enum {
+    SPAN_MIN = 16,       /* steps of the narrowest window */
+    SPAN_MAX = 256,      /* and of the widest */
+    SEARCH_SPANS = 16,   /* a search is given up after so many expansions for each step of its window */
+    LEAD_SPANS = 3,      /* how many the agent is taken to need, to begin a window so far ahead of it */
+    DEADLINE_TICK = 64,  /* and how many a tick has whose time alone is bounded */
+};
+
+enum smooth_phase { SMOOTH_SKIP, SMOOTH_MEASURE, SMOOTH_SEARCH, SMOOTH_LINK, SMOOTH_LOWER, SMOOTH_TRACE, SMOOTH_DONE };
+
+struct tp_smooth {
+    enum smooth_phase phase;
+    uint32_t span;     /* 0: begin with the narrowest, ahead of the agent */
+    tp_state from, to; /* the window's ends */
+    tp_state cursor;   /* where the phase's walk stands */
+    uint32_t steps;    /* SKIP: to go; MEASURE: gone */
+    bool opens;        /* the window is the first ahead of the agent */
+    tp_cost sum;       /* of the path's piece, so far */
+    uint64_t spent;    /* expansions, in the window */
+    bool searches;     /* `search` holds memory */
+    struct tp_search search;
+};
+
+static struct tp_smooth *smooth_open(void)
+{
+    struct tp_smooth *smooth = malloc(sizeof *smooth);
+    if (smooth)
+        *smooth = (struct tp_smooth){.phase = SMOOTH_SKIP};
+    return smooth;
+}
+
+static void search_close(struct tp_smooth *smooth)
+{
+    if (smooth->searches)
+        tp_search_fini(&smooth->search);
+    smooth->searches = false;
+}
+
+static void end(struct tp_smooth *smooth)
+{
+    search_close(smooth);
+    smooth->phase = SMOOTH_DONE;
+}
+
+/* The path's move out of a state of it; TP_MOVE_NONE at its end, and off it. */
+static uint8_t move_of(const struct tp_session *session, tp_state state)
+{
+    const struct tp_search *tree = &session->search;
+    uint8_t mark = tp_marks_at(&session->trace.follow, tp_state_x(tree, state), tp_state_y(tree, state));
+    return mark >= TP_MARK_NEXT ? mark - TP_MARK_NEXT : TP_MOVE_NONE;
+}
+
+/* Windows of a span begin: far enough ahead of the agent to be searched before it comes there. */
+static void begin_ahead(const struct tp_tick *tick, struct tp_smooth *smooth, uint32_t span)
+{
+    const struct tp_budget *budget = tick->budget;
+    uint64_t a_tick = budget->kind == TP_BUDGET_DEADLINE ? DEADLINE_TICK : budget->expansions;
+    smooth->span = span;
+    smooth->from = smooth->cursor = tick->session->at;
+    smooth->steps = 1 + (uint32_t)(LEAD_SPANS * span / a_tick);
+    smooth->opens = true;
+    smooth->phase = SMOOTH_SKIP;
+}
+
+/* The next window begins half a span on; behind the last, wider ones ahead of the agent. */
+static void slide(const struct tp_tick *tick, struct tp_smooth *smooth)
+{
+    bool at_end = smooth->to == tick->session->trace.follow_end;
+    smooth->phase = SMOOTH_SKIP;
+    smooth->cursor = smooth->from;
+    smooth->steps = smooth->span / 2;
+    if (!at_end)
+        return;
+    if (smooth->opens || smooth->span >= SPAN_MAX) /* all of it is in this window; or it was the widest */
+        end(smooth);
+    else
+        begin_ahead(tick, smooth, 2 * smooth->span);
+}
+
+/* Goes on to where the window begins. False when it can't be paid. */
+static bool skip(struct tp_tick *tick, struct tp_smooth *smooth)
+{
+    const struct tp_session *session = tick->session;
+    for (; smooth->steps; smooth->steps--) {
+        uint8_t move = move_of(session, smooth->cursor);
+        if (move == TP_MOVE_NONE) {
+            end(smooth); /* the agent is about there */
+            return true;
+        }
+        if (!tp__tick_step(tick))
+            return false;
+        smooth->cursor = tp_search_move(&session->search, smooth->cursor, move);
+    }
+    smooth->opens = smooth->opens && smooth->from == session->at;
+    smooth->from = smooth->cursor;
+    smooth->sum = 0;
+    smooth->phase = SMOOTH_MEASURE;
+    return true;
+}
+
+static void search_begin(struct tp_tick *tick, struct tp_smooth *smooth)
+{
+    struct tp_session *session = tick->session;
+    if (!smooth->searches)
+        tp_search_init(&smooth->search, session->search.domain, &session->belief, NULL, session->params.heuristic,
+                       session->params.corners, 1, 1, false, session->pool, UINT32_MAX, &session->bytes,
+                       session->search.nodes.tiles.bytes_max);
+    smooth->searches = true;
+    smooth->spent = 0;
+    smooth->phase = SMOOTH_SEARCH;
+    if (!tp_search_begin(&smooth->search, smooth->to, smooth->from))
+        end(smooth);
+}
+
+/* Walks along the path's piece, and sums up what it costs now. False when it can't be paid. */
+static bool measure(struct tp_tick *tick, struct tp_smooth *smooth)
+{
+    const struct tp_session *session = tick->session;
+    const struct tp_search *tree = &session->search;
+    for (; smooth->steps < smooth->span; smooth->steps++) {
+        struct tp_successor step;
+        uint8_t move = move_of(session, smooth->cursor);
+        if (move == TP_MOVE_NONE)
+            break;
+        if (!tp__tick_step(tick))
+            return false;
+        if (!tree->domain->step(tree, session->map, smooth->cursor, move, &step)) {
+            end(smooth); /* it closed */
+            return true;
+        }
+        smooth->sum += step.cost;
+        smooth->cursor = step.state;
+    }
+    smooth->to = smooth->cursor;
+    if (smooth->sum <= tp_search_h(tree, smooth->from, smooth->to))
+        slide(tick, smooth);
+    else
+        search_begin(tick, smooth);
+    return true;
+}
+
+/* Searches the window. False when the tick has nothing left for it. */
+static bool search(struct tp_tick *tick, struct tp_smooth *smooth)
+{
+    const struct tp_budget *budget = tick->budget;
+    uint64_t done = tick->reply->work.expansions, before = done;
+    uint64_t left = budget->kind == TP_BUDGET_R   ? tick->steps_left / budget->c
+                    : budget->kind == TP_BUDGET_K ? budget->expansions - done
+                                                  : UINT64_MAX;
+    uint64_t in_window = (uint64_t)SEARCH_SPANS * smooth->span - smooth->spent;
+    bool capped = tick->node_cap;
+    tick->steps_left -= tp__tick_run(tick, &smooth->search, left < in_window ? left : in_window);
+    smooth->spent += tick->reply->work.expansions - before;
+    bool is_short = tick->node_cap && !capped;
+    tick->node_cap = capped; /* the agent has its path */
+    if (is_short) {
+        end(smooth);
+    } else if (smooth->search.found) {
+        bool is_cheaper = tp_search_g(&smooth->search, smooth->from) < smooth->sum;
+        smooth->cursor = smooth->from;
+        smooth->phase = SMOOTH_LINK;
+        if (!is_cheaper)
+            slide(tick, smooth);
+    } else if (smooth->search.exhausted || smooth->spent >= (uint64_t)SEARCH_SPANS * smooth->span) {
+        slide(tick, smooth);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* One step of the new piece or of the path after it: the tree is to lead through it, unless it knows a cheaper way there. Gives the
+ * state that it leads to, TP_STATE_NONE where it does not; and whether the tree was changed. */
+static tp_state link_step(struct tp_session *session, tp_state from, uint8_t move, bool *changed)
+{
+    struct tp_search *tree = &session->search;
+    struct tp_successor step;
+    *changed = false;
+    if (move == TP_MOVE_NONE || !tree->domain->step(tree, session->map, from, move, &step))
+        return TP_STATE_NONE;
+    tp_cost g = tp_search_g(tree, from) + step.cost;
+    if (tp_search_knows(tree, step.state) && tp_search_g(tree, step.state) <= g)
+        return step.state;
+    *changed = true;
+    return tp_search_link(tree, step.state, move, g) ? step.state : TP_STATE_NONE;
+}
+
+/* Links the piece found into the session's tree. False when it can't be paid. */
+static bool link_piece(struct tp_tick *tick, struct tp_smooth *smooth)
+{
+    while (smooth->cursor != smooth->to) {
+        if (!tp__tick_step(tick))
+            return false;
+        bool changed;
+        uint8_t move = tp_search_move_to_parent(&smooth->search, smooth->cursor);
+        smooth->cursor = link_step(tick->session, smooth->cursor, move, &changed);
+        if (smooth->cursor == TP_STATE_NONE) {
+            end(smooth);
+            return true;
+        }
+    }
+    smooth->phase = SMOOTH_LOWER;
+    return true;
+}
+
+/* Lowers g along the path behind the window, up to its end. False when it can't be paid. */
+static bool lower(struct tp_tick *tick, struct tp_smooth *smooth)
+{
+    struct tp_session *session = tick->session;
+    bool changed = true;
+    while (changed && smooth->cursor != session->trace.follow_end) {
+        if (!tp__tick_step(tick))
+            return false;
+        smooth->cursor = link_step(session, smooth->cursor, move_of(session, smooth->cursor), &changed);
+        if (smooth->cursor == TP_STATE_NONE) {
+            end(smooth);
+            return true;
+        }
+    }
+    tp__trace_begin(session, session->trace.follow_end);
+    smooth->phase = SMOOTH_TRACE;
+    return true;
+}
+
+/* Traces the path anew; it is taken where it leads on from the agent. False when it can't be paid, or the tick took one. */
+static bool trace(struct tp_tick *tick, struct tp_smooth *smooth)
+{
+    struct tp_session *session = tick->session;
+    struct tp_trace *trace = &session->trace;
+    bool capped = tick->node_cap, walks = session->watch.walks;
+    bool whole = tp__trace_run(tick);
+    tick->node_cap = capped;
+    if (!whole && trace->running)
+        return false;
+    if (whole && trace->front == session->at && !trace->rose) {
+        tp__trace_follow(session);
+        session->watch.walks |= walks; /* what was being looked at along it is looked at from the agent on */
+    }
+    if (move_of(session, smooth->from) == TP_MOVE_NONE || tp_search_g(&session->search, smooth->from) < tp_search_g(&session->search, session->at))
+        begin_ahead(tick, smooth, smooth->span);
+    else
+        slide(tick, smooth);
+    return false;
+}
+
+static bool go_on(struct tp_tick *tick, struct tp_smooth *smooth)
+{
+    switch (smooth->phase) {
+    case SMOOTH_SKIP:
+        return skip(tick, smooth);
+    case SMOOTH_MEASURE:
+        return measure(tick, smooth);
+    case SMOOTH_SEARCH:
+        return search(tick, smooth);
+    case SMOOTH_LINK:
+        return link_piece(tick, smooth);
+    case SMOOTH_LOWER:
+        return lower(tick, smooth);
+    case SMOOTH_TRACE:
+        return trace(tick, smooth);
+    case SMOOTH_DONE:
+        break;
+    }
+    return false;
+}
+
+/* Whether the agent walked beyond the window's beginning before anything was linked. */
+static bool is_overtaken(const struct tp_session *session, const struct tp_smooth *smooth)
+{
+    const struct tp_search *tree = &session->search;
+    tp_state from = smooth->phase == SMOOTH_SKIP ? smooth->cursor : smooth->from;
+    return smooth->phase <= SMOOTH_SEARCH && (!tp_search_knows(tree, from) || tp_search_g(tree, from) < tp_search_g(tree, session->at));
+}
+
+void tp__smooth_run(struct tp_tick *tick)
+{
+    struct tp_session *session = tick->session;
+    if (!session->path_complete || !session->search.guide || !tp_search_knows(&session->search, session->at) ||
+        tp__trace_next(session) == TP_MOVE_NONE)
+        return;
+    if (!session->smooth && !(session->smooth = smooth_open()))
+        return;
+    struct tp_smooth *smooth = session->smooth;
+    if (tick->changed)
+        tp__smooth_forget(session);
+    if (smooth->phase == SMOOTH_DONE)
+        return;
+    if (!smooth->span || is_overtaken(session, smooth))
+        begin_ahead(tick, smooth, smooth->span ? smooth->span : SPAN_MIN);
+    while (go_on(tick, smooth))
+        ;
+}
+
+void tp__smooth_forget(struct tp_session *session)
+{
+    struct tp_smooth *smooth = session->smooth;
+    if (!smooth)
+        return;
+    if (smooth->phase == SMOOTH_TRACE)
+        session->trace.running = false;
+    smooth->phase = SMOOTH_SKIP;
+    smooth->span = 0;
+}
+
+void tp__smooth_close(struct tp_session *session)
+{
+    if (!session->smooth)
+        return;
+    search_close(session->smooth);
+    free(session->smooth);
+    session->smooth = NULL;
+}

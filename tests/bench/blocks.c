@@ -1,0 +1,160 @@
+/* The block graph, measured: built, repaired after batches of changes, and weighed.
+ *
+ *     blocks straight|diagonal MAP.map [SIDE]
+ *
+ * With SIDE the map is repeated side by side up to SIDE x SIDE cells. Prints one JSON object: medians over RUNS builds, and over
+ * BATCHES batches that close open cells and open closed ones, or then put them back: of one cell, of 1,000 scattered at random, and of 1,000
+ * in a square of 64 cells a side. Time spent on the map's own versions is not counted. Exit code 2: it could not be run. */
+#include "guide/blocks.h"
+#include "map/movingai.h"
+#include "tests/lib/rng.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { RUNS = 7, BATCHES = 201, BATCH = 1000, CLUSTER = 64 };
+
+__attribute__((noreturn)) static void give_up(const char *what)
+{
+    fprintf(stderr, "%s\n", what);
+    exit(2);
+}
+
+static void must(int error, const char *what)
+{
+    if (error)
+        give_up(what);
+}
+
+static double now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
+}
+
+static struct tp_map *load(const char *path, uint32_t side)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file || fseek(file, 0, SEEK_END))
+        give_up("can't read the map");
+    size_t size = (size_t)ftell(file);
+    char *text = malloc(size + 1);
+    rewind(file);
+    if (!text || fread(text, 1, size, file) != size)
+        give_up("can't read the map");
+    fclose(file);
+    struct tp_movingai_map parsed;
+    struct tp_place place;
+    const char *reason;
+    must(tp_movingai_map_parse(&parsed, text, size, &place, &reason), "the map is not of its format");
+    free(text);
+    uint32_t width = side ? side : parsed.width, height = side ? side : parsed.height;
+    uint8_t *cells = malloc((size_t)width * height);
+    if (!cells)
+        give_up("out of memory");
+    for (uint32_t y = 0; y < height; y++)
+        for (uint32_t x = 0; x < width; x++)
+            cells[(size_t)y * width + x] =
+                parsed.cells[(size_t)(y % parsed.height) * parsed.width + x % parsed.width];
+    struct tp_profile profile;
+    struct tp_map *map;
+    tp_profile_init_movingai(&profile);
+    must(tp_map_build(&map, width, height, cells, &profile, 1), "can't build the map");
+    free(cells);
+    tp_movingai_map_fini(&parsed);
+    return map;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const double *one = a, *other = b;
+    return *one < *other ? -1 : *one > *other;
+}
+
+/* Sorts the times: the median is in the middle, the worst last. */
+static void sort(double *us, size_t count)
+{
+    qsort(us, count, sizeof us[0], by_time);
+}
+
+/* A batch that closes open cells and opens closed ones: anywhere, or in one square. */
+static void draw(struct tp_test_rng *rng, const struct tp_map *map, int count, bool is_clustered,
+                 struct tp_change *changes)
+{
+    uint32_t width = is_clustered && map->width > CLUSTER ? CLUSTER : map->width;
+    uint32_t height = is_clustered && map->height > CLUSTER ? CLUSTER : map->height;
+    uint32_t left = tp_test_below(rng, map->width - width + 1),
+             top = tp_test_below(rng, map->height - height + 1);
+    for (int i = 0; i < count; i++) {
+        uint32_t x = left + tp_test_below(rng, width), y = top + tp_test_below(rng, height);
+        changes[i] = (struct tp_change){.kind = TP_CHANGE_CELL, .x = x, .y = y};
+        changes[i].class_to = tp_map_passable(map, x, y) ? '@' : '.';
+    }
+}
+
+/* Times BATCHES batches. Each second one puts back what was, so that the map stays of its kind. */
+static void follow(const struct tp_map *first, const struct tp_blocks *built, int count, bool is_clustered,
+                   double *us)
+{
+    static struct tp_change changes[BATCH];
+    struct tp_test_rng rng = {7};
+    const struct tp_map *map = tp_map_ref(first);
+    const struct tp_blocks *blocks = tp_blocks_ref(built);
+    for (int batch = 0; batch < BATCHES; batch++) {
+        if (batch % 2 == 0)
+            draw(&rng, map, count, is_clustered, changes);
+        else
+            for (int i = 0; i < count; i++)
+                changes[i].class_to = tp_map_class(first, changes[i].x, changes[i].y);
+        struct tp_map *next;
+        struct tp_blocks *followed;
+        size_t bad;
+        uint32_t bad_x, bad_y;
+        must(tp_map_apply(&next, map, changes, (size_t)count, &bad, &bad_x, &bad_y), "can't apply a batch");
+        double from = now_us();
+        must(tp_blocks_follow(&followed, blocks, map, next), "can't follow");
+        us[batch] = now_us() - from;
+        tp_map_unref(map);
+        tp_blocks_unref(blocks);
+        map = next;
+        blocks = followed;
+    }
+    sort(us, BATCHES);
+    tp_map_unref(map);
+    tp_blocks_unref(blocks);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3 || argc > 4 || (strcmp(argv[1], "straight") && strcmp(argv[1], "diagonal")))
+        give_up("blocks straight|diagonal MAP.map [SIDE]");
+    struct tp_map *map = load(argv[2], argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 0);
+    enum tp_blocks_links links = argv[1][0] == 's' ? TP_BLOCKS_STRAIGHT : TP_BLOCKS_DIAGONAL;
+    struct tp_blocks *blocks = NULL;
+    double build[RUNS], single[BATCHES], scattered[BATCHES], clustered[BATCHES];
+    for (int run = 0; run < RUNS; run++) {
+        tp_blocks_unref(blocks);
+        double from = now_us();
+        must(tp_blocks_build(&blocks, map, links), "can't build");
+        build[run] = now_us() - from;
+    }
+    sort(build, RUNS);
+    follow(map, blocks, 1, false, single);
+    follow(map, blocks, BATCH, false, scattered);
+    follow(map, blocks, BATCH, true, clustered);
+    double cells = (double)map->width * map->height;
+    printf("{\"width\": %u, \"height\": %u, \"nodes\": %u, \"areas\": %u, \"labels\": %u, \"bytes_a_cell\": "
+           "%.3f, "
+           "\"build_ms\": %.2f, \"single_us\": %.0f, \"scattered_us\": %.0f, \"scattered_worst_us\": %.0f, "
+           "\"clustered_us\": %.0f, "
+           "\"clustered_worst_us\": %.0f}\n",
+           map->width, map->height, blocks->nodes, blocks->areas, blocks->label_count,
+           (double)tp_blocks_bytes(blocks) / cells, build[RUNS / 2] / 1e3, single[BATCHES / 2],
+           scattered[BATCHES / 2], scattered[BATCHES - 1], clustered[BATCHES / 2], clustered[BATCHES - 1]);
+    tp_blocks_unref(blocks);
+    tp_map_unref(map);
+    return 0;
+}

@@ -1,0 +1,278 @@
+/* What is told apart, against a flood fill over the cells: never two cells that a way joins, whatever the changes were, and all
+ * others whenever the labels are exact (made anew, or nothing closed since). */
+#include "guide/blocks.h"
+
+#include "tests/lib/maps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIDE_MAX = 270 };
+
+/* Parts of the map by a flood fill of our own: of[cell]; UINT32_MAX where impassable. Straight moves, or diagonal ones as well. Returns
+ * how many. */
+static uint32_t flood(const struct tp_map *map, bool is_diagonal, uint32_t *of)
+{
+    static uint32_t stack[SIDE_MAX * SIDE_MAX];
+    uint32_t cells = map->width * map->height, count = 0;
+    for (uint32_t cell = 0; cell < cells; cell++)
+        of[cell] = tp_map_passable(map, cell % map->width, cell / map->width) ? UINT32_MAX - 1 : UINT32_MAX;
+    for (uint32_t first = 0; first < cells; first++) {
+        uint32_t depth = 0;
+        if (of[first] != UINT32_MAX - 1)
+            continue;
+        of[first] = count;
+        stack[depth++] = first;
+        while (depth) {
+            uint32_t cell = stack[--depth], x = cell % map->width, y = cell / map->width;
+            for (int d = 0; d < (is_diagonal ? 8 : 4); d++) {
+                uint32_t to_x = x + (uint32_t)tp_direction_dx[d], to_y = y + (uint32_t)tp_direction_dy[d];
+                if (to_x >= map->width || to_y >= map->height ||
+                    of[to_y * map->width + to_x] != UINT32_MAX - 1)
+                    continue;
+                of[to_y * map->width + to_x] = count;
+                stack[depth++] = to_y * map->width + to_x;
+            }
+        }
+        count++;
+    }
+    return count;
+}
+
+/* Cells of one part have one label. Returns whether different parts have different ones. */
+static bool expect_sound(const struct tp_blocks *blocks, const struct tp_map *map)
+{
+    static uint32_t of[SIDE_MAX * SIDE_MAX];
+    uint32_t parts = flood(map, blocks->links == TP_BLOCKS_DIAGONAL, of);
+    uint32_t *label = malloc((parts + 1) * sizeof *label),
+             *part = malloc((blocks->label_count + 1) * sizeof *part);
+    bool is_exact = true;
+    ck_assert(label && part);
+    ck_assert_uint_le(blocks->label_count, blocks->areas);
+    memset(label, 255, parts * sizeof *label);
+    memset(part, 255, blocks->label_count * sizeof *part);
+    for (uint32_t i = 0; i < blocks->nodes;
+         i++) { /* a node's cells hang together: the first stands for all */
+        struct tp_blocks_node node = tp_blocks_node(blocks, i);
+        uint32_t bit = (uint32_t)__builtin_ctzll(node.cells), is = blocks->label[node.area];
+        uint32_t x = node.tile % blocks->tiles_x * TP_MAP_TILE + node.block % 8 * 8 + bit % 8;
+        uint32_t y = node.tile / blocks->tiles_x * TP_MAP_TILE + node.block / 8 * 8 + bit / 8;
+        uint32_t in = of[y * map->width + x];
+        if (is >= blocks->label_count)
+            ck_abort_msg("cell (%u, %u) has the label %u of %u", x, y, is, blocks->label_count);
+        if (label[in] == UINT32_MAX)
+            label[in] = is;
+        if (label[in] != is)
+            ck_abort_msg("version %u: (%u, %u) is told apart from a cell that a way leads to",
+                         (unsigned)map->version, x, y);
+        if (part[is] == UINT32_MAX)
+            part[is] = in;
+        is_exact = is_exact && part[is] == in;
+    }
+    for (uint32_t i = 0; i < parts; i++)
+        if (label[i] == UINT32_MAX)
+            ck_abort_msg("part %u is no node's", i);
+    for (uint32_t i = 0; i < blocks->label_count; i++)
+        if (part[i] == UINT32_MAX)
+            ck_abort_msg("label %u is no area's", i);
+    free(label);
+    free(part);
+    return is_exact;
+}
+
+/* Whether some tile of the later version has a cell closed. */
+static uint32_t tiles_closed(const struct tp_map *before, const struct tp_map *now, uint32_t *touched)
+{
+    uint32_t closed = 0;
+    *touched = 0;
+    for (uint32_t i = 0; i < now->tiles_x * now->tiles_y; i++) {
+        uint64_t shut = 0, other = 0;
+        for (uint32_t row = 0; row < now->tiles[i]->rows; row++) {
+            shut |= before->tiles[i]->passable[row] & ~now->tiles[i]->passable[row];
+            other |= before->tiles[i]->passable[row] ^ now->tiles[i]->passable[row];
+        }
+        closed += shut != 0;
+        *touched += other != 0;
+    }
+    return closed;
+}
+
+/* What the changes of a step do: open and close cells, or lay and take away long walls, or only open. */
+enum kind { CELLS, WALLS, OPENING, KINDS };
+
+static void draw(struct tp_test_rng *rng, const struct tp_map *map, enum kind kind, struct tp_change *changes,
+                 uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t x = tp_test_below(rng, map->width), y = tp_test_below(rng, map->height);
+        struct tp_change *change = &changes[i];
+        *change = (struct tp_change){
+            .kind = TP_CHANGE_CELL, .x = x, .y = y, .class_to = '.', .width = 1, .height = 1};
+        if (kind == CELLS)
+            change->class_to = tp_map_passable(map, x, y) ? '@' : '.';
+        if (kind == WALLS) { /* laid a little more often than taken away */
+            bool is_wide = tp_test_percent(rng, 50);
+            change->kind = TP_CHANGE_RECT;
+            change->class_to = tp_test_percent(rng, 55) ? '@' : '.';
+            change->width = is_wide ? tp_test_between(rng, 1, map->width - x) : 1;
+            change->height = is_wide ? 1 : tp_test_between(rng, 1, map->height - y);
+        }
+    }
+}
+
+/* Follows random batches of that many changes together, checking each version. */
+static void follow(struct tp_test_rng *rng, enum kind kind, enum tp_blocks_links links, uint64_t steps)
+{
+    enum { BATCH_MAX = 60 };
+    struct tp_change changes[BATCH_MAX];
+    uint32_t width = tp_test_between(rng, 65, SIDE_MAX), height = tp_test_between(rng, 65, 100);
+    struct tp_map *map = tp_test_map_random(rng, width, height,
+                                            kind == WALLS     ? 2
+                                            : kind == OPENING ? 85
+                                                              : 42);
+    struct tp_blocks *blocks;
+    uint32_t tiles = map->tiles_x * map->tiles_y, anew = 0, blurs = 0, paid = 0;
+    ck_assert_int_eq(tp_blocks_build(&blocks, map, links), 0);
+    ck_assert(expect_sound(blocks, map));
+    for (uint64_t done = 0; done < steps;) {
+        uint32_t count = tp_test_percent(rng, 40) ? 1 : tp_test_between(rng, 1, BATCH_MAX), touched, bad_x,
+                 bad_y;
+        struct tp_map *next;
+        struct tp_blocks *followed;
+        size_t bad;
+        done += count;
+        draw(rng, map, kind, changes, count);
+        ck_assert_int_eq(tp_map_apply(&next, map, changes, count, &bad, &bad_x, &bad_y), 0);
+        ck_assert_int_eq(tp_blocks_follow(&followed, blocks, map, next), 0);
+        uint32_t closed = tiles_closed(map, next, &touched);
+        bool is_exact = expect_sound(followed, next);
+        if (!followed->blurred && !is_exact)
+            ck_abort_msg("version %u: the labels are not exact", (unsigned)next->version);
+        ck_assert_uint_lt(followed->blurred, tiles);
+        paid += touched;
+        if (followed->blurred !=
+            blocks->blurred + closed) { /* anew: for as many tiles touched since, or most of them at once */
+            ck_assert_uint_eq(followed->blurred, 0);
+            ck_assert(blocks->blurred + closed >= tiles || touched >= (tiles + 1) / 2);
+            anew++;
+        }
+        blurs += !is_exact;
+        tp_map_unref(map);
+        tp_blocks_unref(blocks);
+        map = next;
+        blocks = followed;
+    }
+    ck_assert_uint_le((uint64_t)anew * tiles, 2ull * paid + tiles);
+    if (kind == OPENING)
+        ck_assert_uint_eq(blurs, 0);
+    tp_blocks_unref(blocks);
+    tp_map_unref(map);
+}
+
+START_TEST(never_apart_wrongly)
+{
+    struct tp_test_rng rng = tp_test_rng("labels");
+    uint64_t steps = tp_test_steps(100000, 3000000), rounds = 24;
+    for (uint64_t i = 0; i < rounds; i++)
+        follow(&rng, (enum kind)(i % KINDS), i / KINDS % 2 ? TP_BLOCKS_DIAGONAL : TP_BLOCKS_STRAIGHT,
+               steps / rounds + 1);
+}
+END_TEST
+
+/* The labels of a built graph say of two cells what the moves say, of every neighbourhood and corner rule. */
+START_TEST(apart_as_the_moves_say)
+{
+    static const enum tp_neighbours neighbours[] = {TP_NEIGHBOURS_4, TP_NEIGHBOURS_8, TP_NEIGHBOURS_16};
+    static uint32_t of[SIDE_MAX * SIDE_MAX], stack[SIDE_MAX * SIDE_MAX];
+    struct tp_test_rng rng = tp_test_rng("moves");
+    for (uint64_t i = 0; i < tp_test_steps(18, 900); i++) {
+        enum tp_neighbours by = neighbours[i % 3];
+        enum tp_corners corners = (enum tp_corners)(i / 3 % 3);
+        struct tp_map *map = tp_test_map_random(&rng, tp_test_between(&rng, 1, 140),
+                                                tp_test_between(&rng, 1, 140), tp_test_between(&rng, 20, 60));
+        struct tp_blocks *blocks;
+        ck_assert_int_eq(tp_blocks_build(&blocks, map, tp_blocks_links_of(by, corners)), 0);
+        uint32_t cells = map->width * map->height, parts = 0;
+        memset(of, 255, sizeof of);
+        for (uint32_t first = 0; first < cells; first++) {
+            if (of[first] != UINT32_MAX || !tp_map_passable(map, first % map->width, first / map->width))
+                continue;
+            uint32_t depth = 0;
+            of[first] = parts;
+            stack[depth++] = first;
+            while (depth) {
+                uint32_t x = stack[--depth] % map->width, y = stack[depth] / map->width;
+                struct tp_window window = tp_walk_window(map, x, y);
+                for (uint32_t moves = tp_walk_moves(&window, by, corners); moves; moves &= moves - 1) {
+                    int d = __builtin_ctz(moves);
+                    uint32_t to =
+                        (y + (uint32_t)tp_direction_dy[d]) * map->width + x + (uint32_t)tp_direction_dx[d];
+                    if (of[to] == UINT32_MAX) {
+                        of[to] = parts;
+                        stack[depth++] = to;
+                    }
+                }
+            }
+            parts++;
+        }
+        ck_assert_uint_eq(parts, blocks->label_count);
+        for (int pair = 0; pair < 3000; pair++) {
+            uint32_t a = tp_test_below(&rng, cells), b = tp_test_below(&rng, cells);
+            bool want = of[a] != UINT32_MAX && of[b] != UINT32_MAX && of[a] != of[b];
+            if (tp_blocks_apart(blocks, a % map->width, a / map->width, b % map->width, b / map->width) !=
+                want)
+                ck_abort_msg("cells %u and %u are %sapart", a, b, want ? "" : "not ");
+        }
+        tp_blocks_unref(blocks);
+        tp_map_unref(map);
+    }
+}
+END_TEST
+
+/* A door in a wall across tiles: closed it may blur, opened it joins; the labels depend on the versions alone. */
+START_TEST(a_door)
+{
+    struct tp_map *map = tp_test_map_free(200, 100);
+    tp_test_set_rect(&map, 100, 0, 1, 100, '@');
+    struct tp_blocks *blocks, *twin;
+    ck_assert_int_eq(tp_blocks_build(&blocks, map, TP_BLOCKS_STRAIGHT), 0);
+    ck_assert_int_eq(tp_blocks_build(&twin, map, TP_BLOCKS_STRAIGHT), 0);
+    ck_assert(tp_blocks_apart(blocks, 0, 0, 199, 99));
+    for (int i = 0; i < 40; i++) {
+        const struct tp_map *before = tp_map_ref(map);
+        tp_test_set(&map, 100, 50, i % 2 ? '@' : '.');
+        struct tp_blocks *next, *twin_next;
+        ck_assert_int_eq(tp_blocks_follow(&next, blocks, before, map), 0);
+        ck_assert_int_eq(tp_blocks_follow(&twin_next, twin, before, map), 0);
+        ck_assert_mem_eq(next->label, twin_next->label, next->areas * sizeof next->label[0]);
+        if (i % 2 == 0)
+            ck_assert(!tp_blocks_apart(next, 0, 0, 199, 99));
+        else if (next->blurred == 0)
+            ck_assert(tp_blocks_apart(next, 0, 0, 199, 99));
+        tp_map_unref(before);
+        tp_blocks_unref(blocks);
+        tp_blocks_unref(twin);
+        blocks = next;
+        twin = twin_next;
+    }
+    tp_blocks_unref(blocks);
+    tp_blocks_unref(twin);
+    tp_map_unref(map);
+}
+END_TEST
+
+static Suite *labels_suite(void)
+{
+    Suite *suite = suite_create("labels");
+    TCase *tcase = tcase_create("labels");
+    tcase_add_test(tcase, apart_as_the_moves_say);
+    tcase_add_test(tcase, a_door);
+    tcase_add_test(tcase, never_apart_wrongly);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+int main(void)
+{
+    return tp_test_main("test_labels", labels_suite);
+}

@@ -1,0 +1,274 @@
+/* Scouts against a plain Dijkstra over the same neighbours: the way found can be walked, is the shortest without a field, costs the units it says,
+ * and is the same in whatever portions it is paid for. */
+#include "base/pool.h"
+#include "guide/scout.h"
+#include "tests/lib/harness.h"
+#include "tests/lib/maps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CACHE_BYTES = 64 << 20, PAGE_BYTES = 2048 };
+
+struct bench {
+    struct tp_pool pool;
+    struct tp_field_cache *cache;
+    struct tp_map *map;
+    struct tp_blocks *blocks;
+};
+
+/* Takes the map. */
+static void bench_open(struct bench *bench, struct tp_map *map, enum tp_blocks_links links, uint64_t bytes_max)
+{
+    bench->map = map;
+    tp_pool_init(&bench->pool, NULL);
+    bench->cache = tp_field_cache_open(&bench->pool, bytes_max);
+    ck_assert_ptr_nonnull(bench->cache);
+    ck_assert_int_eq(tp_blocks_build(&bench->blocks, bench->map, links), 0);
+}
+
+static void bench_close(struct bench *bench)
+{
+    tp_field_cache_close(bench->cache);
+    ck_assert_uint_eq(bench->pool.used_bytes, 0);
+    tp_pool_fini(&bench->pool);
+    tp_blocks_unref(bench->blocks);
+    tp_map_unref(bench->map);
+}
+
+static uint32_t edge(enum tp_field_metric metric, const struct tp_blocks_node *a, const struct tp_blocks_node *b)
+{
+    uint32_t points = tp_field_weigh(tp_field_distance(metric, a->at, b->at), a->weight + b->weight);
+    return points ? points : 1;
+}
+
+/* Distances from a node to all others, TP_FIELD_UNSEEN for none; malloc'd. */
+static uint32_t *plain_distances(const struct bench *bench, enum tp_field_metric metric, uint32_t from)
+{
+    struct tp_blocks_node out[TP_BLOCKS_NEIGHBOURS_MAX];
+    uint32_t nodes = bench->blocks->nodes, *distance = malloc(nodes * sizeof *distance);
+    bool *done = calloc(nodes, sizeof *done);
+    memset(distance, 0xff, nodes * sizeof *distance);
+    distance[from] = 0;
+    for (;;) {
+        uint32_t best = TP_BLOCKS_NONE;
+        for (uint32_t node = 0; node < nodes; node++)
+            if (!done[node] && distance[node] != TP_FIELD_UNSEEN && (best == TP_BLOCKS_NONE || distance[node] < distance[best]))
+                best = node;
+        if (best == TP_BLOCKS_NONE)
+            break;
+        done[best] = true;
+        struct tp_blocks_node node = tp_blocks_node(bench->blocks, best);
+        uint32_t count = tp_blocks_neighbours(bench->blocks, best, out);
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t to = distance[best] + edge(metric, &node, &out[i]);
+            distance[out[i].number] = to < distance[out[i].number] ? to : distance[out[i].number];
+        }
+    }
+    free(done);
+    return distance;
+}
+
+/* Goes along the way from its first node, each time to the neighbour on it from which least is left: it must get nearer to the goal all
+ * the time, by what the edges say, and end on a goal. */
+static void check_way(const struct bench *bench, const struct tp_scout *scout, const struct tp_scout_order *order)
+{
+    struct tp_blocks_node out[TP_BLOCKS_NEIGHBOURS_MAX];
+    uint32_t at = order->from, left = tp_scout_at(scout, at);
+    ck_assert_uint_eq(left, tp_scout_length(scout));
+    for (uint32_t steps = 0; left; steps++) {
+        ck_assert_uint_le(steps, bench->blocks->nodes);
+        struct tp_blocks_node node = tp_blocks_node(bench->blocks, at);
+        uint32_t count = tp_blocks_neighbours(bench->blocks, at, out), next = TP_BLOCKS_NONE;
+        for (uint32_t i = 0; i < count && next == TP_BLOCKS_NONE; i++) {
+            uint32_t beyond = tp_scout_at(scout, out[i].number);
+            if (beyond != TP_FIELD_UNSEEN && beyond + edge(order->metric, &node, &out[i]) == left)
+                next = out[i].number;
+        }
+        ck_assert_uint_ne(next, TP_BLOCKS_NONE);
+        at = next;
+        left = tp_scout_at(scout, at);
+    }
+    bool arrived = false;
+    for (uint32_t i = 0; i < order->goal_count; i++)
+        arrived |= at == order->goals[i];
+    ck_assert(arrived);
+}
+
+static enum tp_scout_state run_whole(struct tp_scout *scout, struct tp_test_rng *rng, uint64_t *spent)
+{
+    enum tp_scout_state state = TP_SCOUT_SEARCHING;
+    *spent = 0;
+    while (state == TP_SCOUT_SEARCHING) {
+        uint64_t portion = rng ? tp_test_between(rng, 1, 40) : UINT32_MAX, units = portion;
+        state = tp_scout_run(scout, &units);
+        *spent += portion - units;
+        ck_assert(state != TP_SCOUT_SEARCHING || units == 0);
+    }
+    return state;
+}
+
+static struct tp_map *random_map(struct tp_test_rng *rng)
+{
+    uint32_t width = tp_test_between(rng, 1, 260), height = tp_test_between(rng, 1, 260);
+    uint32_t percent = tp_test_below(rng, 60);
+    return tp_test_percent(rng, 25) ? tp_test_map_random_weighted(rng, width, height, percent, 20)
+                                    : tp_test_map_random(rng, width, height, percent);
+}
+
+static uint32_t least_of(const uint32_t *distance, const uint32_t *goals, uint32_t count)
+{
+    uint32_t least = TP_FIELD_UNSEEN;
+    for (uint32_t i = 0; i < count; i++)
+        least = distance[goals[i]] < least ? distance[goals[i]] : least;
+    return least;
+}
+
+/* A field of the goals' areas, run as far as drawn. */
+static struct tp_field *random_field(struct bench *bench, struct tp_test_rng *rng, struct tp_scout_order *order)
+{
+    uint32_t areas[TP_GOALS_MAX];
+    for (uint32_t i = 0; i < order->goal_count; i++)
+        areas[i] = tp_blocks_node(bench->blocks, order->goals[i]).area;
+    struct tp_field *field = tp_field_take(bench->cache, bench->blocks, order->metric, areas, order->goal_count);
+    ck_assert_ptr_nonnull(field);
+    order->areas = field;
+    order->view = tp_field_see(field, tp_test_percent(rng, 50) ? UINT32_MAX : tp_test_below(rng, 60));
+    return field;
+}
+
+START_TEST(a_scout_finds_a_way_that_can_be_walked)
+{
+    struct tp_test_rng rng = tp_test_rng("a_scout_finds_a_way");
+    int found = 0, shut = 0;
+    for (int round = 0; round < (tp_test_long() ? 1500 : 120); round++) {
+        struct bench bench;
+        bench_open(&bench, random_map(&rng), tp_test_percent(&rng, 50) ? TP_BLOCKS_STRAIGHT : TP_BLOCKS_DIAGONAL, CACHE_BYTES);
+        if (bench.blocks->nodes == 0) {
+            bench_close(&bench);
+            continue;
+        }
+        uint32_t goals[TP_GOALS_MAX], count = tp_test_percent(&rng, 70) ? 1 : tp_test_between(&rng, 1, TP_GOALS_MAX);
+        for (uint32_t i = 0; i < count; i++)
+            goals[i] = tp_test_below(&rng, bench.blocks->nodes);
+        struct tp_scout_order order = {.blocks = bench.blocks,
+                                       .metric = (enum tp_field_metric)tp_test_below(&rng, 3),
+                                       .from = tp_test_below(&rng, bench.blocks->nodes),
+                                       .goals = goals,
+                                       .goal_count = count,
+                                       .below = TP_FIELD_UNSEEN};
+        uint32_t *distance = plain_distances(&bench, order.metric, order.from), least = least_of(distance, goals, count);
+        bool led = tp_test_percent(&rng, 50);
+        struct tp_field *field = led ? random_field(&bench, &rng, &order) : NULL;
+        struct tp_scout *scout = tp_scout_begin(bench.cache, &order);
+        ck_assert_ptr_nonnull(scout);
+        uint64_t spent, spent_again;
+        enum tp_scout_state state = run_whole(scout, &rng, &spent);
+        ck_assert_int_eq(state, least != TP_FIELD_UNSEEN ? TP_SCOUT_FOUND : TP_SCOUT_NO_WAY);
+        found += state == TP_SCOUT_FOUND;
+        shut += state == TP_SCOUT_NO_WAY;
+        if (state == TP_SCOUT_FOUND) {
+            check_way(&bench, scout, &order);
+            ck_assert_uint_ge(tp_scout_length(scout), least);
+            /* straight lines are rounded down, and edges too: a few points may be lost where they do not add up */
+            if (!led)
+                ck_assert_uint_le(tp_scout_length(scout), least + least / 50 + 1);
+            struct tp_scout *again = tp_scout_begin(bench.cache, &order);
+            ck_assert_int_eq(run_whole(again, NULL, &spent_again), TP_SCOUT_FOUND);
+            ck_assert_uint_eq(spent_again, spent);
+            ck_assert_uint_eq(tp_scout_length(again), tp_scout_length(scout));
+            for (uint32_t node = 0; node < bench.blocks->nodes; node++)
+                if (tp_scout_at(again, node) != tp_scout_at(scout, node))
+                    ck_abort_msg("node %u", node);
+            tp_scout_end(again);
+        }
+        tp_scout_end(scout);
+        tp_field_leave(field);
+        free(distance);
+        bench_close(&bench);
+    }
+    ck_assert_int_gt(found, 0);
+    ck_assert_int_gt(shut, 0);
+}
+END_TEST
+
+START_TEST(only_a_shorter_way_is_looked_for)
+{
+    struct tp_test_rng rng = tp_test_rng("only_a_shorter_way");
+    for (int round = 0; round < (tp_test_long() ? 400 : 40); round++) {
+        struct bench bench;
+        bench_open(&bench, tp_test_map_random(&rng, 150, 150, 25), TP_BLOCKS_STRAIGHT, CACHE_BYTES);
+        uint32_t goal = tp_test_below(&rng, bench.blocks->nodes);
+        struct tp_scout_order order = {.blocks = bench.blocks,
+                                       .metric = TP_FIELD_OCTILE,
+                                       .from = tp_test_below(&rng, bench.blocks->nodes),
+                                       .goals = &goal,
+                                       .goal_count = 1,
+                                       .below = TP_FIELD_UNSEEN};
+        uint64_t spent, spent_below;
+        struct tp_scout *scout = tp_scout_begin(bench.cache, &order);
+        if (run_whole(scout, &rng, &spent) == TP_SCOUT_FOUND && order.from != goal) {
+            uint32_t length = tp_scout_length(scout);
+            order.below = length;
+            struct tp_scout *shorter = tp_scout_begin(bench.cache, &order);
+            if (shorter) { /* NULL: not even the straight line is so short */
+                enum tp_scout_state state = run_whole(shorter, &rng, &spent_below);
+                ck_assert(state == TP_SCOUT_NO_WAY || (state == TP_SCOUT_FOUND && tp_scout_length(shorter) < length));
+            }
+            tp_scout_end(shorter);
+            order.below = length + length / 50 + 2; /* a straight line may be a few points longer than edges that are rounded down */
+            shorter = tp_scout_begin(bench.cache, &order);
+            ck_assert_int_eq(run_whole(shorter, &rng, &spent_below), TP_SCOUT_FOUND);
+            ck_assert_uint_lt(tp_scout_length(shorter), order.below);
+            ck_assert_uint_le(spent_below, spent);
+            tp_scout_end(shorter);
+        }
+        tp_scout_end(scout);
+        bench_close(&bench);
+    }
+}
+END_TEST
+
+/* Without room a scout is over, says so, and holds nothing. */
+START_TEST(a_scout_without_memory_is_over)
+{
+    struct tp_test_rng rng = tp_test_rng("a_scout_without_memory");
+    int refused = 0;
+    for (int pages = 0; pages < 40; pages++) {
+        struct bench bench;
+        bench_open(&bench, tp_test_map_random(&rng, 500, 500, 30), TP_BLOCKS_STRAIGHT, (uint64_t)pages * PAGE_BYTES);
+        uint32_t goal = bench.blocks->nodes - 1;
+        struct tp_scout_order order = {.blocks = bench.blocks, .metric = TP_FIELD_OCTILE, .from = 0, .goals = &goal, .goal_count = 1, .below = TP_FIELD_UNSEEN};
+        struct tp_scout *scout = tp_scout_begin(bench.cache, &order);
+        uint64_t spent;
+        enum tp_scout_state state = scout ? run_whole(scout, &rng, &spent) : TP_SCOUT_NO_MEMORY;
+        struct tp_field_cache_stats stats;
+        tp_field_cache_stats(bench.cache, &stats);
+        if (state == TP_SCOUT_NO_MEMORY)
+            ck_assert_uint_eq(stats.bytes, 0);
+        ck_assert_uint_le(stats.bytes, (uint64_t)pages * PAGE_BYTES);
+        refused += state == TP_SCOUT_NO_MEMORY;
+        tp_scout_end(scout);
+        bench_close(&bench);
+    }
+    ck_assert_int_gt(refused, 0);
+    ck_assert_int_lt(refused, 40);
+}
+END_TEST
+
+static Suite *scout_suite(void)
+{
+    Suite *suite = suite_create("scout");
+    TCase *tests = tcase_create("scout");
+    tcase_set_timeout(tests, 120);
+    tcase_add_test(tests, a_scout_finds_a_way_that_can_be_walked);
+    tcase_add_test(tests, only_a_shorter_way_is_looked_for);
+    tcase_add_test(tests, a_scout_without_memory_is_over);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+int main(void)
+{
+    return tp_test_main("test_scout", scout_suite);
+}
