@@ -1,8 +1,8 @@
 /* What changed of the map under a path that is followed, looked for over as many ticks as the budget asks.
  *
  * What rose is looked for along the path, from the agent on: each step is checked against the present version, whatever else
- * changed, and its cost compared with what it was when the search found it. What fell is looked for tile by tile between the version last looked through and a newer one: equal tiles are
- * shared, and those that no way short enough leads through are passed by. A step of the path, a changed tile, a fallen cell
+ * changed, and its cost compared with what it was when the search found it. What fell is looked for tile by tile between the version
+ * last looked through and a newer one: equal tiles are shared, and those that no way short enough leads through are passed by. A step of the path, a changed tile, a fallen cell
  * and TILES_A_LOOK tiles are a look each, 1/c under R. Where the purse is not enough the watch goes on in the next tick; the
  * agent moves on meanwhile, since its next step is checked at the move. A version that comes in between begins the walk along
  * the path anew; what fell in it is looked for after what fell before. The version compared with is held until then. On graphs
