@@ -247,14 +247,17 @@ struct tp_client_budget {
 /* An r of 0 can't be asked for: it is no budget to search with. tba refuses it, the others expand one state a
  * tick all the same, which r_milli = 1 says too. */
 
+/* What a diagonal step asks of its two orthogonal cells. */
 enum tp_client_corners { TP_CLIENT_BOTH_FREE = 1, TP_CLIENT_ONE_FREE = 2, TP_CLIENT_ALWAYS = 3 };
+/* On a goal; near enough to one (goal_radius); on one, or where none can be reached on the cell nearest to one. */
 enum tp_client_goal_policy { TP_CLIENT_EXACT = 1, TP_CLIENT_WITHIN = 2, TP_CLIENT_NEAREST = 3 };
 enum tp_client_knowledge { TP_CLIENT_FULL = 1, TP_CLIENT_FREESPACE = 2, TP_CLIENT_KNOWN_MAP = 3 };
+/* When a changed map begins a new search; a next step that is closed always does. */
 enum tp_client_restart {
     TP_CLIENT_RESTART_NEVER = 1,
-    TP_CLIENT_RESTART_EAGER = 2,
-    TP_CLIENT_RESTART_LAZY = 3,
-    TP_CLIENT_RESTART_ON_RISE = 4,
+    TP_CLIENT_RESTART_EAGER = 2,   /* at every change */
+    TP_CLIENT_RESTART_LAZY = 3,    /* as ON_RISE, and when a shorter way may have opened */
+    TP_CLIENT_RESTART_ON_RISE = 4, /* when a step still to be followed is closed or dearer */
 };
 
 enum tp_client_motion {
@@ -325,24 +328,24 @@ struct tp_client_tick {
 };
 
 enum tp_client_status {
-    TP_CLIENT_MOVING = 1,
-    TP_CLIENT_SEARCHING = 2,
-    TP_CLIENT_BLOCKED = 3,
-    TP_CLIENT_ARRIVED = 4,
-    TP_CLIENT_UNREACHABLE = 5,
+    TP_CLIENT_MOVING = 1,      /* the agent takes the step to its cell */
+    TP_CLIENT_SEARCHING = 2,   /* it stays; more search may help */
+    TP_CLIENT_BLOCKED = 3,     /* it stays; its next step is closed, or it waits instead of stepping back */
+    TP_CLIENT_ARRIVED = 4,     /* the goal policy is met; said with the step that arrives */
+    TP_CLIENT_UNREACHABLE = 5, /* proved: no way to a goal in this version */
 };
 
 enum tp_client_flag {
-    TP_CLIENT_BACK_MOVE = 1,
-    TP_CLIENT_PATH_COMPLETE = 2,
-    TP_CLIENT_CONTINUED = 4,
-    TP_CLIENT_REPAIRED = 8,
-    TP_CLIENT_RESTARTED = 16,
-    TP_CLIENT_PARTIAL = 32,
-    TP_CLIENT_LOOPING = 64,
-    TP_CLIENT_NODE_CAP = 128,
-    TP_CLIENT_START_BLOCKED = 256,
-    TP_CLIENT_DEAD_END = 512,
+    TP_CLIENT_BACK_MOVE = 1,       /* the step goes back; with BLOCKED: it would */
+    TP_CLIENT_PATH_COMPLETE = 2,   /* the path followed reached the goal when it was found */
+    TP_CLIENT_CONTINUED = 4,       /* the map changed, and the search goes on */
+    TP_CLIENT_REPAIRED = 8,        /* the map changed, and the search was repaired (dstarlite) */
+    TP_CLIENT_RESTARTED = 16,      /* the search began anew */
+    TP_CLIENT_PARTIAL = 32,        /* NEAREST: at, or going to, the cell nearest to goals that can't be reached */
+    TP_CLIENT_LOOPING = 64,        /* it came to the same place three times, and nothing else happened */
+    TP_CLIENT_NODE_CAP = 128,      /* out of search memory: the best move so far */
+    TP_CLIENT_START_BLOCKED = 256, /* it stands where nobody may */
+    TP_CLIENT_DEAD_END = 512,      /* no move leads out of where it stands now, whatever the status */
 };
 
 struct tp_client_path {

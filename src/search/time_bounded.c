@@ -110,14 +110,14 @@ static void trace_phase(struct tp_tick *tick)
     if (session->path_complete)
         return;
     if (!session->trace.running) {
-        if (tp__steady_rests(session) || !tp_search_best(&session->search, &best))
+        if (!tp_search_best(&session->search, &best) || tp__steady_rests(session, best))
             return;
         tp__trace_begin(session, best);
         session->closed_traced = session->closed;
     }
     if (!tp__trace_run(tick))
         return;
-    if (session->trace.rose) {
+    if (tp__trace_rose(session)) {
         tp__adaptive_begin_search(tick);
         tick->began_anew = true;
         return;
