@@ -593,7 +593,7 @@ static void follow(struct tp_tick *tick)
     }
 }
 
-static void dstar_tick(struct tp_tick *tick)
+static void plan_and_follow(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
     session->path_complete = false;
@@ -614,6 +614,17 @@ static void dstar_tick(struct tp_tick *tick)
     }
     session->path_complete = newest && dstar->goal == session->goal;
     follow(tick);
+}
+
+/* Between ticks the version read is one that is held: the plan's, one being taken up, or else the tick's own. */
+static void dstar_tick(struct tp_tick *tick)
+{
+    struct tp_session *session = tick->session;
+    plan_and_follow(tick);
+    const struct tp_dstar *dstar = session->dstar;
+    const struct tp_map *read = session->belief.truth;
+    if (!dstar || (read != dstar->planned && read != dstar->synced && read != dstar->target))
+        tp_belief_set_truth(&session->belief, session->map);
 }
 
 const struct tp_engine tp__engine_dstar_lite = {

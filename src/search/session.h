@@ -190,6 +190,14 @@ struct tp_session_stats {
 };
 void tp_session_stats(const struct tp_session *session, struct tp_session_stats *stats);
 
+/* How often the session was ticked, and the version that it saw last, borrowed. */
+uint64_t tp_session_ticks(const struct tp_session *session);
+const struct tp_map *tp_session_map(const struct tp_session *session);
+
+/* Has a session that is not ticked hold `map`, a later version of its map, in place of the one it saw last: what it knows is
+ * forgotten, its next tick begins anew (RESTARTED), unless it was never ticked. Between ticks. */
+void tp_session_let_go(struct tp_session *session, const struct tp_map *map);
+
 uint32_t tp_session_cell(const struct tp_session *session); /* where the agent stands */
 uint32_t tp_session_goal(const struct tp_session *session);
 const struct tp_algorithm *tp_session_algorithm(const struct tp_session *session);
