@@ -351,7 +351,8 @@ static int read_bitmaps(struct tp_change *out, size_t first, uint8_t *bits,
             return refuse_change(refusal, first + i, "bitmap", "x, y, width, height and bits must be given");
         uint64_t cells = (uint64_t)bitmap->width * bitmap->height;
         if (cells > 0 && bitmap->bits.len > (cells + 7) / 8) /* rows that are padded, most likely */
-            return refuse_change(refusal, first + i, "bitmap", "more bytes of bits than width * height takes up");
+            return refuse_change(refusal, first + i, "bitmap",
+                                 "more bytes of bits than width * height takes up");
         out[first + i] = (struct tp_change){.kind = TP_CHANGE_BITMAP,
                                             .class_to = (uint8_t)bitmap->terrain,
                                             .x = bitmap->x,

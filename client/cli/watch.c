@@ -81,8 +81,8 @@ static void print_push(const struct tp_client_push *push, bool cells, const stru
     if (lists && !resync) {
         printf(", \"cells\": [");
         for (size_t i = 0; i < push->cell_count; i++)
-            printf("%s[%" PRIu32 ", %" PRIu32 ", %" PRIu32 "]", i > 0 ? ", " : "", push->cells[i] % shape->width,
-                   push->cells[i] / shape->width, push->terrains[i]);
+            printf("%s[%" PRIu32 ", %" PRIu32 ", %" PRIu32 "]", i > 0 ? ", " : "",
+                   push->cells[i] % shape->width, push->cells[i] / shape->width, push->terrains[i]);
         printf("]");
     }
     printf("%s%s}\n", resync ? ", \"resync\": true" : "", push->dropped ? ", \"dropped\": true" : "");
@@ -106,7 +106,8 @@ static int subscribe(const struct watch_options *options, struct tp_client *clie
 }
 
 /* Prints what comes until it is enough. */
-static int watch(const struct watch_options *options, struct tp_client *client, int64_t until_ms, struct shape *shape)
+static int watch(const struct watch_options *options, struct tp_client *client, int64_t until_ms,
+                 struct shape *shape)
 {
     for (uint64_t count = 0; options->count == 0 || count < options->count;) {
         int64_t left_ms = until_ms - now_ms();

@@ -455,7 +455,8 @@ START_TEST(test_change_order)
     wire_reply_free(reply);
     Tickpath__ChangeCosts empty = TICKPATH__CHANGE_COSTS__INIT; /* a version all the same */
     empty.map = "m";
-    reply = wire_ask(&served.wire, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &empty, TICKPATH__REPLY__BODY_CHANGED);
+    reply =
+        wire_ask(&served.wire, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &empty, TICKPATH__REPLY__BODY_CHANGED);
     ck_assert_uint_eq(reply->changed->version, version + 1);
     wire_reply_free(reply);
 }
