@@ -20,7 +20,7 @@ install: $(BUILD)/tickpathd $(BUILD)/tickpath $(CLIENT_LIB) ## install programs,
 
 # Installing comes first and by a second make, so that a bare machine has its compiler before any rule needs it.
 .PHONY: demo
-demo: ## install what is missing, build, walk 200 agents through a daemon on a map with doors (MAP=file.map)
+demo: ## install what is missing, build, walk 200 agents through a daemon on a map with doors (MAP=file.map R=budget AGENTS=n SEED=n PNG=file)
 	deploy/install-deps.sh --build
 	$(MAKE) --no-print-directory build
 	BUILD="$(BUILD)" MAP="$(MAP)" client/demo.sh

@@ -18,6 +18,9 @@
  *     name, cells, an array whose count is not 0) is TP_CLIENT_INVALID_ARGUMENT found here, and nothing is sent.
  *     Only the connection itself must not be NULL.
  *
+ * C++ (the header is extern "C" there): tp_client_error and tp_client_tick name a struct and a function each, so write
+ * `struct tp_client_error`, `struct tp_client_tick` in full, as C does.
+ *
  * Timeouts are in milliseconds and cover the whole call; negative waits without end, 0 does not wait.
  *
  * Cells are numbered y * width + x from the top left; on a graph they are its nodes. Costs are integers: on a grid
@@ -101,7 +104,8 @@ const char *tp_client_code_name(int code);
 struct tp_client;
 
 /* Connects and says hello; gives the connection in *out. `name` (borrowed, NULL for a default) is for the
- * server's log. TP_CLIENT_UNAVAILABLE: nobody there; TP_CLIENT_PROTOCOL_VERSION; TP_CLIENT_TIMEOUT;
+ * server's log. TP_CLIENT_UNAVAILABLE: nobody there; TP_CLIENT_PROTOCOL_VERSION; TP_CLIENT_TIMEOUT, CLOSED or MALFORMED_FRAME:
+ * somebody is there who speaks no such protocol (an HTTP server, the daemon's own --stats port), or not in time;
  * TP_CLIENT_NO_MEMORY; INVALID_ARGUMENT: the host is unknown or the port 0. On error *out is NULL and *error
  * (NULL allowed) says why. Name look-up is the system's and not under the timeout. */
 int tp_client_open(struct tp_client **out, const char *host, uint16_t port, const char *name, int timeout_ms,
@@ -227,7 +231,7 @@ struct tp_client_push {
     const uint32_t *cells;          /* with want_cells: those whose class differs between the two versions, in no order */
     const uint32_t *terrains;       /* their classes now */
     size_t cell_count;
-    bool resync;  /* the cells are not listed, or the epoch is another: read the map anew */
+    bool resync;  /* the cells wanted are not listed, or the epoch is another: read the map anew */
     bool dropped; /* the map is gone, and the subscription with it */
 };
 
@@ -274,7 +278,7 @@ enum tp_client_heuristic {
 };
 
 /* Map, start and goal must be given. Other fields that are 0, NULL or false are left out of the request: the
- * server's default holds. */
+ * server's default holds. But for goal_radius: with TP_CLIENT_WITHIN it is sent whatever it is, 0 too. */
 struct tp_client_session_params {
     const char *map;
     uint32_t start, goal;
@@ -453,8 +457,9 @@ int tp_client_subscribe(struct tp_client *client, const char *map, bool want_cel
 int tp_client_unsubscribe(struct tp_client *client, const char *map, int timeout_ms) TP_CLIENT_MUST_CHECK;
 
 /* Gives the next push, those that came during other calls first, in the order they came; waits for one if there is none. TIMEOUT:
- * none came in time. With timeout_ms 0 it takes what the socket has and does not wait. A push comes before every reply that names its version or a later one. What
- * it points to is valid until the next call on the connection. Nothing is lost when it is never called: beyond
+ * none came in time. With timeout_ms 0 it takes what the socket has and does not wait. A push comes before every reply that
+ * names its version or a later one. What it points to is valid until the next call on the connection. Nothing is lost when it
+ * is never called: beyond
  * TP_CLIENT_PUSHES_MAX those of one map become one (without cells, saying resync). */
 enum { TP_CLIENT_PUSHES_MAX = 256 };
 int tp_client_next_push(struct tp_client *client, struct tp_client_push *push, int timeout_ms) TP_CLIENT_MUST_CHECK;

@@ -346,7 +346,8 @@ static int watch_start(struct watch *watch, uint64_t drain_ms)
     uv_timer_init(&watch->uv, &watch->deadline);
     uv_timer_init(&watch->uv, &watch->look);
     uv_timer_start(&watch->look, watch_look_cb, TP_TRIM_MS, TP_TRIM_MS);
-    watch->look.data = watch->sigterm.data = watch->sigint.data = watch->deadline.data = watch->stop.data = watch;
+    watch->look.data = watch->sigterm.data = watch->sigint.data = watch->deadline.data = watch->stop.data =
+        watch;
     if (uv_signal_start(&watch->sigterm, watch_signal_cb, SIGTERM) == 0 &&
         uv_signal_start(&watch->sigint, watch_signal_cb, SIGINT) == 0 &&
         uv_thread_create(&watch->thread, watch_run, watch) == 0) {

@@ -113,22 +113,23 @@ void tp__dstar_plan_version(struct tp_dstar *dstar)
 }
 
 /* What was compared, or needs no comparing, is taken up. */
-static void take_up(struct tp_dstar *dstar, const struct tp_map *map)
+static void take_up(struct tp_session *session, const struct tp_map *map)
 {
+    struct tp_dstar *dstar = session->dstar;
     hold(&dstar->synced, map);
     hold(&dstar->target, NULL);
     dstar->cursor = 0;
     dstar->tile_paid = false;
     if (!dstar->dirty)
         tp__dstar_plan_version(dstar);
+    tp__dstar_read_taken_up(session); /* what was read may be gone */
 }
 
 void tp__dstar_adopt_version(struct tp_session *session)
 {
     struct tp_dstar *dstar = session->dstar;
     dstar->dirty = false;
-    take_up(dstar, session->map);
-    tp__dstar_read_taken_up(session);
+    take_up(session, session->map);
 }
 
 void tp__dstar_read_taken_up(struct tp_session *session)
@@ -184,7 +185,7 @@ static bool compare(struct tp_tick *tick)
             return false;
         dstar->tile_paid = false;
     }
-    take_up(dstar, dstar->target);
+    take_up(tick->session, dstar->target);
     return true;
 }
 
@@ -205,7 +206,7 @@ bool tp__dstar_take_up_changes(struct tp_tick *tick)
     if (dstar->dirty || dstar->synced == session->map)
         return true;
     if (tp_map_changed_version(session->map) <= dstar->synced->version) {
-        take_up(dstar, session->map);
+        take_up(session, session->map);
         return true;
     }
     hold(&dstar->target, session->map);

@@ -10,8 +10,9 @@ static bool needs_wide(const struct tp_domain *domain, const struct tp_map *map)
 }
 
 void tp_search_init(struct tp_search *search, const struct tp_domain *domain, const struct tp_belief *belief,
-                    struct tp_tiles *learned, enum tp_heuristic heuristic, enum tp_corners corners, uint64_t g_factor, uint64_t h_factor, bool first_parent,
-                    struct tp_pool *pool, uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max)
+                    struct tp_tiles *learned, enum tp_heuristic heuristic, enum tp_corners corners,
+                    uint64_t g_factor, uint64_t h_factor, bool first_parent, struct tp_pool *pool,
+                    uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max)
 {
     const struct tp_map *map = belief->truth;
     bool wide = heuristic != TP_HEURISTIC_DEFAULT || needs_wide(domain, map);

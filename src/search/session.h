@@ -10,8 +10,8 @@
  * (referenced) by the session between calls where it needs them.
  *
  * Promises: the move of a tick is legal in the version handed to that tick; the work of a tick is bounded by its
- * budget, with one exception (TBA*'s longest-path rule, time_bounded.c: expand_longest_path); the same inputs give the same moves on every machine;
- * UNREACHABLE is never said because a budget ended.
+ * budget, with one exception (TBA*'s longest-path rule, time_bounded.c: expand_longest_path); the same inputs give the
+ * same moves on every machine; UNREACHABLE is never said because a budget ended.
  */
 #ifndef TP_SEARCH_SESSION_H
 #define TP_SEARCH_SESSION_H

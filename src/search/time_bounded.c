@@ -24,9 +24,9 @@
  * A path followed keeps all its marks, the part walked included: an agent that waits at its end for a long trace
  * steps back and forth there instead of going home.
  *
- * On a map that changes, `eager` restarts at every change (2014, Algorithm 2: restart_due); by any rule a step that is not legal in this tick's version starts the search anew from the agent;
- * found out before the search phase it costs no move. Failure modes: no node memory (NODE_CAP: the best move so
- * far), a spent budget (the path followed, or SEARCHING).
+ * On a map that changes, `eager` restarts at every change (2014, Algorithm 2: restart_due); by any rule a step that is
+ * not legal in this tick's version starts the search anew from the agent; found out before the search phase it costs no
+ * move. Failure modes: no node memory (NODE_CAP: the best move so far), a spent budget (the path followed, or SEARCHING).
  */
 #include "search/adaptive.h"
 #include "search/internal.h"

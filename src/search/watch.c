@@ -2,11 +2,12 @@
  *
  * What rose is looked for along the path, from the agent on: each step is checked against the present version, whatever else
  * changed, and its cost compared with what it was when the search found it. What fell is looked for tile by tile between the version
- * last looked through and a newer one: equal tiles are shared, and those that no way short enough leads through are passed by. A step of the path, a changed tile, a fallen cell
- * and TILES_A_LOOK tiles are a look each, 1/c under R. Where the purse is not enough the watch goes on in the next tick; the
- * agent moves on meanwhile, since its next step is checked at the move. A version that comes in between begins the walk along
- * the path anew; what fell in it is looked for after what fell before. The version compared with is held until then. On graphs
- * pages of edges stand for tiles, and fallen edges for cells; of a changed page EDGES_A_LOOK edges are a look.
+ * last looked through and a newer one: equal tiles are shared, and those that no way short enough leads through are passed
+ * by. A step of the path, a changed tile, a fallen cell and TILES_A_LOOK tiles are a look each, 1/c under R. Where the
+ * purse is not enough the watch goes on in the next tick; the agent moves on meanwhile, since its next step is checked at
+ * the move. A version that comes in between begins the walk along the path anew; what fell in it is looked for after what
+ * fell before. The version compared with is held until then. On graphs pages of edges stand for tiles, and fallen edges for
+ * cells; of a changed page EDGES_A_LOOK edges are a look.
  *
  * A restart for what fell is refused where it would never end: of a search that is not done to an agent that is no nearer to the goal,
  * by h, than when the last one was begun for a fall; of one that took more than a tick, where no less of its path is left than then.

@@ -336,6 +336,41 @@ START_TEST(a_flood_elsewhere_delays_nobody)
 }
 END_TEST
 
+/* Vehicles begin anew for every change, but not before a plan is made and walked for a while. */
+START_TEST(a_flood_stops_no_vehicle)
+{
+    enum { WIDTH = 110, HEIGHT = 16, WALL = 6 };
+    uint64_t undisturbed = 0;
+    for (int flood = 0; flood < 2; flood++) {
+        struct tp_map *map = tp_test_map_free(WIDTH, HEIGHT);
+        struct tp_session_params params;
+        tp_session_params_init(&params);
+        params.algorithm = tp_algorithm_find("dstarlite");
+        params.motion = TP_MOTION_INERTIA;
+        params.goal = WIDTH - 1;
+        params.budget = tp_budget_k(300);
+        struct play play;
+        play_open(&play, &params, map);
+        tp_map_unref(map);
+        struct tp_change wall = {.kind = TP_CHANGE_RECT, .class_to = '@', .y = WALL, .width = WIDTH, .height = 1};
+        play_apply(&play, &wall, 1);
+        struct tp_tick_reply reply;
+        do {
+            if (flood)
+                play_set(&play, 5, HEIGHT - 1, play.ticks % 2 ? '@' : '.');
+            reply = play_tick(&play, NULL);
+        } while (reply.status != TP_STATUS_ARRIVED && play.ticks < 5000);
+        ck_assert_int_eq(reply.status, TP_STATUS_ARRIVED);
+        if (flood)
+            ck_assert_uint_le(play.ticks, 4 * undisturbed);
+        undisturbed = play.ticks;
+        printf("a vehicle: %llu ticks, %llu restarts\n", (unsigned long long)play.ticks,
+               (unsigned long long)play.stats.restarts);
+        play_close(&play);
+    }
+}
+END_TEST
+
 /* The same all over the map, on the agent's way as well, under budgets of every size: runs take many ticks, each of which changes
  * the map again. The agent gets on, and says UNREACHABLE only where it is so (the play checks it). */
 START_TEST(a_flood_everywhere_stops_nobody)
@@ -602,6 +637,7 @@ static Suite *dstar_suite(void)
     tcase_add_test(tcase, it_equals_a_fresh_search_with_small_budgets);
     tcase_add_test(tcase, a_large_batch_is_taken_up_over_many_ticks);
     tcase_add_test(tcase, a_flood_elsewhere_delays_nobody);
+    tcase_add_test(tcase, a_flood_stops_no_vehicle);
     tcase_add_test(tcase, a_flood_everywhere_stops_nobody);
     tcase_add_test(tcase, a_door_that_never_rests_takes_no_memory);
     tcase_add_test(tcase, each_move_over_an_unknown_map_is_the_best_believed);
