@@ -144,9 +144,9 @@ START_TEST(what_does_not_concern_an_agent_keeps_it_from_nothing)
 }
 END_TEST
 
-static Suite *stirred_suite(void)
+static Suite *elsewhere_suite(void)
 {
-    Suite *suite = suite_create("stirred");
+    Suite *suite = suite_create("changes_elsewhere");
     TCase *tcase = tcase_create("every row");
     tcase_set_timeout(tcase, tp_test_long() ? 3600 : 120);
     tcase_add_loop_test(tcase, what_does_not_concern_an_agent_keeps_it_from_nothing, 0, row_count());
@@ -156,5 +156,5 @@ static Suite *stirred_suite(void)
 
 int main(void)
 {
-    return tp_test_main("test_stirred", stirred_suite);
+    return tp_test_main("test_changes_elsewhere", elsewhere_suite);
 }
