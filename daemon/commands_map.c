@@ -89,14 +89,6 @@ static const char *const bad_row_words[] = {[BAD_TERRAIN] = "a terrain class is 
                                             [TERRAIN_TWICE] = "a class is named twice",
                                             [BAD_WEIGHT] = "a weight is 0 (impassable) or 1..65535"};
 
-static bool closes_everything(const struct tp_profile *profile)
-{
-    for (size_t i = 0; i < 256; i++)
-        if (profile->weight[i] != 0)
-            return false;
-    return true;
-}
-
 static int read_profile(struct tp_profile *profile, const Tickpath__PutMap *put, struct tp_refusal *refusal)
 {
     if (put->n_profile == 0) {
@@ -107,7 +99,7 @@ static int read_profile(struct tp_profile *profile, const Tickpath__PutMap *put,
     if (bad != ROWS_GOOD)
         return tp_refuse_value(refusal, bad == BAD_WEIGHT ? "profile.weight" : "profile.terrain",
                                bad_row_words[bad]);
-    if (closes_everything(profile))
+    if (tp_profile_closes_all(profile))
         return tp_refuse_value(refusal, "profile", "must leave some class passable");
     return 0;
 }
@@ -226,7 +218,7 @@ static int read_put_profile(struct tp_profile *profile, const Tickpath__PutProfi
     if (bad != ROWS_GOOD)
         return tp_refuse_value(refusal, bad == BAD_WEIGHT ? "weights.weight" : "weights.terrain",
                                bad_row_words[bad]);
-    if (closes_everything(profile))
+    if (tp_profile_closes_all(profile))
         return tp_refuse_value(refusal, "weights", "must leave some class passable");
     return 0;
 }
