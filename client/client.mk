@@ -7,7 +7,7 @@ $(BUILD)/tickpath-client.pc: client/tickpath-client.pc.in src/base/version.h
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
 
 .PHONY: install
-install: $(BUILD)/tickpathd $(BUILD)/tickpath $(CLIENT_LIB) ## install programs, the report's tables, client library, header, pkg-config file (PREFIX, DESTDIR)
+install: $(BUILD)/tickpathd $(BUILD)/tickpath $(CLIENT_LIB) ## install programs, the report's tables, client library, header, pkg-config file, protocol (PREFIX, DESTDIR)
 	rm -f $(BUILD)/tickpath-client.pc && $(MAKE) --no-print-directory $(BUILD)/tickpath-client.pc
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include \
 		$(DESTDIR)$(PREFIX)/share/tickpath/papers
@@ -16,10 +16,11 @@ install: $(BUILD)/tickpathd $(BUILD)/tickpath $(CLIENT_LIB) ## install programs,
 	install -m 644 client/tickpath_client.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 $(BUILD)/tickpath-client.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	install -m 644 $(wildcard client/papers/*.txt) $(DESTDIR)$(PREFIX)/share/tickpath/papers
+	install -m 644 proto/tickpath.proto proto/PROTOCOL.md $(DESTDIR)$(PREFIX)/share/tickpath
 
 # Installing comes first and by a second make, so that a bare machine has its compiler before any rule needs it.
 .PHONY: demo
-demo: ## install what is missing, build, walk 200 agents through a daemon on a map with doors (MAP=file.map)
+demo: ## install what is missing, build, walk 200 agents through a daemon on a map with doors (MAP=file.map R=budget AGENTS=n SEED=n PNG=file)
 	deploy/install-deps.sh --build
 	$(MAKE) --no-print-directory build
 	BUILD="$(BUILD)" MAP="$(MAP)" client/demo.sh

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The demo: a daemon of its own on a free loopback port with the embedded store in a temporary folder, a 512x512 city
+# The demo: a daemon of its own on a free loopback port that keeps its maps in a temporary folder, a 512x512 city
 # (or the map in MAP), 200 agents walking through it while doors close and open, a table, a picture. `make demo` calls it.
 #
 #   BUILD   folder of the programs (build)        MAP      a MovingAI .map instead of the city

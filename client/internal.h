@@ -72,6 +72,14 @@ struct tp_client {
     struct tp_client_error broken; /* code != 0: the connection is over, this is why */
 };
 
+#define WITHOUT_WELCOME " without a welcome: is it the port where a tickpath daemon listens for clients?"
+
+/* Whether the server has said welcome, which names its cap. */
+static inline bool tp__greeted(const struct tp_client *client)
+{
+    return client->server.frame_bytes_max > 0;
+}
+
 /* ---- codes.c ---- */
 
 /* Fills *error with a finding of the library's own; gives code. */

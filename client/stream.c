@@ -177,9 +177,19 @@ static int read_length(const uint8_t *data, size_t size, uint64_t *length)
     return -1;
 }
 
+/* Whether what came instead of a welcome is HTTP: no frame begins so ('T' is no tag of a message). */
+static bool is_http(const struct tp_client *client)
+{
+    const struct tp__bytes *in = &client->in;
+    return !tp__greeted(client) && in->size >= 5 && memcmp(in->data + in->start, "HTTP/", 5) == 0;
+}
+
 static int cut_frames(struct tp_client *client)
 {
     struct tp__bytes *in = &client->in;
+    if (is_http(client))
+        return tp__break_with(client, TP_CLIENT_MALFORMED_FRAME,
+                              "not a tickpath daemon's port for clients: it answered with HTTP");
     for (;;) {
         uint64_t length;
         int prefix = read_length(in->data + in->start, in->size, &length);
@@ -198,6 +208,12 @@ static int cut_frames(struct tp_client *client)
     }
 }
 
+static int break_closed(struct tp_client *client, const char *how)
+{
+    return tp__break_with(client, TP_CLIENT_CLOSED, "the server closed the connection%s%s", how,
+                          tp__greeted(client) ? "" : WITHOUT_WELCOME);
+}
+
 /* Reads all that is there. */
 static int read_some(struct tp_client *client)
 {
@@ -214,12 +230,11 @@ static int read_some(struct tp_client *client)
             if (got < READ_BYTES)
                 return 0;
         } else if (got == 0) {
-            return tp__break_with(client, TP_CLIENT_CLOSED, "the server closed the connection%s",
-                                  in->size > 0 ? " in the middle of a reply" : "");
+            return break_closed(client, in->size > 0 ? " in the middle of a reply" : "");
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             return 0;
         } else if (errno == ECONNRESET) {
-            return tp__break_with(client, TP_CLIENT_CLOSED, "the server closed the connection (reset)");
+            return break_closed(client, " (reset)");
         } else if (errno != EINTR) {
             return tp__break_with(client, TP_CLIENT_IO, "cannot read: %s", strerror(errno));
         }
@@ -243,7 +258,7 @@ static int write_some(struct tp_client *client)
             int result = read_some(client);
             if (result != 0)
                 return result;
-            return tp__break_with(client, TP_CLIENT_CLOSED, "the server closed the connection");
+            return break_closed(client, "");
         } else if (errno != EINTR) {
             return tp__break_with(client, TP_CLIENT_IO, "cannot write: %s", strerror(errno));
         }

@@ -266,6 +266,8 @@ static int say_hello(struct tp_client *client, const char *name, int64_t deadlin
     int result = tp__tickets_send(client, TICKPATH__REQUEST__BODY_HELLO, &hello, &ticket, deadline_ms);
     if (result == 0)
         result = tp__tickets_wait(client, ticket, deadline_ms);
+    if (result == TP_CLIENT_TIMEOUT && !client->error.from_server)
+        return tp__fail(client, result, "the time is over" WITHOUT_WELCOME);
     if (result == 0)
         result = take_welcome(client, client->held->welcome);
     return result;

@@ -18,6 +18,9 @@
  *     name, cells, an array whose count is not 0) is TP_CLIENT_INVALID_ARGUMENT found here, and nothing is sent.
  *     Only the connection itself must not be NULL.
  *
+ * C++ (the header is extern "C" there): tp_client_error and tp_client_tick name a struct and a function each, so write
+ * `struct tp_client_error`, `struct tp_client_tick` in full, as C does.
+ *
  * Timeouts are in milliseconds and cover the whole call; negative waits without end, 0 does not wait.
  *
  * Cells are numbered y * width + x from the top left; on a graph they are its nodes. Costs are integers: on a grid
@@ -101,7 +104,8 @@ const char *tp_client_code_name(int code);
 struct tp_client;
 
 /* Connects and says hello; gives the connection in *out. `name` (borrowed, NULL for a default) is for the
- * server's log. TP_CLIENT_UNAVAILABLE: nobody there; TP_CLIENT_PROTOCOL_VERSION; TP_CLIENT_TIMEOUT;
+ * server's log. TP_CLIENT_UNAVAILABLE: nobody there; TP_CLIENT_PROTOCOL_VERSION; TP_CLIENT_TIMEOUT, CLOSED or MALFORMED_FRAME:
+ * somebody is there who speaks no such protocol (an HTTP server, the daemon's own --stats port), or not in time;
  * TP_CLIENT_NO_MEMORY; INVALID_ARGUMENT: the host is unknown or the port 0. On error *out is NULL and *error
  * (NULL allowed) says why. Name look-up is the system's and not under the timeout. */
 int tp_client_open(struct tp_client **out, const char *host, uint16_t port, const char *name, int timeout_ms,
@@ -227,7 +231,7 @@ struct tp_client_push {
     const uint32_t *cells;          /* with want_cells: those whose class differs between the two versions, in no order */
     const uint32_t *terrains;       /* their classes now */
     size_t cell_count;
-    bool resync;  /* the cells are not listed, or the epoch is another: read the map anew */
+    bool resync;  /* the cells wanted are not listed, or the epoch is another: read the map anew */
     bool dropped; /* the map is gone, and the subscription with it */
 };
 
@@ -247,14 +251,17 @@ struct tp_client_budget {
 /* An r of 0 can't be asked for: it is no budget to search with. tba refuses it, the others expand one state a
  * tick all the same, which r_milli = 1 says too. */
 
+/* What a diagonal step asks of its two orthogonal cells. */
 enum tp_client_corners { TP_CLIENT_BOTH_FREE = 1, TP_CLIENT_ONE_FREE = 2, TP_CLIENT_ALWAYS = 3 };
+/* On a goal; near enough to one (goal_radius); on one, or where none can be reached on the cell nearest to one. */
 enum tp_client_goal_policy { TP_CLIENT_EXACT = 1, TP_CLIENT_WITHIN = 2, TP_CLIENT_NEAREST = 3 };
 enum tp_client_knowledge { TP_CLIENT_FULL = 1, TP_CLIENT_FREESPACE = 2, TP_CLIENT_KNOWN_MAP = 3 };
+/* When a changed map begins a new search; a next step that is closed always does. */
 enum tp_client_restart {
     TP_CLIENT_RESTART_NEVER = 1,
-    TP_CLIENT_RESTART_EAGER = 2,
-    TP_CLIENT_RESTART_LAZY = 3,
-    TP_CLIENT_RESTART_ON_RISE = 4,
+    TP_CLIENT_RESTART_EAGER = 2,   /* at every change */
+    TP_CLIENT_RESTART_LAZY = 3,    /* as ON_RISE, and when a shorter way may have opened */
+    TP_CLIENT_RESTART_ON_RISE = 4, /* when a step still to be followed is closed or dearer */
 };
 
 enum tp_client_motion {
@@ -271,7 +278,7 @@ enum tp_client_heuristic {
 };
 
 /* Map, start and goal must be given. Other fields that are 0, NULL or false are left out of the request: the
- * server's default holds. */
+ * server's default holds. But for goal_radius: with TP_CLIENT_WITHIN it is sent whatever it is, 0 too. */
 struct tp_client_session_params {
     const char *map;
     uint32_t start, goal;
@@ -325,24 +332,24 @@ struct tp_client_tick {
 };
 
 enum tp_client_status {
-    TP_CLIENT_MOVING = 1,
-    TP_CLIENT_SEARCHING = 2,
-    TP_CLIENT_BLOCKED = 3,
-    TP_CLIENT_ARRIVED = 4,
-    TP_CLIENT_UNREACHABLE = 5,
+    TP_CLIENT_MOVING = 1,      /* the agent takes the step to its cell */
+    TP_CLIENT_SEARCHING = 2,   /* it stays; more search may help */
+    TP_CLIENT_BLOCKED = 3,     /* it stays; its next step is closed, or it waits instead of stepping back */
+    TP_CLIENT_ARRIVED = 4,     /* the goal policy is met; said with the step that arrives */
+    TP_CLIENT_UNREACHABLE = 5, /* proved: no way to a goal in this version */
 };
 
 enum tp_client_flag {
-    TP_CLIENT_BACK_MOVE = 1,
-    TP_CLIENT_PATH_COMPLETE = 2,
-    TP_CLIENT_CONTINUED = 4,
-    TP_CLIENT_REPAIRED = 8,
-    TP_CLIENT_RESTARTED = 16,
-    TP_CLIENT_PARTIAL = 32,
-    TP_CLIENT_LOOPING = 64,
-    TP_CLIENT_NODE_CAP = 128,
-    TP_CLIENT_START_BLOCKED = 256,
-    TP_CLIENT_DEAD_END = 512,
+    TP_CLIENT_BACK_MOVE = 1,       /* the step goes back; with BLOCKED: it would */
+    TP_CLIENT_PATH_COMPLETE = 2,   /* the path followed reached the goal when it was found */
+    TP_CLIENT_CONTINUED = 4,       /* the map changed, and the search goes on */
+    TP_CLIENT_REPAIRED = 8,        /* the map changed, and the search was repaired (dstarlite) */
+    TP_CLIENT_RESTARTED = 16,      /* the search began anew */
+    TP_CLIENT_PARTIAL = 32,        /* NEAREST: at, or going to, the cell nearest to goals that can't be reached */
+    TP_CLIENT_LOOPING = 64,        /* it came to the same place three times, and nothing else happened */
+    TP_CLIENT_NODE_CAP = 128,      /* out of search memory: the best move so far */
+    TP_CLIENT_START_BLOCKED = 256, /* it stands where nobody may */
+    TP_CLIENT_DEAD_END = 512,      /* no move leads out of where it stands now, whatever the status */
 };
 
 struct tp_client_path {
@@ -450,8 +457,9 @@ int tp_client_subscribe(struct tp_client *client, const char *map, bool want_cel
 int tp_client_unsubscribe(struct tp_client *client, const char *map, int timeout_ms) TP_CLIENT_MUST_CHECK;
 
 /* Gives the next push, those that came during other calls first, in the order they came; waits for one if there is none. TIMEOUT:
- * none came in time. With timeout_ms 0 it takes what the socket has and does not wait. A push comes before every reply that names its version or a later one. What
- * it points to is valid until the next call on the connection. Nothing is lost when it is never called: beyond
+ * none came in time. With timeout_ms 0 it takes what the socket has and does not wait. A push comes before every reply that
+ * names its version or a later one. What it points to is valid until the next call on the connection. Nothing is lost when it
+ * is never called: beyond
  * TP_CLIENT_PUSHES_MAX those of one map become one (without cells, saying resync). */
 enum { TP_CLIENT_PUSHES_MAX = 256 };
 int tp_client_next_push(struct tp_client *client, struct tp_client_push *push, int timeout_ms) TP_CLIENT_MUST_CHECK;

@@ -65,15 +65,19 @@ void tp__call_submit(const struct tp_call *call, struct tp_world_request *reques
 
 /* ---- put_map ---- */
 
-enum bad_row { ROWS_GOOD, BAD_TERRAIN, BAD_WEIGHT };
+enum bad_row { ROWS_GOOD, BAD_TERRAIN, TERRAIN_TWICE, BAD_WEIGHT };
 
 /* The profile of these rows; classes left out are impassable. Gives what is wrong. */
 static enum bad_row read_rows(struct tp_profile *profile, Tickpath__ClassWeight *const *rows, size_t count)
 {
+    bool named[256] = {false};
     memset(profile, 0, sizeof *profile);
     for (size_t i = 0; i < count; i++) {
         if (!rows[i]->has_terrain || rows[i]->terrain > 255)
             return BAD_TERRAIN;
+        if (named[rows[i]->terrain])
+            return TERRAIN_TWICE;
+        named[rows[i]->terrain] = true;
         if (!rows[i]->has_weight || rows[i]->weight > TP_WEIGHT_MAX)
             return BAD_WEIGHT;
         profile->weight[rows[i]->terrain] = (uint16_t)rows[i]->weight;
@@ -82,15 +86,8 @@ static enum bad_row read_rows(struct tp_profile *profile, Tickpath__ClassWeight 
 }
 
 static const char *const bad_row_words[] = {[BAD_TERRAIN] = "a terrain class is a number of 0..255",
+                                            [TERRAIN_TWICE] = "a class is named twice",
                                             [BAD_WEIGHT] = "a weight is 0 (impassable) or 1..65535"};
-
-static bool closes_everything(const struct tp_profile *profile)
-{
-    for (size_t i = 0; i < 256; i++)
-        if (profile->weight[i] != 0)
-            return false;
-    return true;
-}
 
 static int read_profile(struct tp_profile *profile, const Tickpath__PutMap *put, struct tp_refusal *refusal)
 {
@@ -100,9 +97,9 @@ static int read_profile(struct tp_profile *profile, const Tickpath__PutMap *put,
     }
     enum bad_row bad = read_rows(profile, put->profile, put->n_profile);
     if (bad != ROWS_GOOD)
-        return tp_refuse_value(refusal, bad == BAD_TERRAIN ? "profile.terrain" : "profile.weight",
+        return tp_refuse_value(refusal, bad == BAD_WEIGHT ? "profile.weight" : "profile.terrain",
                                bad_row_words[bad]);
-    if (closes_everything(profile))
+    if (tp_profile_closes_all(profile))
         return tp_refuse_value(refusal, "profile", "must leave some class passable");
     return 0;
 }
@@ -219,9 +216,9 @@ static int read_put_profile(struct tp_profile *profile, const Tickpath__PutProfi
         return tp_refuse_value(refusal, "name", "must be given, and be as a map's name");
     enum bad_row bad = read_rows(profile, put->weights, put->n_weights);
     if (bad != ROWS_GOOD)
-        return tp_refuse_value(refusal, bad == BAD_TERRAIN ? "weights.terrain" : "weights.weight",
+        return tp_refuse_value(refusal, bad == BAD_WEIGHT ? "weights.weight" : "weights.terrain",
                                bad_row_words[bad]);
-    if (closes_everything(profile))
+    if (tp_profile_closes_all(profile))
         return tp_refuse_value(refusal, "weights", "must leave some class passable");
     return 0;
 }
@@ -344,6 +341,10 @@ static int read_bitmaps(struct tp_change *out, size_t first, uint8_t *bits,
         if (!bitmap->has_x || !bitmap->has_y || !bitmap->has_width || !bitmap->has_height ||
             !bitmap->has_bits)
             return refuse_change(refusal, first + i, "bitmap", "x, y, width, height and bits must be given");
+        uint64_t cells = (uint64_t)bitmap->width * bitmap->height;
+        if (cells > 0 && bitmap->bits.len > (cells + 7) / 8) /* rows that are padded, most likely */
+            return refuse_change(refusal, first + i, "bitmap",
+                                 "more bytes of bits than width * height takes up");
         out[first + i] = (struct tp_change){.kind = TP_CHANGE_BITMAP,
                                             .class_to = (uint8_t)bitmap->terrain,
                                             .x = bitmap->x,

@@ -37,6 +37,9 @@ enum { TP_CONFIG_TEXT_MAX = 1024 };
     X(NUMBER, connections_max, "connections-max", 10000, 1, 1000000, "", "connections at a time")            \
     X(NUMBER, sessions_max, "sessions-max", 16384, 1, 1048576, "", "sessions of one connection")             \
     X(NUMBER, maps_max, "maps-max", 1024, 1, 65536, "", "maps in memory")                                    \
+    X(NUMBER, map_versions_max, "map-versions-max", 64, 1, 1000000, "",                                      \
+      "versions of its map by which a session not ticked for a second may lag; then it lets go of the old "  \
+      "one and searches anew")                                                                               \
     X(NUMBER, batch_changes_max, "batch-changes-max", 1000000, 1, 1000000, "", "changes in one batch")       \
     X(NUMBER, path_cells_max, "path-cells-max", 4096, 1, 1048576, "cells",                                   \
       "cells of one path in a tick's detail")                                                                \

@@ -1,6 +1,7 @@
 #include "daemon/connection.h"
 
 #include "base/check.h"
+#include "daemon/idle.h"
 #include "daemon/log.h"
 #include "daemon/peer.h"
 
@@ -425,9 +426,12 @@ static void look(struct tp_connection *connection, uint64_t now_ms)
 void tp_connection_look_all(struct tp_loop *loop)
 {
     uint64_t now_ms = uv_now(&loop->uv);
+    const struct tp_clock *clock = &loop->shard.clock;
+    uint64_t end_us = clock->now_us(clock->context) + TP_SHARD_FREE_US;
     struct tp_connection *connection = loop->first;
     while (connection != NULL) {
         struct tp_connection *next = connection->next;
+        tp_idle_look(&loop->shard, &connection->peer.sessions, now_ms, end_us);
         look(connection, now_ms);
         connection = next;
     }

@@ -37,6 +37,7 @@
     X(COUNTER, sessions_closed, "", "Sessions closed, by request or with their connection.")                 \
     X(GAUGE, sessions_open, "", "Sessions open now.")                                                        \
     X(GAUGE, sessions_closing, "", "Sessions closed whose search memory is not put back yet.")               \
+    X(COUNTER, versions_let_go, "", "Old versions of maps that sessions not ticked for long let go of.")     \
     X(COUNTER, ticks, "", "Tick requests served.")                                                           \
     X(COUNTER, agent_ticks, "", "Sessions ticked.")                                                          \
     X(COUNTER, agent_ticks_refused, "", "Sessions named in a tick that could not be ticked.")                \

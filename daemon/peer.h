@@ -7,8 +7,8 @@
  *     any state --dropped--> CLOSED
  *
  * Requests take effect in the order sent: while WAITING no later frame is looked at. Replies are appended to
- * `output` in the same order; pushes come between them (daemon/subscriptions.h). What it refuses: anything before a hello; frames after framing was lost. Who
- * calls it: the loop that owns the connection.
+ * `output` in the same order; pushes come between them (daemon/subscriptions.h). What it refuses: anything before
+ * a hello; frames after framing was lost. Who calls it: the loop that owns the connection.
  */
 #ifndef TP_DAEMON_PEER_H
 #define TP_DAEMON_PEER_H
@@ -68,9 +68,9 @@ int tp_peer_keep(struct tp_peer *peer) TP_MUST_CHECK;
 void tp_peer_end(struct tp_peer *peer);
 
 /* Handles frames until none is whole, the peer waits, `output` plus `queued_bytes` (with the transport)
- * reaches the bound, or `frames_max` were handled. Before them it tells what subscriptions ask for. Returns whether frames may be left that only want for room or
- * for a turn: the caller runs the peer again as soon as its output is below the bound, for nothing else may come
- * to remind it. */
+ * reaches the bound, or `frames_max` were handled. Before them it tells what subscriptions ask for. Returns whether
+ * frames may be left that only want for room or for a turn: the caller runs the peer again as soon as its output is
+ * below the bound, for nothing else may come to remind it. */
 bool tp_peer_run(struct tp_peer *peer, size_t queued_bytes, unsigned frames_max);
 
 /* Whether it would handle a frame now, if it had one. */

@@ -9,6 +9,7 @@
 #include "daemon/loop.h"
 #include "daemon/store_embedded.h"
 #include "daemon/store_redis.h"
+#include "daemon/trim.h"
 #include "daemon/world_thread.h"
 
 #include <errno.h>
@@ -33,14 +34,15 @@ enum {
 enum state { STARTING, SERVING, DRAINING, STOPPING };
 
 /* Hears the signals on a thread of its own, since a loop hears nothing while it searches: drain_ms after the
- * first one, or at the second, is_over ends the ticks under way. */
+ * first one, or at the second, is_over ends the ticks under way. Meanwhile it gives memory back (daemon/trim.h). */
 struct watch {
     atomic_bool is_over; /* never false again */
     uint64_t drain_ms;
     bool is_told; /* the first signal has come */
     uv_loop_t uv;
     uv_signal_t sigterm, sigint;
-    uv_timer_t deadline;
+    uv_timer_t deadline, look;
+    struct tp_trim trim;
     uv_async_t stop;
     uv_thread_t thread;
     bool has_thread;
@@ -295,6 +297,12 @@ static void watch_deadline_cb(uv_timer_t *timer)
     atomic_store(&watch->is_over, true);
 }
 
+static void watch_look_cb(uv_timer_t *timer)
+{
+    struct watch *watch = timer->data;
+    tp_trim_look(&watch->trim);
+}
+
 static void watch_signal_cb(uv_signal_t *handle, int number)
 {
     struct watch *watch = handle->data;
@@ -313,6 +321,7 @@ static void watch_stop_cb(uv_async_t *async)
     uv_close((uv_handle_t *)&watch->sigterm, NULL);
     uv_close((uv_handle_t *)&watch->sigint, NULL);
     uv_close((uv_handle_t *)&watch->deadline, NULL);
+    uv_close((uv_handle_t *)&watch->look, NULL);
     uv_close((uv_handle_t *)&watch->stop, NULL);
 }
 
@@ -335,7 +344,10 @@ static int watch_start(struct watch *watch, uint64_t drain_ms)
     uv_signal_init(&watch->uv, &watch->sigterm);
     uv_signal_init(&watch->uv, &watch->sigint);
     uv_timer_init(&watch->uv, &watch->deadline);
-    watch->sigterm.data = watch->sigint.data = watch->deadline.data = watch->stop.data = watch;
+    uv_timer_init(&watch->uv, &watch->look);
+    uv_timer_start(&watch->look, watch_look_cb, TP_TRIM_MS, TP_TRIM_MS);
+    watch->look.data = watch->sigterm.data = watch->sigint.data = watch->deadline.data = watch->stop.data =
+        watch;
     if (uv_signal_start(&watch->sigterm, watch_signal_cb, SIGTERM) == 0 &&
         uv_signal_start(&watch->sigint, watch_signal_cb, SIGINT) == 0 &&
         uv_thread_create(&watch->thread, watch_run, watch) == 0) {
@@ -534,6 +546,7 @@ static int start(struct server *server)
         error = make_handles(server);
     if (error != 0)
         return error;
+    server->watch.trim = (struct tp_trim){.cap = &server->cap, .held = &server->held};
     if (watch_start(&server->watch, config->drain_ms) != 0)
         return start_failed("cannot watch for signals");
     if (tp_world_thread_start(&server->world_thread, server->world) != 0)

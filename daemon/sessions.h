@@ -30,6 +30,7 @@ struct tp_agent {
     bool is_vehicle;         /* its replies have a velocity */
     uint32_t salt;           /* of the session, or of the last one that had the slot */
     uint32_t previous, next; /* in opening order; free slots use `next` */
+    uint64_t ticks_looked, looked_ms; /* its ticks when they were last found to have grown, and when (daemon/idle.h) */
     uint64_t tick_seen;      /* the tick request that named it last: finds one named twice */
 };
 
@@ -41,6 +42,7 @@ struct tp_sessions {
     uint32_t capacity, count, count_max;
     uint32_t first, last; /* in opening order */
     uint32_t free_first;
+    uint32_t idle_next; /* the slot that daemon/idle.h looks at next */
     uint64_t salt_state; /* of the generator of salts */
 };
 

@@ -16,8 +16,9 @@
  * Snapshot with keys, layout 3: magic, the keys (daemon/keys.h), a whole snapshot of layout 1 or 2, and an XXH3-64 of all that. Without
  * keys there is no such wrapping, so that a program that knows no keys reads what has none.
  *
- * Batch: u32 count, with the highest bit set where u8 size and the bytes of a key follow; then per change: u8 kind, u8 class, u32 x, u32 y; a rectangle or a bitmap adds u32 width,
- * u32 height; a bitmap adds u32 bytes and the bits. Whoever stores a batch adds version and checksum.
+ * Batch: u32 count, with the highest bit set where u8 size and the bytes of a key follow; then per change: u8 kind,
+ * u8 class, u32 x, u32 y; a rectangle or a bitmap adds u32 width, u32 height; a bitmap adds u32 bytes and the bits.
+ * Whoever stores a batch adds version and checksum.
  */
 #include "daemon/snapshot.h"
 

@@ -32,7 +32,7 @@ struct tp_stats_source {
     size_t metrics_count;
     const struct tp_pool_cap *pool_cap; /* search memory: bytes now, bytes_max */
     const struct tp_map_held *held;     /* by all versions of maps and layers */
-    const char *store_name;             /* "memory", "embedded", "redis" */
+    const char *store_name;             /* "memory", "folder", "redis" */
     bool store_volatile;
     int64_t started_unix_ms; /* wall clock at start */
     unsigned threads;        /* event loops */
@@ -49,7 +49,8 @@ struct tp_stats_source {
  * memory. Prometheus exposition format 0.0.4: tickpath_<name>, HELP and TYPE lines from the table, histograms
  * cumulative; besides the table: tickpath_build_info{version}, tickpath_uptime_seconds, tickpath_ready,
  * tickpath_store_degraded, tickpath_store_volatile, tickpath_node_bytes, tickpath_node_bytes_max,
- * tickpath_map_bytes, tickpath_map_versions, tickpath_threads. JSON: one object with the same facts, the maps, and the metrics summed and per thread. */
+ * tickpath_map_bytes, tickpath_map_versions, tickpath_threads. JSON: one object with the same facts, the maps, and the
+ * metrics summed and per thread. */
 char *tp_stats_render_prometheus(const struct tp_stats_source *source, size_t *size);
 char *tp_stats_render_json(const struct tp_stats_source *source, size_t *size);
 

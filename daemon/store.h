@@ -50,7 +50,7 @@ struct tp_store_status {
 struct tp_store;
 
 struct tp_store_ops {
-    const char *name; /* "memory", "embedded", "redis": for logs and stats */
+    const char *name; /* "memory", "folder", "redis": for logs and stats */
 
     /* Makes `map` the whole of what is kept under `name` (snapshot; the log begins anew; no keys). Keeps a reference
      * of its own to `map` and copies `name` until done. TP_ERR_NO_MEMORY: it was not taken, and no completion comes:

@@ -266,7 +266,7 @@ static void embedded_close(struct tp_store *store)
 }
 
 static const struct tp_store_ops embedded_ops = {
-    .name = "embedded",
+    .name = "folder",
     .put = embedded_put,
     .append = embedded_append,
     .load = embedded_load,

@@ -91,9 +91,12 @@ void tp__world_retire(struct tp_world *world, struct tp__world_entry *entry)
     pthread_mutex_lock(&world->lock);
     unlink_entry(world, entry);
     const struct tp_map *published = entry->published;
+    const struct tp_world_layers *layers = entry->layers_published;
     entry->published = NULL;
+    entry->layers_published = NULL;
     pthread_mutex_unlock(&world->lock);
     tp_map_unref(published);
+    tp_world_layers_unref(layers);
     tp_map_unref(entry->tip);
     entry->tip = NULL;
     tp__world_layers_fini(entry);

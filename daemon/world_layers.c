@@ -67,7 +67,8 @@ static bool check_grid(struct tp_world *world, struct tp_world_request *request,
 {
     if (entry->published == NULL) {
         request->refusal.retry_after_ms = 10;
-        tp__world_refuse(world, request, TP_ERR_MAP_NOT_READY, "map", "the map is still being uploaded");
+        tp__world_refuse(world, request, TP_ERR_MAP_NOT_READY, "map",
+                         "the map was uploaded, and is on its way to the store");
     } else if (entry->published->graph != NULL) {
         const char *field = request->profile_name[0] != '\0' ? "profile" : "agent_size";
         tp__world_refuse(world, request, TP_ERR_UNSUPPORTED, request->op == TP_WORLD_PROFILE ? "map" : field,

@@ -83,7 +83,7 @@ static void put(struct tp_world *world, struct tp_world_request *request, struct
                              "another put of this map is under way");
         } else {
             tp__world_refuse(world, request, TP_ERR_FAILED_PRECONDITION, "replace",
-                             "%" PRId64 " sessions stand on this map", sessions);
+                             "the map has sessions: %" PRId64, sessions);
         }
         return;
     }
@@ -134,7 +134,8 @@ static void open_map(struct tp_world *world, struct tp_world_request *request, s
 {
     if (entry->published == NULL) {
         request->refusal.retry_after_ms = 10;
-        tp__world_refuse(world, request, TP_ERR_MAP_NOT_READY, "map", "the map is still being uploaded");
+        tp__world_refuse(world, request, TP_ERR_MAP_NOT_READY, "map",
+                         "the map was uploaded, and is on its way to the store");
         return;
     }
     if (refuse_epoch(world, request, entry->published, TP_ERR_VERSION_MISMATCH))
@@ -289,7 +290,7 @@ static void drop(struct tp_world *world, struct tp_world_request *request, struc
             tp__world_refuse(world, request, TP_ERR_UNAVAILABLE, "map", "a put of this map is under way");
         } else {
             tp__world_refuse(world, request, TP_ERR_FAILED_PRECONDITION, "map",
-                             "%" PRId64 " sessions stand on this map", sessions);
+                             "the map has sessions: %" PRId64, sessions);
         }
         return;
     }

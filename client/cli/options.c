@@ -195,7 +195,7 @@ static bool parse_terrain(const char *text, void *value)
             return false;
         terrain->profile.weight[class] = (uint16_t)weight;
         if (*at == '\0')
-            return true;
+            return !tp_profile_closes_all(&terrain->profile);
         if (*at != ',')
             return false;
     }
@@ -261,7 +261,8 @@ static void describe(const struct tp_cli_option *option, char *words, size_t siz
         return;
     case TP_CLI_TERRAIN:
         snprintf(words, size,
-                 "a list such as .=1,T=5,W=0: a map's character and its weight, 0 to %u; or @FILE, a file of them",
+                 "a list such as .=1,T=5,W=0: a map's character and its weight, 0 to %u, some above 0; or @FILE, a "
+                 "file of them",
                  TP_WEIGHT_MAX);
         return;
     case TP_CLI_CHOICE:

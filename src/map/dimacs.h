@@ -14,9 +14,11 @@
 #include "map/graph_text.h"
 
 /* Parses a graph, with coordinates unless co is NULL; gives a reference in *out. TP_ERR_PARSE with *refusal: the problem line
- * missing, twice or after the first arc, an unknown kind of line, a word missing or left over, a node outside 1..NODES, a cost outside 1..2^32 - 1,
- * more or fewer arcs than promised, a node placed twice or not at all, no node, or more than TP_GRAPH_ISOLATED_MAX of them that
- * no arc can reach, where no coordinates are given; TP_ERR_RESOURCE_EXHAUSTED with *refusal: more than TP_GRAPH_DEGREE_MAX arcs out of one node, or too many nodes or arcs; TP_ERR_NO_MEMORY. On error *out is NULL.
+ * missing, twice or after the first arc, an unknown kind of line, a word missing or left over, a node outside 1..NODES,
+ * a cost outside 1..2^32 - 1, more or fewer arcs than promised, a node placed twice or not at all, no node, or more than
+ * TP_GRAPH_ISOLATED_MAX of them that no arc can reach, where no coordinates are given; TP_ERR_RESOURCE_EXHAUSTED with
+ * *refusal: more than TP_GRAPH_DEGREE_MAX arcs out of one node, or too many nodes or arcs; TP_ERR_NO_MEMORY. On error *out
+ * is NULL.
  * Cost: O(size). */
 int tp_dimacs_parse(const struct tp_graph **out, const char *gr, size_t gr_size, const char *co,
                     size_t co_size, struct tp_graph_refusal *refusal) TP_MUST_CHECK;

@@ -4,11 +4,12 @@
  *     0,1,250                      0,10.5,-3
  *     1,2,90,both                  1,12,-3.25
  *
- * Nodes are numbered 0, 1, 2, ...; with a text of nodes each of them stands there once, in any order, and their number is that
- * of its lines; without, it is one more than the largest that an edge names. `both` in a fourth field makes a second edge, back at the same cost, right
- * behind the first. The line of names at the top is optional (`from,to,cost` or `from,to,cost,both`; `id,x,y`). Blanks around a field,
- * blank lines, and all from a '#' to the line's end are skipped; LF or CRLF line ends; the last line may lack its own. It
- * refuses everything else, with the line and column (from 1) where it went wrong: no quotes, no other separators. No I/O.
+ * Nodes are numbered 0, 1, 2, ...; with a text of nodes each of them stands there once, in any order, and their number is
+ * that of its lines; without, it is one more than the largest that an edge names. `both` in a fourth field makes a second
+ * edge, back at the same cost, right behind the first. The line of names at the top is optional (`from,to,cost` or
+ * `from,to,cost,both`; `id,x,y`). Blanks around a field, blank lines, and all from a '#' to the line's end are skipped; LF
+ * or CRLF line ends; the last line may lack its own. It refuses everything else, with the line and column (from 1) where it
+ * went wrong: no quotes, no other separators. No I/O.
  */
 #ifndef TP_MAP_GRAPH_CSV_H
 #define TP_MAP_GRAPH_CSV_H

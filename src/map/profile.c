@@ -25,3 +25,11 @@ uint16_t tp_profile_largest_weight(const struct tp_profile *profile)
             largest = profile->weight[i];
     return largest;
 }
+
+bool tp_profile_closes_all(const struct tp_profile *profile)
+{
+    for (int i = 0; i < 256; i++)
+        if (profile->weight[i])
+            return false;
+    return true;
+}

@@ -3,6 +3,7 @@
 #ifndef TP_MAP_PROFILE_H
 #define TP_MAP_PROFILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct tp_profile {
@@ -17,5 +18,8 @@ uint16_t tp_profile_least_weight(const struct tp_profile *profile);
 
 /* The largest weight of the profile; 1 if none is passable. */
 uint16_t tp_profile_largest_weight(const struct tp_profile *profile);
+
+/* Whether every class is impassable. */
+bool tp_profile_closes_all(const struct tp_profile *profile);
 
 #endif

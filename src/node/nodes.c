@@ -1,5 +1,7 @@
 #include "node/nodes.h"
 
+#include "base/check.h"
+
 #include <string.h>
 
 void tp_nodes_init(struct tp_nodes *nodes, const struct tp_belief *belief, uint32_t width, uint32_t height, bool wide,
@@ -21,17 +23,115 @@ void tp__nodes_read_belief(const struct tp_nodes *nodes, struct tp_node_tile *ti
     tile->seen = nodes->belief->stamp;
 }
 
+/* ---- Searches that are remembered ---- */
+
+static struct tp_nodes_former *former(const struct tp_nodes_adaptive *adaptive, uint32_t stamp)
+{
+    uint32_t x = stamp % TP_TILE_SIDE, y = stamp / TP_TILE_SIDE;
+    struct tp_nodes_former_tile *tile = (struct tp_nodes_former_tile *)tp_tiles_find(&adaptive->former, x, y);
+    return tile ? &tile->former[tp_tile_slot(x, y)] : NULL;
+}
+
+void tp_nodes_adapt(struct tp_nodes *nodes, struct tp_nodes_adaptive *adaptive)
+{
+    const struct tp_tiles *tiles = &nodes->tiles;
+    uint64_t pages = (uint64_t)tiles->pages_x * tiles->pages_y;
+    nodes->adaptive = adaptive;
+    /* a stamp for each tile, one for a search without, and 0 */
+    tp_tiles_init(&adaptive->former, tiles->pool, TP_TILE_SIDE, (uint32_t)((pages * TP_PAGE_TILES + 2) / TP_TILE_SIDE + 1),
+                  sizeof(struct tp_nodes_former_tile), UINT32_MAX, tiles->bytes, tiles->bytes_max);
+    tp_tiles_begin(&adaptive->former);
+}
+
+uint64_t tp_nodes_taught(const struct tp_nodes *nodes, uint32_t stamp)
+{
+    const struct tp_nodes_former *search = stamp ? former(nodes->adaptive, stamp) : NULL;
+    return search && search->era == nodes->adaptive->era ? search->pathcost : 0;
+}
+
+void tp_nodes_teach(struct tp_nodes *nodes, uint64_t pathcost)
+{
+    struct tp_nodes_former *search = former(nodes->adaptive, nodes->tiles.stamp);
+    TP_CHECK(nodes->tiles.stamp && search);
+    search->pathcost = pathcost;
+    search->era = nodes->adaptive->era;
+}
+
+void tp_nodes_unteach(struct tp_nodes_adaptive *adaptive)
+{
+    adaptive->era++;
+}
+
+/* Makes room for a stamp more than so many tiles. */
+static bool make_room(struct tp_nodes_adaptive *adaptive, uint32_t tiles)
+{
+    bool fresh;
+    uint32_t unused;
+    if (adaptive->room > tiles + 1)
+        return true;
+    if (!tp_tiles_touch(&adaptive->former, 0, adaptive->room / TP_TILE_SIDE, &fresh, &unused))
+        return false;
+    adaptive->room += TP_TILE_CELLS;
+    return true;
+}
+
+static void give_back(struct tp_nodes_adaptive *adaptive, uint32_t stamp)
+{
+    former(adaptive, stamp)->next = adaptive->unborne;
+    adaptive->unborne = stamp;
+}
+
+/* A tile passes from one search to another; 0: from none. */
+static void pass_on(struct tp_nodes_adaptive *adaptive, uint32_t from, uint32_t to)
+{
+    former(adaptive, to)->tiles++;
+    if (!from)
+        adaptive->tiles++;
+    else if (!--former(adaptive, from)->tiles)
+        give_back(adaptive, from);
+}
+
+bool tp_nodes_begin(struct tp_nodes *nodes)
+{
+    struct tp_nodes_adaptive *adaptive = nodes->adaptive;
+    uint32_t *stamp = &nodes->tiles.stamp;
+    if (!adaptive) {
+        tp_tiles_begin(&nodes->tiles);
+        return true;
+    }
+    if (*stamp && !former(adaptive, *stamp)->tiles)
+        give_back(adaptive, *stamp);
+    *stamp = 0;
+    if (!make_room(adaptive, adaptive->tiles)) /* the first time: later there is room */
+        return false;
+    *stamp = adaptive->unborne;
+    if (*stamp)
+        adaptive->unborne = former(adaptive, *stamp)->next;
+    else
+        *stamp = ++adaptive->stamps;
+    TP_CHECK(*stamp < adaptive->room);
+    *former(adaptive, *stamp) = (struct tp_nodes_former){0};
+    return true;
+}
+
+void tp_nodes_fini(struct tp_nodes *nodes)
+{
+    tp_tiles_fini(&nodes->tiles);
+    if (nodes->adaptive)
+        tp_tiles_fini(&nodes->adaptive->former);
+}
+
+/* ---- What they teach ---- */
+
 /* 2012, Algorithm 3, lines 5 to 7, for a tile last used by search `stamp`. False when the purse ran dry over it: more of its
  * states may want an update. */
 static bool adapt(struct tp_nodes *nodes, const struct tp_node_tile *tile, uint32_t stamp, uint32_t x,
                   uint32_t y)
 {
     struct tp_nodes_adaptive *adaptive = nodes->adaptive;
-    if (stamp >= adaptive->room || !adaptive->pathcost[stamp])
-        return true;
-    uint64_t pathcost = adaptive->pathcost[stamp];
+    uint64_t pathcost = tp_nodes_taught(nodes, stamp);
     uint32_t x0 = x & ~(uint32_t)(TP_TILE_SIDE - 1), y0 = y & ~(uint32_t)(TP_TILE_SIDE - 1);
-    for (uint32_t slot = 0; slot < TP_TILE_CELLS; slot++) {
+    for (uint32_t slot = 0; pathcost && slot < TP_TILE_CELLS; slot++) {
         uint64_t g = tp_nodes_g(nodes, tile, slot);
         if (g >= pathcost)
             continue; /* not generated, or nothing to raise */
@@ -50,48 +150,6 @@ static bool adapt(struct tp_nodes *nodes, const struct tp_node_tile *tile, uint3
     return true;
 }
 
-/* Rewrites a tile's g for a search of another pathcost, so that it teaches what it taught before. */
-static void restate(const struct tp_nodes *nodes, struct tp_node_tile *tile, uint64_t pathcost,
-                    uint64_t restated)
-{
-    for (uint32_t slot = 0; slot < TP_TILE_CELLS; slot++) {
-        uint64_t g = tp_nodes_g(nodes, tile, slot);
-        uint64_t other = g < pathcost ? g + (restated - pathcost) : UINT64_MAX;
-        tp_nodes_set_g(nodes, tile, slot, nodes->wide || other < UINT32_MAX ? other : UINT64_MAX);
-    }
-}
-
-/* Before the stamp wraps and former searches can no longer be told apart: all tiles become those of one search, the first,
- * whose pathcost is the largest of theirs. Nothing is learned here, so that the rule takes from each tile what it would
- * have taken without, and when. (Lost is only what a narrow store can't hold beside a pathcost beyond 32 bits.) */
-static void restate_all(struct tp_nodes *nodes)
-{
-    struct tp_tiles *tiles = &nodes->tiles;
-    struct tp_nodes_adaptive *adaptive = nodes->adaptive;
-    uint64_t largest = 0;
-    for (uint32_t stamp = 0; stamp < adaptive->room; stamp++)
-        largest = adaptive->pathcost[stamp] > largest ? adaptive->pathcost[stamp] : largest;
-    for (size_t page = 0; tiles->top && page < (size_t)tiles->pages_x * tiles->pages_y; page++)
-        for (uint32_t i = 0; tiles->top[page] && i < TP_PAGE_TILES; i++) {
-            struct tp_tile *tile = tiles->top[page][i];
-            if (!tile || !tile->stamp)
-                continue;
-            uint64_t pathcost = tile->stamp < adaptive->room ? adaptive->pathcost[tile->stamp] : 0;
-            restate(nodes, (struct tp_node_tile *)tile, pathcost, largest);
-            tile->stamp = 1;
-        }
-    memset(adaptive->pathcost, 0, adaptive->room * sizeof adaptive->pathcost[0]);
-    adaptive->pathcost[1] = largest;
-    tiles->stamp = 1;
-}
-
-void tp_nodes_begin(struct tp_nodes *nodes)
-{
-    if (nodes->adaptive && nodes->adaptive->pathcost && nodes->tiles.stamp == nodes->tiles.stamp_max)
-        restate_all(nodes);
-    tp_tiles_begin(&nodes->tiles);
-}
-
 struct tp_node_tile *tp_nodes_touch_slow(struct tp_nodes *nodes, uint32_t x, uint32_t y)
 {
     bool fresh;
@@ -100,11 +158,17 @@ struct tp_node_tile *tp_nodes_touch_slow(struct tp_nodes *nodes, uint32_t x, uin
     if (nodes->adaptive)
         nodes->adaptive->unpaid = false;
     if (tile && fresh) {
-        if (nodes->adaptive && stamp && !adapt(nodes, tile, stamp, x, y)) {
+        if (nodes->adaptive && !stamp && !make_room(nodes->adaptive, nodes->adaptive->tiles + 1)) {
+            tile->tile.stamp = 0;
+            return NULL;
+        }
+        if (nodes->adaptive && !adapt(nodes, tile, stamp, x, y)) {
             tile->tile.stamp = stamp; /* it stays of that search */
             nodes->adaptive->unpaid = true;
             return NULL;
         }
+        if (nodes->adaptive)
+            pass_on(nodes->adaptive, stamp, nodes->tiles.stamp);
         memset(tile->meta, 0, sizeof tile->meta);
         memset(&tile->g, 0xff, nodes->wide ? sizeof tile->g.wide : sizeof tile->g.narrow);
         if (!nodes->listed)

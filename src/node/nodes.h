@@ -63,11 +63,18 @@ struct tp_nodes {
  * Each h raised is one update, the states of a tile that this search will never touch included, and is paid from the purse
  * that the search's expansions are paid from. A purse may run dry in the middle of a tile: then the tile keeps its old
  * stamp and g, the touch is refused, and the next one goes on where this one stopped, for a state raised already is
- * not raised again. What is paid here in all is no more than one update for each expansion of a former search. */
+ * not raised again. What is paid here in all is no more than one update for each expansion of a former search.
+ *
+ * A search is remembered as long as a tile bears its stamp. Stamps no tile bears are given to searches again, so that there
+ * are at most as many as tiles, and none ever wraps. The table grows before a tile gets a stamp, or the touch is refused. */
 struct tp_nodes_adaptive {
     struct tp_tiles *learned;
-    uint64_t *pathcost; /* by search stamp, 0 for a search that gave none */
-    uint32_t room;      /* of pathcost */
+    struct tp_tiles former; /* what is known of each search, by stamp (struct tp_nodes_former): 64 to a tile */
+    uint32_t room;          /* stamps that `former` holds; 0 is none */
+    uint32_t stamps;        /* of them given to a search so far */
+    uint32_t unborne;       /* the first that may be given again; 0: none may */
+    uint32_t tiles;         /* of the store, that bear a stamp */
+    uint64_t era;           /* what searches of earlier ones teach is forgotten */
     uint64_t updates;   /* h-values raised, in all */
     uint64_t booked;    /* of these, told to a tick's reply */
     uint64_t purse;     /* expansions and updates that may still be made; the search's user fills it */
@@ -76,13 +83,39 @@ struct tp_nodes_adaptive {
     const void *context;
 };
 
+/* A search that some tile was last touched by. */
+struct tp_nodes_former {
+    uint64_t pathcost; /* what it teaches */
+    uint64_t era;      /* if this is the present one */
+    uint32_t tiles;    /* that bear its stamp */
+    uint32_t next;     /* of the stamps that no tile bears */
+};
+
+struct tp_nodes_former_tile {
+    struct tp_tile tile;
+    struct tp_nodes_former former[TP_TILE_CELLS];
+};
+
+/* Gives a store the adaptive rule, before its first use; `adaptive` is borrowed, and has its learned h, h and context. */
+void tp_nodes_adapt(struct tp_nodes *nodes, struct tp_nodes_adaptive *adaptive);
+
+/* What the search of that stamp teaches; 0: nothing. Cost: O(1). */
+uint64_t tp_nodes_taught(const struct tp_nodes *nodes, uint32_t stamp);
+
+/* The present search teaches this from now on; 0: nothing. Nothing is taught by any search so far. Cost: O(1). */
+void tp_nodes_teach(struct tp_nodes *nodes, uint64_t pathcost);
+void tp_nodes_unteach(struct tp_nodes_adaptive *adaptive);
+
 /* Prepares an empty store over width x height slots; allocates nothing. A listed store is wide. */
 void tp_nodes_init(struct tp_nodes *nodes, const struct tp_belief *belief, uint32_t width, uint32_t height, bool wide,
                    bool listed, struct tp_pool *pool, uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max);
 
-/* Begins a new search: all nodes are forgotten. Cost: O(1), but O(tiles held) when the stamp wraps; what the adaptive rule
- * would still take from them is kept. */
-void tp_nodes_begin(struct tp_nodes *nodes);
+/* Begins a new search: all nodes are forgotten, but for what the adaptive rule would still take from them. False when there is no
+ * memory to tell its nodes by. Cost: O(1), but O(tiles held) when the stamp wraps, without the rule. */
+bool tp_nodes_begin(struct tp_nodes *nodes);
+
+/* Puts every block back. */
+void tp_nodes_fini(struct tp_nodes *nodes);
 
 /* Whether the purse of a store with the adaptive rule is good for an expansion; pays for one made. */
 static inline bool tp_nodes_can_pay(const struct tp_nodes *nodes)

@@ -2,7 +2,8 @@
  *
  * K: at most k expansions; tracing and learning are free and counted (the papers' budget).
  * R: a purse of R expansions; a learning update costs 1, a trace step, a copied path cell, a look at what changed, or an
- *    entry of the open list renewed after the goal moved 1/c; r is the share of R for expansions (2009, section 3.3: N_E = floor(R r), N_T = (R - N_E) c).
+ *    entry of the open list renewed after the goal moved 1/c; r is the share of R for expansions (2009, section 3.3:
+ *    N_E = floor(R r), N_T = (R - N_E) c).
  * DEADLINE: time alone counts (the game time model, 2012), for expansions and for tracing: `expired` is asked every
  * TP_DEADLINE_STRIDE expansions and TP_DEADLINE_STEPS traceback steps.
  */

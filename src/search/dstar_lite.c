@@ -8,8 +8,12 @@
  *   Main, the agent's move   follow: to the successor of least cost + g
  *
  * Happy path of a tick: take up what changed (the states around each changed cell, or the node that a changed edge leads out of,
- * get their rhs anew), expand until the agent's state is settled, move. Each part stops where the budget ends and goes on in the next tick, while the agent waits: between two
- * expansions every inconsistent state is queued and every key is a lower bound, which is all that the algorithm asks.
+ * get their rhs anew), expand until the agent's state is settled (a run), move. Each part stops where the budget ends and goes on in
+ * the next tick: between two expansions every inconsistent state is queued and every key is a lower bound, which is all that the
+ * algorithm asks.
+ * While changes are being taken up no g is touched: the agent walks the plan that it has, each step checked in the tick's version. During
+ * a run it waits. What changes meanwhile waits too, and where that happened the plan is walked for as long as the run took before the
+ * next one begins (end_run): however fast changes come, the agent gets on.
  * A goal that moves a little is two changed states more: rhs of the new one is 0, rhs of the old one is looked up like any
  * other's. While such a repair would span ticks, the agent goes on along the plan that it has; it is repaired when what is
  * left of the way is less than twice the goal's shift. Where moves can't be taken back the agent waits for the repair.
@@ -19,8 +23,7 @@
  * (excess_of_h). km grows by h + 1 for each shift of the agent, since an h that is rounded down may miss the triangle
  * inequality by 1.
  * Failure modes: no memory (NODE_CAP: nothing is done by half, the same step is tried at the next tick); a change under
- * vehicles, an edge of a graph that got too cheap for its h, a far goal, a version that comes while the last one is still being
- * compared (all restart).
+ * vehicles, an edge of a graph that got too cheap for its h, a far goal (all restart).
  */
 #include "search/dstar_lite.h"
 
@@ -31,6 +34,7 @@
 #include <string.h>
 
 enum {
+    WALK_MAX = 16, /* moves along a plan that is not of the newest version, before the next run begins */
     ARRIVALS_KEPT = 256, /* predecessors remembered in one expansion; a node with more is asked twice */
 };
 #define KM_MAX (UINT64_MAX >> 2)
@@ -62,7 +66,8 @@ struct node {
 static struct node find(const struct tp_session *session, tp_state state)
 {
     uint32_t x = tp_state_x(&session->search, state), y = tp_state_y(&session->search, state);
-    return (struct node){(struct dstar_tile *)tp_tiles_find(&session->dstar->states, x, y), tp_tile_slot(x, y)};
+    return (struct node){(struct dstar_tile *)tp_tiles_find(&session->dstar->states, x, y),
+                         tp_tile_slot(x, y)};
 }
 
 /* Like find, with a tile for it; NULL only at the cap. */
@@ -78,7 +83,8 @@ static struct node touch(struct tp_session *session, tp_state state)
                                                     tp_state_y(&session->search, state), &fresh, &stamp);
     if (node.tile && fresh) {
         memset(node.tile->place, 0xff, sizeof node.tile->place);
-        memset(&node.tile->value, 0xff, dstar->wide ? sizeof node.tile->value.wide : sizeof node.tile->value.narrow);
+        memset(&node.tile->value, 0xff,
+               dstar->wide ? sizeof node.tile->value.wide : sizeof node.tile->value.narrow);
     }
     return node;
 }
@@ -233,7 +239,8 @@ static void each_arrival(struct tp_session *session, tp_state state, tp_predeces
     struct tp_successor successors[TP_MOVES_MAX];
     uint32_t count = search->domain->successors(search, session->at, successors);
     for (uint32_t i = 0; i < count; i++)
-        if (successors[i].state == state && !visit(context, session->at, successors[i].move, successors[i].cost))
+        if (successors[i].state == state &&
+            !visit(context, session->at, successors[i].move, successors[i].cost))
             return;
 }
 
@@ -247,7 +254,8 @@ static bool expand(struct tp_tick *tick, tp_state state)
     arrivals.count = 0;
     arrivals.capped = false;
     each_arrival(session, state, meet, &arrivals);
-    if (arrivals.capped || arrivals.count >= UINT32_MAX || !tp_open_reserve(&dstar->queue, (uint32_t)arrivals.count + 1))
+    if (arrivals.capped || arrivals.count >= UINT32_MAX ||
+        !tp_open_reserve(&dstar->queue, (uint32_t)arrivals.count + 1))
         return false;
     struct node node = find(session, state);
     uint64_t g = get(dstar, node, G), rhs = get(dstar, node, RHS);
@@ -272,7 +280,9 @@ static uint64_t excess_of_h(const struct tp_session *session)
     const struct tp_search *search = &session->search;
     struct tp_successor successors[TP_MOVES_MAX];
     uint64_t most = 0;
-    uint32_t count = tp__believed_blocked(&session->search, session->at) ? search->domain->successors(search, session->at, successors) : 0;
+    uint32_t count = tp__believed_blocked(&session->search, session->at)
+                         ? search->domain->successors(search, session->at, successors)
+                         : 0;
     for (uint32_t i = 0; i < count; i++) {
         tp_cost h = tp_search_h(search, session->at, successors[i].state);
         if (h > successors[i].cost && h - successors[i].cost > most)
@@ -360,6 +370,7 @@ static bool take_up_place(struct tp_tick *tick)
         return true;
     dstar->complete = false;
     dstar->run_ticks = 0;
+    tp__dstar_read_taken_up(session);
     tp__dstar_move_keys(session);
     if (tp__believed_blocked(&session->search, session->at) &&
         !(tp_open_reserve(&dstar->queue, 1) && tp__dstar_refresh(tick, session->at))) {
@@ -376,6 +387,7 @@ static bool take_up_goal(struct tp_tick *tick)
     struct tp_session *session = tick->session;
     struct tp_dstar *dstar = session->dstar;
     tp_state before = dstar->goal;
+    tp__dstar_read_taken_up(session);
     tp__dstar_move_keys(session);
     if (!tp_open_reserve(&dstar->queue, 2) || !touch(session, session->goal).tile) {
         tick->node_cap = true;
@@ -403,7 +415,8 @@ static bool open_dstar(struct tp_session *session)
     dstar->wide = search->nodes.wide;
     tp_tiles_init(&dstar->states, session->pool, search->width, search->height,
                   dstar->wide ? TILE_WIDE_BYTES : TILE_NARROW_BYTES,
-                  session->params.stamp_max ? session->params.stamp_max : UINT32_MAX, &session->bytes, bytes_max);
+                  session->params.stamp_max ? session->params.stamp_max : UINT32_MAX, &session->bytes,
+                  bytes_max);
     tp_open_init(&dstar->queue, true, session->pool, &session->bytes, bytes_max);
     return true;
 }
@@ -415,7 +428,7 @@ static void close_dstar(struct tp_session *session)
         return;
     tp_tiles_fini(&dstar->states);
     tp_open_fini(&dstar->queue);
-    tp_map_unref(dstar->synced);
+    tp__dstar_forget_versions(dstar);
     free(dstar);
     session->dstar = NULL;
 }
@@ -432,8 +445,8 @@ static bool begin(struct tp_tick *tick)
     dstar->goal = session->goal;
     dstar->last = dstar->stood = session->at;
     dstar->km = 0;
-    dstar->sights_count = dstar->sights_next = dstar->run_ticks = 0;
-    dstar->complete = false;
+    dstar->sights_count = dstar->sights_next = dstar->run_ticks = dstar->walk_left = 0;
+    dstar->complete = dstar->running = false;
     dstar->begun_version = session->map->version;
     struct node node = touch(session, dstar->goal);
     dstar->active = node.tile && tp_open_reserve(&dstar->queue, 1);
@@ -450,21 +463,6 @@ static bool begin(struct tp_tick *tick)
     }
     session->begun = true;
     return true;
-}
-
-static bool restart_due(struct tp_session *session)
-{
-    const struct tp_dstar *dstar = session->dstar;
-    const struct tp_map *map = session->map;
-    bool eager = session->params.restart == TP_RESTART_EAGER;
-    bool seen = !session->belief.full && tp__dstar_look_around(session);
-    if (!dstar->active || session->restart_wanted || dstar->km > KM_MAX || (eager && seen))
-        return true;
-    if (!session->belief.full)
-        return false;
-    return (eager && tp_map_changed_version(map) > dstar->begun_version) ||
-           (dstar->cursor && map->version != dstar->compared_version) ||
-           (!tp__dstar_compares(session) && map->version != dstar->synced->version);
 }
 
 /* No way leads to the goal, as believed. An agent that remembers, and may have missed that a cost fell, forgets and looks again. */
@@ -489,34 +487,113 @@ static bool goal_due(const struct tp_session *session)
         return false;
     if (session->at == dstar->goal || !session->search.domain->reversible)
         return true; /* the plan is at its end, or what it leads to may not be left again */
-    uint64_t left = get(dstar, find(session, session->at), RHS), moved = tp_search_h(&session->search, dstar->goal, session->goal);
-    return dstar->quick || left == TP_COST_INFINITE || left / 2 < moved || moved == 0; /* an h of 0 says nothing of how far */
+    uint64_t left = get(dstar, find(session, session->at), RHS),
+             moved = tp_search_h(&session->search, dstar->goal, session->goal);
+    return dstar->quick || left == TP_COST_INFINITE || left / 2 < moved ||
+           moved == 0; /* an h of 0 says nothing of how far */
 }
 
 static uint8_t next_move(const struct tp_session *session, tp_state state)
 {
     const struct tp_dstar *dstar = session->dstar;
     uint8_t move = TP_MOVE_NONE;
-    if (dstar && dstar->complete && !session->restart_wanted && dstar->stood == session->at && state != dstar->goal)
+    bool read = dstar && (!session->belief.full || session->belief.truth == dstar->planned);
+    if (read && dstar->complete && !session->restart_wanted && dstar->stood == session->at &&
+        state != dstar->goal)
         least_successor(session, state, &move);
     return move;
+}
+
+/* The plan's move from where the agent stands; TP_MOVE_NONE when there is none, or when it is not legal in the tick's version. */
+static uint8_t legal_move(struct tp_session *session)
+{
+    tp__dstar_read_planned(session);
+    uint8_t move = next_move(session, session->at);
+    return move != TP_MOVE_NONE && tp__session_move_legal(session, move) ? move : TP_MOVE_NONE;
+}
+
+/* Whether the plan is to be walked before anything else begins. */
+static bool walks_on(struct tp_session *session)
+{
+    return session->dstar->walk_left && session->dstar->complete && legal_move(session) != TP_MOVE_NONE;
+}
+
+static bool restart_due(struct tp_session *session)
+{
+    const struct tp_dstar *dstar = session->dstar;
+    const struct tp_map *map = session->map;
+    bool eager = session->params.restart == TP_RESTART_EAGER;
+    bool seen = !session->belief.full && tp__dstar_look_around(session);
+    if (!dstar->active || session->restart_wanted || dstar->km > KM_MAX || (eager && seen))
+        return true;
+    if (!session->belief.full)
+        return false;
+    return (eager && tp_map_changed_version(map) > dstar->begun_version) ||
+           (!tp__dstar_compares(session) && map->version != dstar->synced->version && !dstar->running &&
+            !walks_on(session));
+}
+
+static void begin_run(struct tp_session *session)
+{
+    struct tp_dstar *dstar = session->dstar;
+    dstar->complete = dstar->dirty = false;
+    dstar->running = true;
+    dstar->run_ticks = 0;
+    tp__dstar_plan_version(dstar);
+}
+
+/* There is a plan. If the map changed while a run of several ticks made it, the next run would have the agent wait again: it walks
+ * first, for as long as it waited. */
+static void end_run(struct tp_session *session)
+{
+    struct tp_dstar *dstar = session->dstar;
+    dstar->complete = true;
+    dstar->running = false;
+    dstar->quick = dstar->run_ticks == 1;
+    dstar->walk_left = 0;
+    if (!dstar->quick && !tp__dstar_up_to_date(session))
+        dstar->walk_left = dstar->run_ticks < WALK_MAX ? dstar->run_ticks : WALK_MAX;
+}
+
+/* Has a plan made, as new as the tick's means allow. False when the agent has to wait for it. */
+static bool make_plan(struct tp_tick *tick)
+{
+    struct tp_session *session = tick->session;
+    struct tp_dstar *dstar = session->dstar;
+    for (;;) {
+        if (!dstar->running) {
+            if (!tp__dstar_take_up_changes(tick))
+                return dstar->complete && session->belief.full && !goal_due(session);
+            if (dstar->complete && goal_due(session) && !take_up_goal(tick))
+                return false;
+            if (dstar->complete && (!dstar->dirty || walks_on(session)))
+                return true;
+            begin_run(session);
+        }
+        tp__dstar_read_taken_up(session);
+        tp__dstar_move_keys(session);
+        dstar->run_ticks++;
+        if (!run(tick))
+            return false;
+        end_run(session);
+    }
 }
 
 static void follow(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
-    uint8_t move = next_move(session, session->at);
-    if (move == TP_MOVE_NONE)
-        return;
-    if (!tp__session_move_legal(session, move)) {
+    struct tp_dstar *dstar = session->dstar;
+    uint8_t move = legal_move(session);
+    if (move != TP_MOVE_NONE) {
+        tp__session_move(tick, move, false);
+        dstar->stood = session->at;
+        dstar->walk_left -= dstar->walk_left > 0;
+    } else if (session->path_complete && next_move(session, session->at) != TP_MOVE_NONE) {
         tick->reply->status = TP_STATUS_BLOCKED; /* what it saw could not be remembered */
-        return;
     }
-    tp__session_move(tick, move, false);
-    session->dstar->stood = session->at;
 }
 
-static void dstar_tick(struct tp_tick *tick)
+static void plan_and_follow(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
     session->path_complete = false;
@@ -525,34 +602,29 @@ static void dstar_tick(struct tp_tick *tick)
         return;
     }
     struct tp_dstar *dstar = session->dstar;
-    if (restart_due(session)) {
-        if (!begin(tick))
-            return;
-    } else if (!tp__dstar_take_up_changes(tick)) {
+    dstar->looks_left = tp__dstar_looks_max(tick);
+    if (restart_due(session) && !begin(tick))
         return;
-    }
-    if (!take_up_place(tick))
+    if (!take_up_place(tick) || !make_plan(tick))
         return;
-    for (;;) {
-        if (!dstar->complete) {
-            tp__dstar_move_keys(session);
-            dstar->run_ticks++;
-            if (!run(tick))
-                return;
-            dstar->complete = true;
-            dstar->quick = dstar->run_ticks == 1;
-        }
-        if (!goal_due(session))
-            break;
-        if (!take_up_goal(tick))
-            return;
-    }
-    if (get(dstar, find(session, session->at), RHS) == TP_COST_INFINITE) {
+    bool newest = tp__dstar_up_to_date(session) && !dstar->dirty;
+    if (newest && get(dstar, find(session, session->at), RHS) == TP_COST_INFINITE) {
         no_way(tick);
         return;
     }
-    session->path_complete = dstar->goal == session->goal;
+    session->path_complete = newest && dstar->goal == session->goal;
     follow(tick);
+}
+
+/* Between ticks the version read is one that is held: the plan's, one being taken up, or else the tick's own. */
+static void dstar_tick(struct tp_tick *tick)
+{
+    struct tp_session *session = tick->session;
+    plan_and_follow(tick);
+    const struct tp_dstar *dstar = session->dstar;
+    const struct tp_map *read = session->belief.truth;
+    if (!dstar || (read != dstar->planned && read != dstar->synced && read != dstar->target))
+        tp_belief_set_truth(&session->belief, session->map);
 }
 
 const struct tp_engine tp__engine_dstar_lite = {

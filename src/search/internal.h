@@ -19,6 +19,7 @@
  *   steady.c        switch margin, pauses instead of back-moves, flips, the loop detector
  *   smooth.c        shorter pieces for the path of a guided session, while the agent walks it
  *   shortcut.c      TBA*'s search for a shortcut while the agent moves back
+ *   idle.c          a session that is not ticked lets go of its version
  *   dstar_lite.c    the engine of D* Lite, with a search of its own
  *   dstar_changes.c what changed of the map under it
  */
@@ -42,6 +43,9 @@ struct tp_trace {
     bool capped;            /* no memory for marks */
     uint64_t version;       /* of the map, when the trace began */
     bool rose;              /* a step of the fresh path costs more, or is illegal, since the search began */
+    uint64_t given_up;      /* moves made when a path was last given up for that, and one more; 0: none was */
+    tp_state last_end, last_at; /* where the last trace of this search began, the agent standing there after so many */
+    uint64_t last_moves;        /* moves; TP_STATE_NONE: none did */
 };
 
 /* What is still to be looked at of a map that changed under a path (watch.c). */
@@ -259,8 +263,9 @@ bool tp__steady_switches(const struct tp_session *session, bool reaches_goal);
 /* Whether the agent is to wait instead of moving back; the reply says so then. */
 bool tp__steady_pauses(struct tp_tick *tick);
 
-/* Whether another trace is to wait until a state is expanded, so that an agent that waits does not spend all on tracing. */
-bool tp__steady_rests(const struct tp_session *session);
+/* Whether a trace from the best state is to wait until a state is expanded, for it would find the path that the last one found: so
+ * an agent that stays where it is does not spend all on tracing. */
+bool tp__steady_rests(const struct tp_session *session, tp_state best);
 
 /* The fresh path becomes the one followed (tp__trace_follow); counts a flip. */
 void tp__steady_follow(struct tp_tick *tick);
@@ -443,6 +448,15 @@ void tp__trace_begin(struct tp_session *session, tp_state end);
 /* 2009, line 13: traces on, within tick->steps_left, until the agent's state or a root is met. True when done: the
  * fresh path is then whole. */
 bool tp__trace_run(struct tp_tick *tick);
+
+/* Whether the fresh path, being whole, is to be given up for a step that rose since the search found it. At most once from where the
+ * agent stands, or rises that come in every search might keep it there for ever: it goes on along the path then, which the watch
+ * looks at anew. */
+bool tp__trace_rose(struct tp_session *session);
+
+/* What a step cost when the search found it, whichever way it is walked; TP_COST_INFINITE for one that is not of the tree: the
+ * last of a path whose end, still open, has got another parent. */
+tp_cost tp__trace_step_cost(const struct tp_search *search, tp_state from, tp_state to, uint8_t move);
 
 /* 2009, line 15: the fresh path becomes the one followed. */
 void tp__trace_follow(struct tp_session *session);

@@ -161,7 +161,8 @@ static int check_goals(const struct tp_session_params *p, const struct tp_map *m
     uint64_t cells = (uint64_t)map->width * map->height;
     bool allowed = tp__goals_allowed(p, map);
     const char *one_goal = map->puzzle ? "a puzzle has one goal, which is to be met exactly"
-                                       : "this algorithm walks to one goal only, which is to be met exactly";
+                                       : "this algorithm walks to one goal only, which is to be met exactly; these choose: tba "
+                                         "tbwa tbrwa tbgbfs rtbwa rtba astar wastar rastar late";
     if (p->goal_policy > TP_GOAL_NEAREST)
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "goal_policy", "is none of EXACT, WITHIN, NEAREST");
     if (p->goal_policy != TP_GOAL_EXACT && !allowed)
@@ -216,7 +217,7 @@ int tp__session_check_params(const struct tp_session_params *p, const struct tp_
     if (p->w_milli < 1000 || p->w_milli > TP_W_MILLI_MAX)
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "w", "must lie in 1..1000000");
     if (p->w_milli != 1000 && !(p->algorithm->capabilities & TP_CAN_TAKE_W))
-        return refuse(refusal, TP_ERR_UNSUPPORTED, "w", "this algorithm has no weight");
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "w", "this algorithm has no weight; these have: tbwa tbrwa rtbwa wastar lsswa");
     error = check_goals(p, map, refusal);
     if (error)
         return error;
@@ -224,7 +225,8 @@ int tp__session_check_params(const struct tp_session_params *p, const struct tp_
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "knowledge", "is none of FULL, FREESPACE, KNOWN_MAP");
     if (p->knowledge != TP_KNOWLEDGE_FULL && !(p->algorithm->capabilities & TP_CAN_DISCOVER))
         return refuse(refusal, TP_ERR_UNSUPPORTED, "knowledge",
-                      "this algorithm searches maps that are known");
+                      "this algorithm searches maps that are known; these don't ask for it: rtbwa rtba tbaa wastar rastar "
+                      "aastar lrta plrta lss lsswa rtaa dartaa dstarlite");
     if (p->knowledge == TP_KNOWLEDGE_MAP &&
         (!p->known || p->known->width != map->width || p->known->height != map->height))
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "knowledge", "needs a known map of the map's size");
@@ -237,7 +239,8 @@ int tp__session_check_params(const struct tp_session_params *p, const struct tp_
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "restart", "is not a restart rule");
     if (p->restart != TP_RESTART_DEFAULT && p->restart != TP_RESTART_NEVER &&
         p->restart != TP_RESTART_EAGER && !(p->algorithm->capabilities & TP_CAN_RESTART_BY_RULE))
-        return refuse(refusal, TP_ERR_UNSUPPORTED, "restart", "this algorithm restarts never or eagerly");
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "restart",
+                      "this algorithm restarts never or eagerly; these by any rule: rtbwa rtba tbaa wastar rastar aastar");
     bool enhances = p->algorithm->capabilities & TP_CAN_ENHANCE_2009;
     if (p->shortcut && !enhances)
         return refuse(refusal, TP_ERR_UNSUPPORTED, "shortcut", "is an option of tba");

@@ -8,8 +8,9 @@
  * over. Each update is one expansion, N is k, and a raised h is counted as learned.
  * N is at most 64 times the number of states: where no way leads to the goal, updates only end when every h is beyond what
  * a way can cost.
- * Under DEADLINE the queue has its turn after the move, until the time is over (agent_centred.c). Under R, N is R's share r. The agent does not wait for the queue: it ends where the purse cannot pay for one more update
- * and the move; the agent's own update and the move may take several ticks. Offering a state costs a step; offers that
+ * Under DEADLINE the queue has its turn after the move, until the time is over (agent_centred.c). Under R, N is R's
+ * share r. The agent does not wait for the queue: it ends where the purse cannot pay for one more update and the move;
+ * the agent's own update and the move may take several ticks. Offering a state costs a step; offers that
  * would leave nothing for the move are dropped, as are those that a full queue has no place for.
  * A state with a move to itself is not offered by its own update, nor does that move count in f: no way to the goal stays
  * where it is, and h would creep up by the cost of that move alone. A cell believed blocked by now that is still in the

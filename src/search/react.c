@@ -9,17 +9,12 @@
  */
 #include "search/internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- Learning ---- */
 
 void tp__learning_forget(struct tp_session *session)
 {
-    struct tp_nodes_adaptive *adaptive = &session->adaptive;
     tp_tiles_begin(&session->learned);
-    if (adaptive->pathcost)
-        memset(adaptive->pathcost, 0, adaptive->room * sizeof adaptive->pathcost[0]);
+    tp_nodes_unteach(&session->adaptive);
     session->unteachable = true; /* the present search's f are of the old goal or the old costs */
     session->learn.running = false; /* what a learning step under way still has in hand is of the old ones too */
     tp__prioritized_forget(session);
@@ -45,24 +40,11 @@ void tp__learning_check(struct tp_session *session)
 
 void tp__learning_remember(struct tp_session *session)
 {
-    struct tp_nodes_adaptive *adaptive = &session->adaptive;
     const struct tp_search *search = &session->search;
     if (!search->nodes.adaptive || !search->active || session->unteachable)
         return;
-    uint32_t stamp = search->nodes.tiles.stamp;
-    if (stamp >= adaptive->room) {
-        uint32_t room = adaptive->room ? 2 * adaptive->room : 64;
-        while (room <= stamp)
-            room *= 2;
-        uint64_t *pathcost = realloc(adaptive->pathcost, room * sizeof *pathcost);
-        if (!pathcost)
-            return; /* this search teaches nothing */
-        memset(pathcost + adaptive->room, 0, (room - adaptive->room) * sizeof *pathcost);
-        adaptive->pathcost = pathcost;
-        adaptive->room = room;
-    }
     tp_cost least = tp_search_least_f(search);
-    adaptive->pathcost[stamp] = least == TP_COST_INFINITE ? 0 : least;
+    tp_nodes_teach(&session->search.nodes, least == TP_COST_INFINITE ? 0 : least);
 }
 
 /* ---- Rules ---- */

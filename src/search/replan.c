@@ -115,6 +115,10 @@ static void replan_tick(struct tp_tick *tick)
         if (!session->trace.running || session->trace.fresh_end != search->end)
             tp__trace_begin(session, search->end);
         if (tp__trace_run(tick)) {
+            if (tp__trace_rose(session)) {
+                tp__adaptive_begin_search(tick);
+                return;
+            }
             tp__trace_follow(session);
             session->path_complete = true;
         }

@@ -11,8 +11,9 @@ static bool needs_wide(const struct tp_domain *domain, const struct tp_map *map)
 }
 
 void tp_search_init(struct tp_search *search, const struct tp_domain *domain, const struct tp_belief *belief,
-                    struct tp_tiles *learned, enum tp_heuristic heuristic, enum tp_corners corners, uint64_t g_factor, uint64_t h_factor, bool first_parent,
-                    struct tp_pool *pool, uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max)
+                    struct tp_tiles *learned, enum tp_heuristic heuristic, enum tp_corners corners,
+                    uint64_t g_factor, uint64_t h_factor, bool first_parent, struct tp_pool *pool,
+                    uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max)
 {
     const struct tp_map *map = belief->truth;
     bool wide = heuristic != TP_HEURISTIC_DEFAULT || needs_wide(domain, map);
@@ -54,7 +55,7 @@ void tp_search_fini(struct tp_search *search)
     if (search->space)
         search->domain->close(search->space);
     search->space = NULL;
-    tp_tiles_fini(&search->nodes.tiles);
+    tp_nodes_fini(&search->nodes);
     tp_open_fini(&search->open);
     search->active = false;
 }
@@ -68,10 +69,9 @@ static void enter(struct tp_search *search, tp_state state, uint64_t g)
 
 void tp_search_begin_seeds(struct tp_search *search, tp_state goal)
 {
-    tp_nodes_begin(&search->nodes);
+    search->active = tp_nodes_begin(&search->nodes);
     tp_open_clear(&search->open);
     search->goal = search->end = goal;
-    search->active = true;
     search->rekey = search->exhausted = search->found = search->partial = false;
     search->begun_version = search->nodes.belief->truth->version;
     search->begun_stamp = search->nodes.belief->stamp;
@@ -82,7 +82,7 @@ void tp_search_begin_seeds(struct tp_search *search, tp_state goal)
 bool tp_search_add_seed(struct tp_search *search, tp_state state, tp_cost g)
 {
     uint32_t x = tp_state_x(search, state), y = tp_state_y(search, state), slot = tp_tile_slot(x, y);
-    struct tp_node_tile *tile = tp_nodes_touch(&search->nodes, x, y);
+    struct tp_node_tile *tile = search->active ? tp_nodes_touch(&search->nodes, x, y) : NULL;
     if (!tile || !tp_open_reserve(&search->open, 1))
         return false;
     tp_nodes_set_g(&search->nodes, tile, slot, g);

@@ -75,8 +75,9 @@ struct tp_run {
 /* Prepares a search over what is believed, with the learned h (NULL for none); allocates nothing. `bytes` counts pool
  * bytes held. */
 void tp_search_init(struct tp_search *search, const struct tp_domain *domain, const struct tp_belief *belief,
-                    struct tp_tiles *learned, enum tp_heuristic heuristic, enum tp_corners corners, uint64_t g_factor, uint64_t h_factor, bool first_parent,
-                    struct tp_pool *pool, uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max);
+                    struct tp_tiles *learned, enum tp_heuristic heuristic, enum tp_corners corners,
+                    uint64_t g_factor, uint64_t h_factor, bool first_parent, struct tp_pool *pool,
+                    uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max);
 void tp_search_fini(struct tp_search *search);
 
 /* Before the first use of a search's space: what the space keeps, if anything. False without memory. */

@@ -61,7 +61,7 @@ int tp_session_open(struct tp_session **out, const struct tp_session_params *par
     tp_open_init(&session->learn.heap, search->open.wide, pool, &session->bytes, bytes_max);
     if (params->algorithm->learning == TP_LEARNING_ADAPTIVE) {
         session->adaptive = (struct tp_nodes_adaptive){.learned = &session->learned, .h = h_of_cell, .context = session};
-        session->search.nodes.adaptive = &session->adaptive;
+        tp_nodes_adapt(&session->search.nodes, &session->adaptive);
     }
     bool opened = tp_search_open_space(&session->search) && tp__guide_open(session);
     if (!opened || (params->algorithm->learning == TP_LEARNING_PRIORITIZED && !tp__prioritized_open(session))) {
@@ -102,7 +102,6 @@ void tp_session_close(struct tp_session *session)
     tp_tiles_fini(&session->learned);
     tp_open_fini(&session->learn.heap);
     tp_belief_fini(&session->belief);
-    free(session->adaptive.pathcost);
     tp__prioritized_close(session);
     if (session->params.knowledge == TP_KNOWLEDGE_MAP)
         tp_map_unref(session->params.known);

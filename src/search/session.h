@@ -10,8 +10,8 @@
  * (referenced) by the session between calls where it needs them.
  *
  * Promises: the move of a tick is legal in the version handed to that tick; the work of a tick is bounded by its
- * budget, with one exception (TBA*'s longest-path rule, time_bounded.c: expand_longest_path); the same inputs give the same moves on every machine;
- * UNREACHABLE is never said because a budget ended.
+ * budget, with one exception (TBA*'s longest-path rule, time_bounded.c: expand_longest_path); the same inputs give the
+ * same moves on every machine; UNREACHABLE is never said because a budget ended.
  */
 #ifndef TP_SEARCH_SESSION_H
 #define TP_SEARCH_SESSION_H
@@ -194,6 +194,14 @@ struct tp_session_stats {
     uint64_t search_hash; /* order-independent hash of the states expanded in the present search and their g */
 };
 void tp_session_stats(const struct tp_session *session, struct tp_session_stats *stats);
+
+/* How often the session was ticked, and the version that it saw last, borrowed. */
+uint64_t tp_session_ticks(const struct tp_session *session);
+const struct tp_map *tp_session_map(const struct tp_session *session);
+
+/* Has a session that is not ticked hold `map`, a later version of its map, in place of the one it saw last: what it knows is
+ * forgotten, its next tick begins anew (RESTARTED), unless it was never ticked. Between ticks. */
+void tp_session_let_go(struct tp_session *session, const struct tp_map *map);
 
 uint32_t tp_session_cell(const struct tp_session *session); /* where the agent stands */
 uint32_t tp_session_goal(const struct tp_session *session);

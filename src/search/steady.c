@@ -13,14 +13,6 @@
 
 /* ---- The switch margin ---- */
 
-/* Whether a x < b y; x, y < 2^31. A product may need more than 64 bits. */
-static bool product_less(uint64_t a, uint64_t x, uint64_t b, uint64_t y)
-{
-    uint64_t a_low = (a & UINT32_MAX) * x, b_low = (b & UINT32_MAX) * y;
-    uint64_t a_high = (a >> 32) * x + (a_low >> 32), b_high = (b >> 32) * y + (b_low >> 32);
-    return a_high != b_high ? a_high < b_high : (a_low & UINT32_MAX) < (b_low & UINT32_MAX);
-}
-
 static bool leads_over(const struct tp_session *session, const struct tp_tiles *path, tp_state state)
 {
     const struct tp_search *search = &session->search;
@@ -41,7 +33,7 @@ bool tp__steady_switches(const struct tp_session *session, bool reaches_goal)
         return true;
     uint64_t fresh = tp_search_g(search, trace->fresh_end) + tp_search_h_now(search, trace->fresh_end);
     uint64_t followed = tp_search_g(search, trace->follow_end) + tp_search_h_now(search, trace->follow_end);
-    return product_less(fresh, 1000 + margin, followed, 1000);
+    return tp_product_less(fresh, 1000 + margin, followed, 1000);
 }
 
 /* ---- Waiting instead of moving back ---- */
@@ -56,11 +48,13 @@ bool tp__steady_pauses(struct tp_tick *tick)
     return true;
 }
 
-bool tp__steady_rests(const struct tp_session *session)
+bool tp__steady_rests(const struct tp_session *session, tp_state best)
 {
-    /* Where R is one purse a trace under way comes first. The path to where a waiting agent stands is always as long, so
-     * that one trace after another might leave less than an expansion in every tick, for ever. */
-    return session->params.pause_on_backtrack && !session->search.found && session->closed == session->closed_traced;
+    /* Where R is one purse a trace under way comes first. The path to where an agent stands that waits, or that no move takes back
+     * to it, is always as long, so that one trace after another might leave less than an expansion in every tick, for ever. */
+    const struct tp_trace *trace = &session->trace;
+    return !session->search.found && !trace->capped && trace->last_end == best && trace->last_at == session->at &&
+           trace->last_moves == session->stats.moves && session->closed == session->closed_traced;
 }
 
 /* ---- Flips ---- */

@@ -24,9 +24,9 @@
  * A path followed keeps all its marks, the part walked included: an agent that waits at its end for a long trace
  * steps back and forth there instead of going home.
  *
- * On a map that changes, `eager` restarts at every change (2014, Algorithm 2: restart_due); by any rule a step that is not legal in this tick's version starts the search anew from the agent;
- * found out before the search phase it costs no move. Failure modes: no node memory (NODE_CAP: the best move so
- * far), a spent budget (the path followed, or SEARCHING).
+ * On a map that changes, `eager` restarts at every change (2014, Algorithm 2: restart_due); by any rule a step that is
+ * not legal in this tick's version starts the search anew from the agent; found out before the search phase it costs no
+ * move. Failure modes: no node memory (NODE_CAP: the best move so far), a spent budget (the path followed, or SEARCHING).
  */
 #include "search/adaptive.h"
 #include "search/internal.h"
@@ -110,14 +110,14 @@ static void trace_phase(struct tp_tick *tick)
     if (session->path_complete)
         return;
     if (!session->trace.running) {
-        if (tp__steady_rests(session) || !tp_search_best(&session->search, &best))
+        if (!tp_search_best(&session->search, &best) || tp__steady_rests(session, best))
             return;
         tp__trace_begin(session, best);
         session->closed_traced = session->closed;
     }
     if (!tp__trace_run(tick))
         return;
-    if (session->trace.rose) {
+    if (tp__trace_rose(session)) {
         tp__adaptive_begin_search(tick);
         tick->began_anew = true;
         return;

@@ -18,6 +18,9 @@ void tp__trace_begin(struct tp_session *session, tp_state end)
     trace->running = true;
     trace->version = session->map->version;
     trace->rose = false;
+    trace->last_end = end;
+    trace->last_at = session->at;
+    trace->last_moves = session->stats.moves;
     trace->capped = !tp_marks_set(&trace->fresh, tp_state_x(&session->search, end),
                                   tp_state_y(&session->search, end), TP_MARK_END);
 }
@@ -29,18 +32,37 @@ static bool checks_rise(const struct tp_session *session)
     if (session->search.domain->listed && !session->map->graph)
         return false; /* any change of their map restarts (react.c) */
     bool by_rule = session->params.restart == TP_RESTART_LAZY || session->params.restart == TP_RESTART_ON_RISE;
-    return by_rule && session->belief.stamp != session->search.begun_stamp;
+    const struct tp_search *search = &session->search;
+    bool rose = session->belief.full ? session->map->rose_version > search->begun_version
+                                     : session->belief.stamp != search->begun_stamp;
+    return by_rule && rose;
 }
 
-/* Whether the agent believes a step that the search found to be illegal now. */
-static bool step_closed(const struct tp_session *session, tp_state from, uint8_t move)
+tp_cost tp__trace_step_cost(const struct tp_search *search, tp_state from, tp_state to, uint8_t move)
+{
+    uint8_t found;
+    if (tp_search_parent(search, to, &found) == from && found == move)
+        return tp_search_g(search, to) - tp_search_g(search, from);
+    if (tp_search_parent(search, from, &found) == to)
+        return tp_search_g(search, from) - tp_search_g(search, to);
+    return TP_COST_INFINITE;
+}
+
+/* Whether the agent believes a step that the search found to be illegal or dearer now. */
+static bool step_rose(const struct tp_session *session, tp_state from, tp_state to, uint8_t move)
 {
     const struct tp_search *search = &session->search;
-    struct tp_successor unused;
-    if (session->map->graph)
-        return !search->domain->step(search, session->map, from, move, &unused);
-    return !tp_belief_legal(&session->belief, tp_state_x(search, from), tp_state_y(search, from), move,
-                            session->params.neighbours, session->params.corners);
+    const struct tp_belief *belief = &session->belief;
+    if (session->map->graph) {
+        struct tp_successor now;
+        return !search->domain->step(search, session->map, from, move, &now) ||
+               now.cost > tp__trace_step_cost(search, from, to, move);
+    }
+    uint32_t x = tp_state_x(search, from), y = tp_state_y(search, from);
+    if (!tp_belief_legal(belief, x, y, move, session->params.neighbours, session->params.corners))
+        return true;
+    return search->weighted && tp_belief_cost(belief, x, y, tp_state_x(search, to), tp_state_y(search, to), move) >
+                                   tp__trace_step_cost(search, from, to, move);
 }
 
 bool tp__trace_run(struct tp_tick *tick)
@@ -58,7 +80,7 @@ bool tp__trace_run(struct tp_tick *tick)
         if (!tp__tick_step(tick))
             return false;
         if (checks_rise(session))
-            trace->rose |= step_closed(session, parent, move);
+            trace->rose |= step_rose(session, parent, trace->front, move);
         trace->front = parent;
         trace->capped = !tp_marks_set(&trace->fresh, tp_state_x(search, parent), tp_state_y(search, parent),
                                       TP_MARK_NEXT + move);
@@ -67,6 +89,15 @@ bool tp__trace_run(struct tp_tick *tick)
     trace->running = false;
     tick->node_cap = true;
     return false;
+}
+
+bool tp__trace_rose(struct tp_session *session)
+{
+    struct tp_trace *trace = &session->trace;
+    if (!trace->rose || trace->given_up == session->stats.moves + 1)
+        return false;
+    trace->given_up = session->stats.moves + 1;
+    return true;
 }
 
 void tp__trace_follow(struct tp_session *session)
@@ -85,7 +116,7 @@ void tp__trace_forget(struct tp_session *session)
 {
     struct tp_trace *trace = &session->trace;
     tp_tiles_begin(&trace->follow);
-    trace->follow_end = trace->fresh_end = TP_STATE_NONE;
+    trace->follow_end = trace->fresh_end = trace->last_end = TP_STATE_NONE;
     trace->running = false;
     tp__smooth_forget(session);
     tp__watch_forget(session);

@@ -1,12 +1,13 @@
 /* What changed of the map under a path that is followed, looked for over as many ticks as the budget asks.
  *
  * What rose is looked for along the path, from the agent on: each step is checked against the present version, whatever else
- * changed. What fell is looked for tile by tile between the version last looked through and a newer one: equal tiles are
- * shared, and those that no way short enough leads through are passed by. A step of the path, a changed tile, a fallen cell
- * and TILES_A_LOOK tiles are a look each, 1/c under R. Where the purse is not enough the watch goes on in the next tick; the
- * agent moves on meanwhile, since its next step is checked at the move. A version that comes in between begins the walk along
- * the path anew; what fell in it is looked for after what fell before. The version compared with is held until then. On graphs
- * pages of edges stand for tiles, and fallen edges for cells; of a changed page EDGES_A_LOOK edges are a look.
+ * changed, and its cost compared with what it was when the search found it. What fell is looked for tile by tile between the version
+ * last looked through and a newer one: equal tiles are shared, and those that no way short enough leads through are passed
+ * by. A step of the path, a changed tile, a fallen cell and TILES_A_LOOK tiles are a look each, 1/c under R. Where the
+ * purse is not enough the watch goes on in the next tick; the agent moves on meanwhile, since its next step is checked at
+ * the move. A version that comes in between begins the walk along the path anew; what fell in it is looked for after what
+ * fell before. The version compared with is held until then. On graphs pages of edges stand for tiles, and fallen edges for
+ * cells; of a changed page EDGES_A_LOOK edges are a look.
  *
  * A restart for what fell is refused where it would never end: of a search that is not done to an agent that is no nearer to the goal,
  * by h, than when the last one was begun for a fall; of one that took more than a tick, where no less of its path is left than then.
@@ -23,12 +24,11 @@ static bool walls_alone(const struct tp_session *session)
     return !session->search.weighted && !session->search.domain->listed;
 }
 
-/* Whether a step of the path followed is illegal now, or dearer: than in the version of the tick before (of a grid), or than
- * when the search found it. What it costs now is added to the watch's sum. */
+/* Whether a step of the path followed is illegal now, or dearer than when the search found it. What it costs now is added to the
+ * watch's sum. */
 static bool step_rose(struct tp_session *session, tp_state from, tp_state to, uint8_t move)
 {
     const struct tp_search *search = &session->search;
-    const struct tp_map *before = session->map->graph ? NULL : session->map_before;
     struct tp_successor now;
     if (walls_alone(session)) {
         session->watch.sum += tp_direction_length[move];
@@ -38,18 +38,13 @@ static bool step_rose(struct tp_session *session, tp_state from, tp_state to, ui
     if (!search->domain->step(search, session->map, from, move, &now))
         return true;
     session->watch.sum += now.cost;
-    tp_cost g = tp_search_g(search, from), to_g = tp_search_g(search, to); /* back to a parent it is the lesser one */
-    tp_cost then = to_g > g ? to_g - g : g - to_g;
-    if (before)
-        then = tp_walk_cost(before, tp_state_x(search, from), tp_state_y(search, from), tp_state_x(search, to),
-                            tp_state_y(search, to), move);
-    return now.cost > then;
+    return now.cost > tp__trace_step_cost(search, from, to, move);
 }
 
 void tp__watch_path(struct tp_session *session)
 {
     struct tp_watch *watch = &session->watch;
-    watch->walks = session->map->rose_version > session->trace.version;
+    watch->walks = session->trace.rose || session->map->rose_version > session->trace.version;
     watch->summed = false;
     watch->step = TP_STATE_NONE;
 }
@@ -88,7 +83,7 @@ static uint64_t looks_max(const struct tp_tick *tick, bool along_path)
         return tp__beside_max(budget);
     if (budget->kind == TP_BUDGET_K)
         return along_path ? UINT64_MAX : AT_LEAST + tp__beside_max(budget);
-    return tick->steps_left > 1 ? tick->steps_left / 2 : tick->steps_left;
+    return (tick->steps_left + tick->session->stats.ticks % 2) / 2; /* half of a single step: every other tick */
 }
 
 static bool look(struct tp_tick *tick, uint64_t *looks)
@@ -214,7 +209,7 @@ static bool may_shorten(const struct tp_session *session, uint32_t x0, uint32_t 
         to_goal = h < to_goal ? h : to_goal;
     }
     tp_cost through = h_to_rectangle(search, session->at, x0, y0, x1, y1) + (to_goal > goals->radius ? to_goal - goals->radius : 0);
-    return (through > beside ? through - beside : 0) * session->params.w_milli < left * 1000;
+    return tp_product_less(through > beside ? through - beside : 0, session->params.w_milli, left, 1000);
 }
 
 /* 2014, Algorithm 3, lines 6 to 8, for the moves that a fallen cell made legal or cheaper: whether w times the least cost
@@ -239,11 +234,17 @@ static bool shortens(const struct tp_session *session, uint32_t x, uint32_t y, t
                 if (moves_before >> direction & 1 && tp_walk_cost(base, cx, cy, to_x, to_y, direction) <= cost)
                     continue;
                 tp_cost through = tp_search_h(search, session->at, from) + cost + tp_search_h_goal(search, to);
-                if (through * session->params.w_milli < left * 1000)
+                if (tp_product_less(through, session->params.w_milli, left, 1000))
                     return true;
             }
         }
     return false;
+}
+
+/* Whether what is left of the path costs at most w times what any way can. */
+static bool within_w(const struct tp_session *session, tp_cost left)
+{
+    return !tp_product_less(tp_search_h_goal(&session->search, session->at), session->params.w_milli, left, 1000);
 }
 
 /* The columns of a tile's row, a bit each, in which the weight fell between two versions. */
@@ -287,7 +288,7 @@ static bool edge_shortens(const struct tp_session *session, uint32_t at, struct 
     const struct tp_search *search = &session->search;
     uint32_t from = tp_graph_source(session->map->graph, at);
     tp_cost through = tp_search_h(search, session->at, from) + edge.cost + tp_search_h_goal(search, edge.to);
-    return through * session->params.w_milli < left * 1000;
+    return tp_product_less(through, session->params.w_milli, left, 1000);
 }
 
 /* The same as below, on a graph. */
@@ -298,7 +299,7 @@ static bool shorter_edge_opened(struct tp_tick *tick, uint64_t *looks)
     const struct tp_graph *base = watch->base->graph, *aim = watch->aim->graph;
     uint64_t pages = tp_graph_pages(aim);
     tp_cost left = cost_left(session);
-    if (tp_search_h_goal(&session->search, session->at) * session->params.w_milli >= left * 1000 || base->shape != aim->shape)
+    if (within_w(session, left) || base->shape != aim->shape)
         watch->tile = pages; /* the path is within w of any way there can be; or the search is begun anew in any case */
     for (; watch->tile < pages; watch->tile++, watch->row = 0, watch->paid = false) {
         const struct tp_graph_page *before = base->pages[watch->tile], *now = aim->pages[watch->tile];
@@ -328,7 +329,7 @@ static bool shortcut_opened(struct tp_tick *tick, uint64_t *looks)
     struct tp_watch *watch = &tick->session->watch;
     uint64_t tiles = (uint64_t)watch->aim->tiles_x * watch->aim->tiles_y;
     tp_cost left = cost_left(session);
-    if (tp_search_h_goal(&session->search, session->at) * session->params.w_milli >= left * 1000)
+    if (within_w(session, left))
         watch->tile = tiles; /* the path is within w of any way there can be */
     for (; watch->tile < tiles; watch->tile++, watch->row = watch->column = 0, watch->paid = false) {
         bool looked = concerns(session, watch->tile, left);

@@ -214,6 +214,46 @@ START_TEST(a_wrapped_stamp_changes_nothing)
 }
 END_TEST
 
+/* An agent that goes to and fro for ever: what is remembered of former searches is bounded by what was searched, and counted. */
+START_TEST(former_searches_take_bounded_memory)
+{
+    struct tp_map *map = tp_test_map_free(SIDE_MAX, SIDE_MAX);
+    for (int shut = 0; shut < 2; shut++) {
+        struct tp_session_params params;
+        tp_session_params_init(&params);
+        params.algorithm = tp_algorithm_find(names[_i]);
+        params.restart = shut ? TP_RESTART_EAGER : TP_RESTART_DEFAULT;
+        params.start = 0;
+        params.goal = SIDE_MAX * SIDE_MAX - 1;
+        params.budget = tp_budget_r(20, 900, 10);
+        struct play play;
+        play_open(&play, &params, map);
+        snprintf(play.label, sizeof play.label, "%s to and fro, %s", names[_i], shut ? "eager" : "a still map");
+        const struct tp_nodes_adaptive *adaptive = &play.session->adaptive;
+        uint64_t peak = 0, searches = 0;
+        uint32_t before = 0;
+        for (uint32_t tick = 0; tick < 6000; tick++) {
+            if (shut)
+                play_set(&play, SIDE_MAX - 1, 0, tick % 2 ? '@' : '.');
+            if (play_tick(&play, NULL).status == TP_STATUS_ARRIVED)
+                play_retarget(&play, play.cell ? 0 : params.goal);
+            uint32_t stamp = play.session->search.nodes.tiles.stamp;
+            searches += stamp != before;
+            before = stamp;
+            PLAY_SAY(&play, adaptive->stamps <= adaptive->tiles + 1 && adaptive->room < adaptive->tiles + 2 + TP_TILE_CELLS,
+                     "%u stamps for %u tiles", adaptive->stamps, adaptive->tiles);
+            if (tick == 3000)
+                peak = play.stats.bytes;
+        }
+        PLAY_SAY(&play, searches > 100 || !shut, "%llu searches", (unsigned long long)searches);
+        PLAY_SAY(&play, play.stats.bytes == peak, "%llu bytes, then %llu", (unsigned long long)peak,
+                 (unsigned long long)play.stats.bytes);
+        play_close(&play); /* all bytes counted were put back */
+    }
+    tp_map_unref(map);
+}
+END_TEST
+
 static Suite *adaptive_suite(void)
 {
     Suite *suite = suite_create("adaptive");
@@ -223,6 +263,7 @@ static Suite *adaptive_suite(void)
     tcase_add_test(tcase, each_raise_is_counted_once);
     tcase_add_loop_test(tcase, updates_are_booked_and_paid, 0, rows);
     tcase_add_loop_test(tcase, the_smallest_purse_is_enough, 0, rows);
+    tcase_add_loop_test(tcase, former_searches_take_bounded_memory, 0, rows);
     tcase_add_loop_test(tcase, a_wrapped_stamp_changes_nothing, 0, rows);
     suite_add_tcase(suite, tcase);
     return suite;

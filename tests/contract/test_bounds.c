@@ -78,7 +78,8 @@ START_TEST(a_purse_holds_whatever_moves)
         params.algorithm = row;
         params.start = 5 * SIDE + 5;
         params.goal = (SIDE - 10) * SIDE + SIDE - 10;
-        params.budget = tp_budget_r(tp_test_between(&rng, 10, 70), tp_test_between(&rng, 100, 950), tp_test_between(&rng, 1, 20));
+        params.budget = tp_budget_r(tp_test_between(&rng, 10, 70), tp_test_between(&rng, 100, 950),
+                                    tp_test_between(&rng, 1, 20));
         params.shortcut = row->capabilities & TP_CAN_ENHANCE_2009 && i % 2;
         if (row->capabilities & TP_CAN_CHOOSE_GOAL && i % 3 == 2)
             params.goal_policy = TP_GOAL_NEAREST;
@@ -87,8 +88,9 @@ START_TEST(a_purse_holds_whatever_moves)
         struct play play = {.label = ""};
         play_open(&play, &params, map);
         tp_map_unref(map);
-        snprintf(play.label, sizeof play.label, "life %llu of %s, r %u, restart %d (TICKPATH_SEED=%llu)", (unsigned long long)i,
-                 row->name, params.budget.r_milli, (int)params.restart, (unsigned long long)tp_test_seed());
+        snprintf(play.label, sizeof play.label, "life %llu of %s, r %u, restart %d (TICKPATH_SEED=%llu)",
+                 (unsigned long long)i, row->name, params.budget.r_milli, (int)params.restart,
+                 (unsigned long long)tp_test_seed());
         for (int tick = 0; tick < TICKS; tick++) {
             struct tp_change changes[CHANGES] = {{0}};
             for (int change = 0; change < CHANGES; change++)
@@ -105,6 +107,117 @@ START_TEST(a_purse_holds_whatever_moves)
         }
         play_close(&play);
     }
+}
+END_TEST
+
+/* ---- batches that touch half of the map ---- */
+
+/* A free grid, or a lattice of roads like it, beside which half of the map changes. */
+struct half {
+    struct tp_map *map;
+    struct plain_graph graph; /* of a graph */
+    uint32_t side;
+    size_t edges; /* likewise */
+};
+
+static void half_open(struct half *half, bool is_graph)
+{
+    enum { SIDE = 128, NODE_SIDE = 64 };
+    *half = (struct half){.side = is_graph ? NODE_SIDE : SIDE};
+    if (!is_graph) {
+        half->map = tp_test_map_free(SIDE, SIDE);
+        return;
+    }
+    static struct tp_graph_edge edges[4 * NODE_SIDE * NODE_SIDE];
+    for (uint32_t node = 0; node < NODE_SIDE * NODE_SIDE; node++) {
+        uint32_t besides[] = {node % NODE_SIDE ? node - 1 : UINT32_MAX,
+                              node % NODE_SIDE < NODE_SIDE - 1 ? node + 1 : UINT32_MAX, node - NODE_SIDE,
+                              node + NODE_SIDE};
+        for (int i = 0; i < 4; i++)
+            if (besides[i] < NODE_SIDE * NODE_SIDE)
+                edges[half->edges++] = (struct tp_graph_edge){node, besides[i], 10};
+    }
+    const struct tp_graph *graph;
+    size_t bad;
+    ck_assert_int_eq(tp_graph_build(&graph, NODE_SIDE * NODE_SIDE, edges, half->edges, NULL, NULL, &bad), 0);
+    ck_assert_int_eq(tp_map_build_graph(&half->map, graph, 1, 1), 0);
+    tp_graph_unref(graph);
+    plain_graph_init(&half->graph, NODE_SIDE * NODE_SIDE, edges, half->edges);
+}
+
+static void half_close(struct half *half)
+{
+    if (half->edges)
+        plain_graph_fini(&half->graph);
+    tp_map_unref(half->map);
+}
+
+/* The lower half is closed and opened, or gets dearer and cheaper. */
+static void half_change(struct half *half, struct play *play, bool there)
+{
+    if (!half->edges) {
+        struct tp_change half_map = {.kind = TP_CHANGE_RECT,
+                                     .class_to = there ? '@' : '.',
+                                     .y = half->side / 2,
+                                     .width = half->side,
+                                     .height = half->side / 2};
+        play_apply(play, &half_map, 1);
+        return;
+    }
+    size_t first = half->edges / 2, count = half->edges - first;
+    struct tp_change *changes = calloc(count, sizeof *changes);
+    ck_assert_ptr_nonnull(changes);
+    for (size_t i = 0; i < count; i++) {
+        changes[i] =
+            (struct tp_change){.kind = TP_CHANGE_EDGE, .x = (uint32_t)(first + i), .y = there ? 12 : 10};
+        plain_graph_set_edge(&half->graph, changes[i].x, changes[i].y);
+    }
+    play_apply(play, changes, count);
+    free(changes);
+}
+
+/* Whatever kind of budget, a tick after such a batch does as much as one without: what it looks at stays within what its
+ * expansions allow. Beside them stand, under k, the steps along the path and those that trace it. */
+START_TEST(half_the_map_costs_no_more_than_the_budget)
+{
+    enum { KINDS = 3, TICKS = 12, AT_LEAST = 64 };
+    row = tp_algorithm_at((size_t)_i / 2);
+    struct half half;
+    half_open(&half, _i % 2);
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct tp_session_params params;
+        tp_session_params_init(&params);
+        params.algorithm = row;
+        params.goal = half.side - 1;
+        struct play play;
+        play_open_graph(&play, &params, half.map, half.edges ? &half.graph : NULL, NULL);
+        struct tp_budget enough = tp_budget_k(2000);
+        play_tick(&play, &enough);
+        uint64_t worst = 0;
+        for (int tick = 0; tick < TICKS; tick++) {
+            if (tick % 3 ==
+                0) /* again while the last is being looked at, and when there was time for some of it */
+                half_change(&half, &play, tick % 2 == 0);
+            struct play_clock clock = {3};
+            struct tp_budget budget = kind == 0   ? tp_budget_k(1)
+                                      : kind == 1 ? tp_budget_r(5, 500, 4)
+                                                  : play_deadline(&clock);
+            struct tp_tick_work work = play_tick(&play, &budget).work;
+            uint64_t paths = 2ull * half.side, steps = work.traced;
+            uint64_t most = kind == 0   ? paths + AT_LEAST + 8
+                            : kind == 1 ? 5 * 4 - (work.expansions + work.learned) * 4
+                                        : 4 * TP_DEADLINE_STEPS;
+            ck_assert_msg(steps <= most, "%s on a %s, budget %d: %llu steps, at most %llu", row->name,
+                          half.edges ? "graph" : "grid", kind, (unsigned long long)steps,
+                          (unsigned long long)most);
+            worst = steps > worst ? steps : worst;
+        }
+        if (kind == 0 && row == tp_algorithm_find("dstarlite"))
+            ck_assert_uint_le(worst, 8); /* it traces nothing */
+        half_change(&half, &play, false);
+        play_close(&play);
+    }
+    half_close(&half);
 }
 END_TEST
 
@@ -188,7 +301,8 @@ START_TEST(narrow_maps_are_small)
     tp_profile_init_movingai(&profile);
     for (int upright = 0; upright < 2; upright++) {
         struct tp_map *map;
-        ck_assert_int_eq(tp_map_build(&map, upright ? 1 : LENGTH, upright ? LENGTH : 1, cells, &profile, 1), 0);
+        ck_assert_int_eq(tp_map_build(&map, upright ? 1 : LENGTH, upright ? LENGTH : 1, cells, &profile, 1),
+                         0);
         ck_assert_uint_le(tp_map_bytes(map), 12ull * LENGTH);
         ck_assert(tp_map_passable(map, upright ? 0 : LENGTH - 1, upright ? LENGTH - 1 : 0));
         struct tp_session_params params;
@@ -215,10 +329,12 @@ START_TEST(a_batch_of_large_rectangles_is_refused)
     struct tp_change *changes = calloc(COUNT, sizeof *changes);
     ck_assert_ptr_nonnull(changes);
     for (int i = 0; i < COUNT; i++)
-        changes[i] = (struct tp_change){.kind = TP_CHANGE_RECT, .class_to = '@', .width = 1000, .height = 1000};
+        changes[i] =
+            (struct tp_change){.kind = TP_CHANGE_RECT, .class_to = '@', .width = 1000, .height = 1000};
     size_t bad;
     uint32_t bad_x, bad_y;
-    ck_assert_int_eq(tp_map_apply(&changed, map, changes, COUNT, &bad, &bad_x, &bad_y), TP_ERR_RESOURCE_EXHAUSTED);
+    ck_assert_int_eq(tp_map_apply(&changed, map, changes, COUNT, &bad, &bad_x, &bad_y),
+                     TP_ERR_RESOURCE_EXHAUSTED);
     ck_assert_ptr_null(changed);
     ck_assert_uint_eq(bad, COUNT - 1);
     free(changes);
@@ -234,6 +350,7 @@ static Suite *suite(void)
     int rows = (int)row_count();
     tcase_add_loop_test(tcase, a_deadline_bounds_tracing, 0, rows);
     tcase_add_loop_test(tcase, a_purse_holds_whatever_moves, 0, rows);
+    tcase_add_loop_test(tcase, half_the_map_costs_no_more_than_the_budget, 0, 2 * rows);
     tcase_add_test(tcase, the_longest_path_rule_stops_at_a_cap);
     tcase_add_loop_test(tcase, no_memory_is_no_restart, 0, rows);
     tcase_add_loop_test(tcase, eager_remembers_a_change_met_at_the_goal, 0, rows);

@@ -255,9 +255,9 @@ static uint64_t h_of(const struct tp_session *session, uint32_t cell)
     uint64_t h = tp_search_h_now(search, state);
     struct tp_tile **page = tiles->top ? tiles->top[tp__tiles_page(tiles, tx, ty)] : NULL;
     const struct tp_node_tile *tile = page ? (const struct tp_node_tile *)page[tp__tiles_in_page(tiles, tx, ty)] : NULL;
-    if (!tile || !tile->tile.stamp || tile->tile.stamp == tiles->stamp || tile->tile.stamp >= session->adaptive.room)
+    if (!tile || !tile->tile.stamp || tile->tile.stamp == tiles->stamp)
         return h;
-    uint64_t pathcost = session->adaptive.pathcost[tile->tile.stamp], g = tp_nodes_g(nodes, tile, tp_tile_slot(x, y));
+    uint64_t pathcost = tp_nodes_taught(nodes, tile->tile.stamp), g = tp_nodes_g(nodes, tile, tp_tile_slot(x, y));
     return g < pathcost && pathcost - g > h ? pathcost - g : h;
 }
 

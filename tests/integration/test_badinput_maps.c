@@ -9,7 +9,7 @@
 
 static Tickpath__PutMap put;
 static Tickpath__ClassWeight weight;
-static Tickpath__ClassWeight *profile[] = {&weight};
+static Tickpath__ClassWeight *profile[] = {&weight, &weight};
 static uint8_t cells[64];
 
 /* The first and only chunk of a 4x2 map, right in every field, for one of them to be spoilt. */
@@ -101,6 +101,7 @@ START_TEST(test_profiles)
     PUT_REFUSED(INVALID_ARGUMENT, "profile.weight", WEIGH('.', 65536));
     PUT_REFUSED(INVALID_ARGUMENT, "profile.weight", WEIGH('.', UINT32_MAX));
     PUT_REFUSED(INVALID_ARGUMENT, "profile", WEIGH('.', 0));
+    PUT_REFUSED(INVALID_ARGUMENT, "profile.terrain", (WEIGH('.', 1), put.n_profile = 2)); /* named twice */
     expect_no_map("up");
     put_init();
     WEIGH('.', 65535);
@@ -396,6 +397,7 @@ START_TEST(test_change_malformed)
     CHANGE_NAMED("rectangle", 3, rectangle.has_x = 0);
     CHANGE_NAMED("bitmap", 4, bitmap.height = 0);
     CHANGE_NAMED("bitmap", 4, bitmap.bits.len = 1);
+    CHANGE_NAMED("bitmap", 4, bitmap.bits.len = 3); /* a row a byte */
     CHANGE_NAMED("bitmap", 4, bitmap.has_bits = 0);
     CHANGE_NAMED("bitmap", 1, (bitmap.has_y = 0, change.n_cell = change.n_cell_terrain = 0));
 }
@@ -449,6 +451,13 @@ START_TEST(test_change_order)
     Tickpath__Reply *reply =
         wire_ask(&served.wire, TICKPATH__REQUEST__BODY_OPEN_MAP, &open, TICKPATH__REPLY__BODY_MAP_INFO);
     ck_assert_uint_eq(reply->map_info->passable_cells, SERVED_CELLS - 3);
+    uint64_t version = reply->map_info->version;
+    wire_reply_free(reply);
+    Tickpath__ChangeCosts empty = TICKPATH__CHANGE_COSTS__INIT; /* a version all the same */
+    empty.map = "m";
+    reply =
+        wire_ask(&served.wire, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &empty, TICKPATH__REPLY__BODY_CHANGED);
+    ck_assert_uint_eq(reply->changed->version, version + 1);
     wire_reply_free(reply);
 }
 END_TEST

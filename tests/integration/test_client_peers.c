@@ -72,6 +72,7 @@ static void script_raw(int fd, uint64_t argument)
         {"\x05hello", 6},                                     /* no Reply */
         {"\x00", 1},                                          /* a Reply with nothing in it */
         {"\x02\x08\x07", 3},                                  /* a Reply to a request never made */
+        {"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", 47}, /* shorter than the frame of 72 bytes that H promises */
     };
     peer_id(fd);
     peer_send(fd, raw[argument].bytes, raw[argument].size);
@@ -132,9 +133,10 @@ static const struct {
     int timeout_ms, code;
     const char *words;
 } bad_openings[] = {
-    {script_silent, 0, 100, TP_CLIENT_TIMEOUT, "in time"},
-    {script_trickle, 0, 200, TP_CLIENT_TIMEOUT, "in time"},
+    {script_silent, 0, 100, TP_CLIENT_TIMEOUT, "the time is over without a welcome"},
+    {script_trickle, 0, 200, TP_CLIENT_TIMEOUT, "the time is over without a welcome"},
     {script_leave, 0, CALL_MS, TP_CLIENT_CLOSED, "closed the connection"},
+    {script_leave, 0, CALL_MS, TP_CLIENT_CLOSED, "without a welcome: is it the port"},
     {script_leave, 1, CALL_MS, TP_CLIENT_CLOSED, "closed"},
     {script_raw, 0, CALL_MS, TP_CLIENT_MALFORMED_FRAME, "length"},
     {script_raw, 1, CALL_MS, TP_CLIENT_MALFORMED_FRAME, "length"},
@@ -142,6 +144,7 @@ static const struct {
     {script_raw, 3, CALL_MS, TP_CLIENT_MALFORMED_FRAME, "no reply"},
     {script_raw, 4, CALL_MS, TP_CLIENT_MALFORMED_FRAME, "nobody asked"},
     {script_raw, 5, CALL_MS, TP_CLIENT_MALFORMED_FRAME, "nobody asked"},
+    {script_raw, 6, CALL_MS, TP_CLIENT_MALFORMED_FRAME, "answered with HTTP"},
     {script_bad_welcome, 0, CALL_MS, TP_CLIENT_MALFORMED_FRAME, "frame_bytes_max"},
     {script_bad_welcome, 100, CALL_MS, TP_CLIENT_MALFORMED_FRAME, "frame_bytes_max"},
     {script_refuse_hello, 0, CALL_MS, TP_CLIENT_PROTOCOL_VERSION, "versions 7 to 9"},

@@ -242,6 +242,31 @@ START_TEST(test_positions)
 }
 END_TEST
 
+/* A session that the tick does not serve is put where it is said to be, for its next tick; of two places the last counts. */
+START_TEST(test_positions_of_others)
+{
+    uint64_t who[2] = {session_[1], session_[1]};
+    uint32_t where[2] = {3 * WIDTH + 3, 5 * WIDTH + 5};
+    Tickpath__Tick tick = TICKPATH__TICK__INIT;
+    tick.session = session_;
+    tick.n_session = 1;
+    tick.at_session = who;
+    tick.at_cell = where;
+    tick.n_at_session = tick.n_at_cell = 2;
+    Tickpath__Reply *reply = ask(&tick);
+    ck_assert_uint_eq(reply->ticked->n_session, 1);
+    ck_assert_uint_eq(reply->ticked->session[0], session_[0]);
+    ck_assert_uint_eq(reply->ticked->n_refused, 0);
+    wire_reply_free(reply);
+    tick.session = &session_[1];
+    tick.n_at_session = tick.n_at_cell = 0;
+    reply = ask(&tick);
+    int dx = (int)(reply->ticked->cell[0] % WIDTH) - 5, dy = (int)(reply->ticked->cell[0] / WIDTH) - 5;
+    ck_assert(abs(dx) <= 1 && abs(dy) <= 1);
+    wire_reply_free(reply);
+}
+END_TEST
+
 START_TEST(test_named_twice)
 {
     uint64_t twice[3] = {session_[0], session_[1], session_[0]};
@@ -379,6 +404,7 @@ static Suite *ticks_suite(void)
     tcase_add_test(cases, test_each_overrides_for_that_tick);
     tcase_add_test(cases, test_time_budgets);
     tcase_add_test(cases, test_positions);
+    tcase_add_test(cases, test_positions_of_others);
     tcase_add_test(cases, test_named_twice);
     tcase_add_test(cases, test_path);
     tcase_add_test(cases, test_listing_agrees);

@@ -155,6 +155,8 @@ START_TEST(test_put_profile)
     put_init("m", "odd", ".1W2");
     rows_[0].has_weight = 0;
     put_refused(TICKPATH__ERROR_CODE__INVALID_ARGUMENT, "weights.weight");
+    put_init("m", "odd", ".1W2.1"); /* named twice, if alike */
+    put_refused(TICKPATH__ERROR_CODE__INVALID_ARGUMENT, "weights.terrain");
 
     char name[32];
     for (int i = 1; i < 64; i++) { /* with "boat" 64 */

@@ -4,7 +4,8 @@
  * the move is legal (on grids by the library's rule and by the reference's own, on graphs by the list of edges, for
  * vehicles by the words of the dynamics), the cost adds up, the status fits the move, the work fits the budget,
  * LOOPING is true by a plain record of states, a wait instead of a back-move is asked for and allowed,
- * UNREACHABLE is true by a flood of the true map, DEAD_END too, and that PARTIAL ends nearest to a goal that can't be reached, and the measures agree with the replies.
+ * UNREACHABLE is true by a flood of the true map, DEAD_END too, PARTIAL ends nearest to a goal that can't be reached, and
+ * the measures agree with the replies.
  * With TICKPATH_TRACE=1 each tick prints a line. What it refuses: nothing; a broken promise fails the running
  * Check test with the label in its message. Who calls it: tests of one thread.
  */

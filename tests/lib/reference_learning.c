@@ -185,6 +185,7 @@ static void move_to(struct ref_agent *a, struct ref_agent_tick *tick, uint32_t t
     }
     a->cost += cost;
     a->cell = to;
+    a->given_up_at = NONE;
     tick->to = to;
     if (to == a->goal)
         tick->end = REF_AT_GOAL;
@@ -464,16 +465,18 @@ static bool shorter_way_may_be(const struct ref_agent *a, uint64_t *left)
     return maybe;
 }
 
-/* Whether the way that the agent is going to take is blocked by now. */
-static bool blocked_ahead(const struct ref_agent *a)
+/* Whether the way that the agent is going to take is blocked by now, or dearer than the search found it. */
+static bool dearer_ahead(const struct ref_agent *a)
 {
     uint32_t *way = must_calloc(2 * (size_t)a->space->n + 2, sizeof *way);
     uint32_t count = way_ahead(a, way);
-    bool blocked = false;
-    for (uint32_t i = 0; i + 1 < count; i++)
-        blocked |= arc_cost(a, way[i], way[i + 1]) == FAR;
+    bool dearer = false;
+    for (uint32_t i = 0; i + 1 < count; i++) {
+        uint64_t from = a->g[way[i]], to = a->g[way[i + 1]];
+        dearer |= arc_cost(a, way[i], way[i + 1]) > (to > from ? to - from : from - to);
+    }
     free(way);
-    return blocked;
+    return dearer;
 }
 
 /* Whether a cost on the way that the agent is going to take rose since then. */
@@ -530,7 +533,8 @@ static void tick_time_bounded(struct ref_agent *a, struct ref_agent_tick *tick)
         tick->end = REF_NO_WAY;
         return;
     }
-    if (a->rule == REF_RTBWA && blocked_ahead(a)) { /* as 2012, Algorithm 2, line 22: it costs the move */
+    if (a->rule == REF_RTBWA && a->given_up_at != a->cell && dearer_ahead(a)) { /* as 2012, Algorithm 2, line 22: it costs the move */
+        a->given_up_at = a->cell;
         begin_again(a, tick);
         return;
     }
@@ -675,6 +679,7 @@ void ref_agent_open(struct ref_agent *a, const struct ref_space *space, enum ref
                             .w_milli = w_milli,
                             .k = k,
                             .cell = start,
+                            .given_up_at = NONE,
                             .h_bar = FAR,
                             .left_bar = FAR,
                             .h = must_calloc(n, sizeof *a->h),

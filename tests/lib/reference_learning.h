@@ -103,6 +103,7 @@ struct ref_agent {
     struct ref_arcs_then at_begin; /* and when the search began */
     struct ref_arcs_then weighed;  /* lazy: as they were when it was last looked for what fell, or the search began */
     bool fell_since;               /* lazy: something fell since then */
+    uint32_t given_up_at;          /* the cell where the way was last given up for being dearer than it was found; NONE since a move */
     bool for_fall;                 /* lazy: the search is given up for a fall */
     uint64_t h_bar, left_bar;      /* lazy: where the agent was when the last ones were; UINT64_MAX: none was */
     uint64_t ticks, begun;         /* ticks so far, and before the present search */

@@ -13,10 +13,11 @@ san=0
 make --no-print-directory SAN=$san BUILD="$bin" PREFIX=/usr DESTDIR="$folder" install >"$folder/log" 2>&1 ||
     { cat "$folder/log"; exit 1; }
 for file in bin/tickpathd bin/tickpath lib/libtickpath-client.a lib/pkgconfig/tickpath-client.pc \
-    include/tickpath_client.h share/tickpath/papers/{experiments,figures,claims,exceptions}.txt; do
+    include/tickpath_client.h share/tickpath/papers/{experiments,figures,claims,exceptions}.txt \
+    share/tickpath/{tickpath.proto,PROTOCOL.md}; do
     [ -s "$folder/usr/$file" ] || { echo "install: $file is missing"; exit 1; }
 done
-[ "$(find "$folder/usr" -type f | wc -l)" -eq 9 ] || { echo "install: more files than the nine"; exit 1; }
+[ "$(find "$folder/usr" -type f | wc -l)" -eq 11 ] || { echo "install: more files than the eleven"; exit 1; }
 
 # The tool finds its tables outside the project: it gets as far as running no experiment. Without them it says what to give.
 mkdir "$folder/elsewhere"
@@ -58,4 +59,4 @@ if command -v g++ >/dev/null; then
     cp "$folder/user.c" "$folder/user.cc"
     g++ -x c++ -std=c++11 -Wall -Wextra -Wpedantic -Werror "${flags[@]}" -fsyntax-only "$folder/user.cc"
 fi
-echo "install: nine files, and a program builds with them"
+echo "install: eleven files, and a program builds with them"

@@ -3,8 +3,8 @@
  *
  * In-process through the session contract, and through a daemon with `tickpath bench --via`. One tolerance:
  * 0.1 %, or 0.5 where the mean is below 10; counts of rows and the largest expansions in a tick are to be the
- * same. Where the agent does not know the map, 1 % for each. By default a sample that does not change from run to run; TICKPATH_LONG=1 compares every row. And
- * every optimal length of the scenario files of whole maps, to 1e-4 relative.
+ * same. Where the agent does not know the map, 1 % for each. By default a sample that does not change from run to run;
+ * TICKPATH_LONG=1 compares every row. And every optimal length of the scenario files of whole maps, to 1e-4 relative.
  *
  * Needs TICKPATH_MAPS and TICKPATH_EXPECTED; skips without. */
 #include "base/limits.h"

@@ -517,7 +517,7 @@ START_TEST(terrain)
         {"--terrain T=30,W=1", 1, 8, 8}, /* the way round */
         {"--terrain T=30,W=1,.=3,T=2", 1, 9, 4},
         {"--terrain .=0,T=1", 0, 0, 0},
-        {"--terrain .=0,G=0,S=0", 0, 0, 0},
+        {"--terrain .=0,G=1,S=0", 0, 0, 0},
         {"--terrain T=65535", 1, 4 * 65535 - 65534, 4},
     };
     char *map =

@@ -93,6 +93,7 @@ static const struct {
     {"--terrain T=65536", "--terrain"},
     {"--terrain T=-1", "--terrain"},
     {"--terrain T=1,", "--terrain"},
+    {"--terrain .=0,G=0,S=0", "--terrain"},
     {"--terrain T=1W=2", "--terrain"},
     {"--terrain TW=2", "--terrain"},
     {"--switch-margin 10.001", "--switch-margin"},

@@ -111,7 +111,9 @@ static void many_batches(const char *name, bool small_budgets)
                 struct tp_budget budget = small_budget(&rng);
                 struct tp_tick_reply reply = play_tick(&play, small_budgets ? &budget : NULL);
                 repaired += (reply.flags & TP_FLAG_REPAIRED) != 0;
-                told = check_plan(&play, plain, &reply);
+                /* a plan of an older version is walked while the newer one is being taken up */
+                bool older = small_budgets && reply.to != reply.from && !(reply.flags & TP_FLAG_PATH_COMPLETE);
+                told = !older && check_plan(&play, plain, &reply);
             } while (!told && ++tries < tries_max);
             PLAY_SAY(&play, told, "no plan after %u ticks on %u", tries, play.cell);
         }

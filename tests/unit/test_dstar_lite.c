@@ -46,8 +46,8 @@ START_TEST(the_queue_gives_the_least_key)
             tp_keyed_remove(&heap, place[state], note_place, place);
         }
         if (heap.count != queued)
-            ck_abort_msg("step %llu: %u entries, not %u (TICKPATH_SEED=%llu)", (unsigned long long)step, heap.count, queued,
-                         (unsigned long long)tp_test_seed());
+            ck_abort_msg("step %llu: %u entries, not %u (TICKPATH_SEED=%llu)", (unsigned long long)step,
+                         heap.count, queued, (unsigned long long)tp_test_seed());
         if (!queued)
             continue;
         uint32_t least = STATES;
@@ -57,8 +57,8 @@ START_TEST(the_queue_gives_the_least_key)
         struct tp_key top;
         uint32_t got = tp_keyed_least(&heap, &top);
         if (got != least || top.k1 != key[least].k1 || top.k2 != key[least].k2)
-            ck_abort_msg("step %llu: state %u on top, not %u (TICKPATH_SEED=%llu)", (unsigned long long)step, got, least,
-                         (unsigned long long)tp_test_seed());
+            ck_abort_msg("step %llu: state %u on top, not %u (TICKPATH_SEED=%llu)", (unsigned long long)step,
+                         got, least, (unsigned long long)tp_test_seed());
     }
     tp_open_fini(&heap);
     ck_assert_uint_eq(bytes, 0);
@@ -108,10 +108,11 @@ static void random_batch(struct tp_test_rng *rng, struct play *play)
     for (uint32_t i = 0; i < count; i++) {
         struct tp_change *change = &changes[i];
         uint32_t cell = random_cell(rng, map);
-        *change = (struct tp_change){.kind = tp_test_percent(rng, 30) ? TP_CHANGE_RECT : TP_CHANGE_CELL,
-                                     .class_to = tp_test_percent(rng, 45) ? '@' : (uint8_t) ".GS"[tp_test_below(rng, 3)],
-                                     .x = cell % map->width,
-                                     .y = cell / map->width};
+        *change = (struct tp_change){
+            .kind = tp_test_percent(rng, 30) ? TP_CHANGE_RECT : TP_CHANGE_CELL,
+            .class_to = tp_test_percent(rng, 45) ? '@' : (uint8_t) ".GS"[tp_test_below(rng, 3)],
+            .x = cell % map->width,
+            .y = cell / map->width};
         change->width = tp_test_between(rng, 1, map->width - change->x < 4 ? map->width - change->x : 4);
         change->height = tp_test_between(rng, 1, map->height - change->y < 4 ? map->height - change->y : 4);
     }
@@ -141,8 +142,8 @@ static bool check_plan(struct play *play, const struct tp_tick_reply *reply, uin
     ref_costs_to(&play->plain, play->goal, costs);
     uint64_t least = costs[reply->from];
     if (reply->status == TP_STATUS_UNREACHABLE) {
-        PLAY_SAY(play, least == UINT64_MAX || !play->plain.weight[play->goal], "UNREACHABLE, but a way costs %llu",
-            (unsigned long long)least);
+        PLAY_SAY(play, least == UINT64_MAX || !play->plain.weight[play->goal],
+                 "UNREACHABLE, but a way costs %llu", (unsigned long long)least);
         return true;
     }
     path[0] = reply->from;
@@ -150,8 +151,8 @@ static bool check_plan(struct play *play, const struct tp_tick_reply *reply, uin
     PLAY_SAY(play, reply->flags & TP_FLAG_PATH_COMPLETE, "flags %x", reply->flags);
     PLAY_SAY(play, path[count - 1] == play->goal, "the path ends on %u", path[count - 1]);
     uint64_t cost = ref_walk_cost(&play->plain, path, count);
-    PLAY_SAY(play, cost == least, "the plan from %u costs %llu, the least is %llu", reply->from, (unsigned long long)cost,
-        (unsigned long long)least);
+    PLAY_SAY(play, cost == least, "the plan from %u costs %llu, the least is %llu", reply->from,
+             (unsigned long long)cost, (unsigned long long)least);
     return true;
 }
 
@@ -161,14 +162,17 @@ static void check_walk(struct play *play, uint64_t *costs)
     ref_costs_to(&play->plain, play->goal, costs);
     uint32_t from = play->cell;
     uint64_t before = play->cost;
-    struct tp_tick_reply reply = play_until_settled(play, NULL, 4ull * play->map->width * play->map->height + 10);
+    struct tp_tick_reply reply =
+        play_until_settled(play, NULL, 4ull * play->map->width * play->map->height + 10);
     if (reply.status == TP_STATUS_ARRIVED)
-        PLAY_SAY(play, from == play->goal || play->cost - before == costs[from], "the walk from %u cost %llu, the least is %llu", from,
-            (unsigned long long)(play->cost - before), (unsigned long long)costs[from]);
+        PLAY_SAY(play, from == play->goal || play->cost - before == costs[from],
+                 "the walk from %u cost %llu, the least is %llu", from,
+                 (unsigned long long)(play->cost - before), (unsigned long long)costs[from]);
     else
-        PLAY_SAY(play, reply.status == TP_STATUS_UNREACHABLE &&
-                      (costs[from] == UINT64_MAX || !play->plain.weight[play->goal]),
-            "status %d on %u", (int)reply.status, play->cell);
+        PLAY_SAY(play,
+                 reply.status == TP_STATUS_UNREACHABLE &&
+                     (costs[from] == UINT64_MAX || !play->plain.weight[play->goal]),
+                 "status %d on %u", (int)reply.status, play->cell);
 }
 
 /* After each batch, and whatever else happened, the plan is as good as a fresh one. */
@@ -185,8 +189,8 @@ static void many_batches(const char *name, bool small_budgets)
         play_open(&play, &params, map);
         snprintf(play.label, sizeof play.label,
                  "%s, map %llu (%ux%u, n %d, corners %d, start %u, goal %u; TICKPATH_SEED=%llu)", name,
-                 (unsigned long long)map_number, map->width, map->height, (int)params.neighbours, (int)params.corners, params.start,
-                 params.goal, (unsigned long long)tp_test_seed());
+                 (unsigned long long)map_number, map->width, map->height, (int)params.neighbours,
+                 (int)params.corners, params.start, params.goal, (unsigned long long)tp_test_seed());
         for (uint32_t i = tp_test_between(&rng, 10, 40); i > 0; i--, done++) {
             random_batch(&rng, &play);
             if (tp_test_percent(&rng, 10) || play.cell == play.goal)
@@ -199,18 +203,22 @@ static void many_batches(const char *name, bool small_budgets)
             uint64_t tries = 0, tries_max = 1;
             bool told;
             do {
-                struct tp_budget budget = tp_test_percent(&rng, 50) ? tp_budget_k(tp_test_between(&rng, 1, 40))
-                                                                    : tp_budget_r(tp_test_between(&rng, 1, 20), 500,
-                                                                                  tp_test_between(&rng, 1, 3));
+                struct tp_budget budget =
+                    tp_test_percent(&rng, 50)
+                        ? tp_budget_k(tp_test_between(&rng, 1, 40))
+                        : tp_budget_r(tp_test_between(&rng, 1, 20), 500, tp_test_between(&rng, 1, 3));
                 reply = play_tick(&play, small_budgets ? &budget : NULL);
                 repaired += (reply.flags & TP_FLAG_REPAIRED) != 0;
-                /* a plan to where the goal was is followed while it is far from where it is */
-                bool elsewhere = small_budgets && reply.to != reply.from && !(reply.flags & TP_FLAG_PATH_COMPLETE);
+                /* a plan to where the goal was is followed while it is far from where it is, and one of an older version while
+                 * the newer one is being taken up */
+                bool elsewhere =
+                    small_budgets && reply.to != reply.from && !(reply.flags & TP_FLAG_PATH_COMPLETE);
                 told = !elsewhere && check_plan(&play, &reply, costs);
                 if (small_budgets)
                     tries_max = 20ull * map->width * map->height + 100;
             } while (!told && ++tries < tries_max);
-            PLAY_SAY(&play, told, "status %d on %u after %llu ticks", (int)reply.status, reply.to, (unsigned long long)tries);
+            PLAY_SAY(&play, told, "status %d on %u after %llu ticks", (int)reply.status, reply.to,
+                     (unsigned long long)tries);
             compared++;
         }
         check_walk(&play, costs);
@@ -219,8 +227,8 @@ static void many_batches(const char *name, bool small_budgets)
         free(costs);
         tp_map_unref(map);
     }
-    printf("%s: %llu plans compared, %llu ticks repaired, %llu restarts\n", name, (unsigned long long)compared,
-           (unsigned long long)repaired, (unsigned long long)restarts);
+    printf("%s: %llu plans compared, %llu ticks repaired, %llu restarts\n", name,
+           (unsigned long long)compared, (unsigned long long)repaired, (unsigned long long)restarts);
     ck_assert_uint_gt(repaired, batches / 10);
 }
 
@@ -236,7 +244,7 @@ START_TEST(it_equals_a_fresh_search_with_small_budgets)
 }
 END_TEST
 
-/* Batches far larger than the purse: they are taken up over many ticks, and nothing begins anew. */
+/* Batches far larger than the purse: they are taken up over many ticks, in which the agent walks on, and nothing begins anew. */
 START_TEST(a_large_batch_is_taken_up_over_many_ticks)
 {
     struct tp_map *map = tp_test_map_free(150, 90);
@@ -249,8 +257,9 @@ START_TEST(a_large_batch_is_taken_up_over_many_ticks)
     play_tick(&play, NULL);
     struct tp_budget all = tp_budget_k(TP_BUDGET_UNLIMITED);
     play_tick(&play, &all);
-    struct tp_change changes[] = {{.kind = TP_CHANGE_RECT, .class_to = '@', .x = 20, .y = 1, .width = 100, .height = 3},
-                                  {.kind = TP_CHANGE_RECT, .class_to = '@', .x = 60, .y = 10, .width = 10, .height = 80}};
+    struct tp_change changes[] = {
+        {.kind = TP_CHANGE_RECT, .class_to = '@', .x = 20, .y = 1, .width = 100, .height = 3},
+        {.kind = TP_CHANGE_RECT, .class_to = '@', .x = 60, .y = 10, .width = 10, .height = 80}};
     play_apply(&play, changes, 2);
     struct tp_budget small = tp_budget_r(5, 500, 4);
     uint64_t looked = 0;
@@ -258,7 +267,8 @@ START_TEST(a_large_batch_is_taken_up_over_many_ticks)
     do {
         reply = play_tick(&play, &small);
         looked += reply.work.traced - reply.work.rekeyed;
-    } while (reply.status == TP_STATUS_SEARCHING && play.ticks < 20000);
+        ck_assert(reply.status == TP_STATUS_MOVING || looked >= 300 + 800); /* then it waits for the repair */
+    } while (!(reply.flags & TP_FLAG_PATH_COMPLETE) && play.ticks < 20000);
     ck_assert_uint_ge(looked, 300 + 800);
     ck_assert_uint_le(looked, 300 + 800 + 6); /* and a step for each tile */
     ck_assert_uint_eq(play.stats.restarts, 0);
@@ -266,20 +276,141 @@ START_TEST(a_large_batch_is_taken_up_over_many_ticks)
     ck_assert_ptr_nonnull(costs);
     ck_assert(check_plan(&play, &reply, costs));
     check_walk(&play, costs);
-    /* the next batch comes while the last one is being looked at: that begins anew, and is as good */
+    /* the next batch comes while the last one is being looked at: both are taken up, one after the other */
     play_at(&play, 0);
     play_tick(&play, &all);
     for (int i = 0; i < 2; i++) {
         changes[0].class_to = i ? '.' : '@';
         changes[0].y = 5;
         play_apply(&play, changes, 1);
-        play_tick(&play, &small);
+        ck_assert(!(play_tick(&play, &small).flags & TP_FLAG_PATH_COMPLETE));
     }
-    ck_assert_uint_eq(play.stats.restarts, 1);
+    ck_assert(play_tick(&play, &all).flags & TP_FLAG_PATH_COMPLETE);
+    ck_assert_uint_eq(play.stats.restarts, 0);
     check_walk(&play, costs);
     free(costs);
     play_close(&play);
     tp_map_unref(map);
+}
+END_TEST
+
+/* Each tick brings more changes than its purse can take up, far from the agent's way: they don't delay it by a tick. */
+START_TEST(a_flood_elsewhere_delays_nobody)
+{
+    enum { SIDE = 96, WALL = 20, CHANGES_MAX = 4000 };
+    static const uint32_t floods[] = {0, 100, CHANGES_MAX};
+    static struct tp_change changes[CHANGES_MAX];
+    struct tp_test_rng rng = tp_test_rng("flood");
+    uint64_t undisturbed = 0;
+    for (size_t i = 0; i < 3; i++) {
+        struct tp_map *map = tp_test_map_free(SIDE, SIDE);
+        struct tp_session_params params;
+        tp_session_params_init(&params);
+        params.algorithm = tp_algorithm_find("dstarlite");
+        params.goal = SIDE - 1;
+        params.budget = tp_budget_r(60, 500, 10);
+        struct play play;
+        play_open(&play, &params, map);
+        tp_map_unref(map);
+        struct tp_change wall = {
+            .kind = TP_CHANGE_RECT, .class_to = '@', .y = WALL, .width = SIDE, .height = 1};
+        play_apply(&play, &wall, 1);
+        struct tp_tick_reply reply;
+        do {
+            for (uint32_t c = 0; c < floods[i]; c++)
+                changes[c] = (struct tp_change){.kind = TP_CHANGE_CELL,
+                                                .class_to = tp_test_percent(&rng, 50) ? '@' : '.',
+                                                .x = tp_test_below(&rng, SIDE),
+                                                .y = tp_test_between(&rng, WALL + 1, SIDE - 1)};
+            if (floods[i])
+                play_apply(&play, changes, floods[i]);
+            reply = play_tick(&play, NULL);
+        } while (reply.status != TP_STATUS_ARRIVED && play.ticks < 1000);
+        if (i == 0)
+            undisturbed = play.ticks;
+        ck_assert_int_eq(reply.status, TP_STATUS_ARRIVED);
+        ck_assert_uint_eq(play.ticks, undisturbed);
+        ck_assert_uint_eq(play.stats.restarts, 0);
+        play_close(&play);
+    }
+}
+END_TEST
+
+/* Vehicles begin anew for every change, but not before a plan is made and walked for a while. */
+START_TEST(a_flood_stops_no_vehicle)
+{
+    enum { WIDTH = 110, HEIGHT = 16, WALL = 6 };
+    uint64_t undisturbed = 0;
+    for (int flood = 0; flood < 2; flood++) {
+        struct tp_map *map = tp_test_map_free(WIDTH, HEIGHT);
+        struct tp_session_params params;
+        tp_session_params_init(&params);
+        params.algorithm = tp_algorithm_find("dstarlite");
+        params.motion = TP_MOTION_INERTIA;
+        params.goal = WIDTH - 1;
+        params.budget = tp_budget_k(300);
+        struct play play;
+        play_open(&play, &params, map);
+        tp_map_unref(map);
+        struct tp_change wall = {.kind = TP_CHANGE_RECT, .class_to = '@', .y = WALL, .width = WIDTH, .height = 1};
+        play_apply(&play, &wall, 1);
+        struct tp_tick_reply reply;
+        do {
+            if (flood)
+                play_set(&play, 5, HEIGHT - 1, play.ticks % 2 ? '@' : '.');
+            reply = play_tick(&play, NULL);
+        } while (reply.status != TP_STATUS_ARRIVED && play.ticks < 5000);
+        ck_assert_int_eq(reply.status, TP_STATUS_ARRIVED);
+        if (flood)
+            ck_assert_uint_le(play.ticks, 4 * undisturbed);
+        undisturbed = play.ticks;
+        printf("a vehicle: %llu ticks, %llu restarts\n", (unsigned long long)play.ticks,
+               (unsigned long long)play.stats.restarts);
+        play_close(&play);
+    }
+}
+END_TEST
+
+/* The same all over the map, on the agent's way as well, under budgets of every size: runs take many ticks, each of which changes
+ * the map again. The agent gets on, and says UNREACHABLE only where it is so (the play checks it). */
+START_TEST(a_flood_everywhere_stops_nobody)
+{
+    enum { SIDE = 64, CHANGES_MAX = 1200 };
+    static struct tp_change changes[CHANGES_MAX];
+    struct tp_test_rng rng = tp_test_rng("flood everywhere");
+    uint64_t lives = tp_test_steps(12, 200), ticks = 0;
+    for (uint64_t life = 0; life < lives; life++) {
+        struct tp_map *map = tp_test_map_free(SIDE, SIDE);
+        struct tp_session_params params;
+        tp_session_params_init(&params);
+        params.algorithm = tp_algorithm_find("dstarlite");
+        params.goal = SIDE * SIDE - 1;
+        uint32_t size = tp_test_between(&rng, 2, 100), count = tp_test_between(&rng, 1, CHANGES_MAX);
+        params.budget = life % 2 ? tp_budget_r(size, 500, 10) : tp_budget_k(size);
+        struct play play;
+        play_open(&play, &params, map);
+        tp_map_unref(map);
+        snprintf(play.label, sizeof play.label, "life %llu, %s %u, %u changes a tick (TICKPATH_SEED=%llu)",
+                 (unsigned long long)life, life % 2 ? "R" : "k", size, count,
+                 (unsigned long long)tp_test_seed());
+        struct tp_tick_reply reply;
+        do {
+            for (uint32_t c = 0; c < count; c++)
+                changes[c] = (struct tp_change){.kind = TP_CHANGE_CELL,
+                                                .class_to = tp_test_percent(&rng, 10) ? '@' : '.',
+                                                .x = tp_test_below(&rng, SIDE),
+                                                .y = tp_test_below(&rng, SIDE)};
+            changes[count - 1].x = changes[count - 1].y = SIDE - 1; /* the goal stays free */
+            changes[count - 1].class_to = '.';
+            play_apply(&play, changes, count);
+            reply = play_tick(&play, NULL);
+        } while (reply.status != TP_STATUS_ARRIVED && play.ticks < 40000);
+        PLAY_SAY(&play, reply.status == TP_STATUS_ARRIVED, "status %d on %u after %llu moves",
+                 (int)reply.status, reply.to, (unsigned long long)play.moves);
+        ticks += play.ticks;
+        play_close(&play);
+    }
+    printf("floods: %llu lives, %llu ticks\n", (unsigned long long)lives, (unsigned long long)ticks);
 }
 END_TEST
 
@@ -338,16 +469,18 @@ START_TEST(each_move_over_an_unknown_map_is_the_best_believed)
         params.sensor_radius = tp_test_between(&rng, least, 4);
         struct play play;
         play_open(&play, &params, map);
-        snprintf(play.label, sizeof play.label, "case %llu (%ux%u, n %d, corners %d, knowledge %d, sight %u; TICKPATH_SEED=%llu)",
-                 (unsigned long long)i, map->width, map->height, (int)params.neighbours, (int)params.corners, (int)params.knowledge,
-                 params.sensor_radius, (unsigned long long)tp_test_seed());
+        snprintf(play.label, sizeof play.label,
+                 "case %llu (%ux%u, n %d, corners %d, knowledge %d, sight %u; TICKPATH_SEED=%llu)",
+                 (unsigned long long)i, map->width, map->height, (int)params.neighbours, (int)params.corners,
+                 (int)params.knowledge, params.sensor_radius, (unsigned long long)tp_test_seed());
         uint32_t cells = map->width * map->height;
         uint64_t *costs = malloc(cells * sizeof *costs);
         uint16_t *weight = malloc(cells * sizeof *weight);
         ck_assert(costs && weight);
         for (uint32_t cell = 0; cell < cells; cell++)
-            weight[cell] = known ? map->profile.weight[tp_map_class(known, cell % map->width, cell / map->width)]
-                                 : play.plain.least_weight;
+            weight[cell] =
+                known ? map->profile.weight[tp_map_class(known, cell % map->width, cell / map->width)]
+                      : play.plain.least_weight;
         struct ref_problem believed = play.plain;
         believed.weight = weight;
         struct tp_tick_reply reply;
@@ -360,15 +493,20 @@ START_TEST(each_move_over_an_unknown_map_is_the_best_believed)
             ref_costs_to(&believed, play.goal, costs);
             uint64_t cost = 0;
             if (reply.status == TP_STATUS_UNREACHABLE)
-                PLAY_SAY(&play, costs[reply.from] == UINT64_MAX || !weight[play.goal], "UNREACHABLE, but %llu is believed",
-                    (unsigned long long)costs[reply.from]);
+                PLAY_SAY(&play, costs[reply.from] == UINT64_MAX || !weight[play.goal],
+                         "UNREACHABLE, but %llu is believed", (unsigned long long)costs[reply.from]);
             else
-                PLAY_SAY(&play, ref_step(&believed, reply.from, reply.to, &cost) && cost + costs[reply.to] == costs[reply.from],
-                    "%u to %u: %llu + %llu, the least is %llu", reply.from, reply.to, (unsigned long long)cost,
-                    (unsigned long long)costs[reply.to], (unsigned long long)costs[reply.from]);
+                PLAY_SAY(&play,
+                         ref_step(&believed, reply.from, reply.to, &cost) &&
+                             cost + costs[reply.to] == costs[reply.from],
+                         "%u to %u: %llu + %llu, the least is %llu", reply.from, reply.to,
+                         (unsigned long long)cost, (unsigned long long)costs[reply.to],
+                         (unsigned long long)costs[reply.from]);
             moves++;
-        } while (reply.status != TP_STATUS_ARRIVED && reply.status != TP_STATUS_UNREACHABLE && play.ticks < 200000);
-        PLAY_SAY(&play, reply.status == TP_STATUS_ARRIVED || reply.status == TP_STATUS_UNREACHABLE, "status %d", (int)reply.status);
+        } while (reply.status != TP_STATUS_ARRIVED && reply.status != TP_STATUS_UNREACHABLE &&
+                 play.ticks < 200000);
+        PLAY_SAY(&play, reply.status == TP_STATUS_ARRIVED || reply.status == TP_STATUS_UNREACHABLE,
+                 "status %d", (int)reply.status);
         play_close(&play);
         free(costs);
         free(weight);
@@ -382,7 +520,8 @@ END_TEST
 
 /* ---- other spaces ---- */
 
-static uint64_t walk(const char *name, const struct tp_session_params *given, const struct tp_map *map, uint64_t k, bool *arrived)
+static uint64_t walk(const char *name, const struct tp_session_params *given, const struct tp_map *map,
+                     uint64_t k, bool *arrived)
 {
     struct tp_session_params params = *given;
     params.algorithm = tp_algorithm_find(name);
@@ -398,7 +537,8 @@ static uint64_t walk(const char *name, const struct tp_session_params *given, co
         tp_session_tick(session, map, NULL, &reply);
     while (reply.status != TP_STATUS_ARRIVED && reply.status != TP_STATUS_UNREACHABLE && ++ticks < 1000000);
     *arrived = reply.status == TP_STATUS_ARRIVED;
-    ck_assert_msg(*arrived || reply.status == TP_STATUS_UNREACHABLE, "%s: status %d", name, (int)reply.status);
+    ck_assert_msg(*arrived || reply.status == TP_STATUS_UNREACHABLE, "%s: status %d", name,
+                  (int)reply.status);
     ck_assert_uint_eq(reply.flags & (TP_FLAG_RESTARTED | TP_FLAG_NODE_CAP), 0);
     tp_session_close(session);
     ck_assert_uint_eq(pool.used_bytes, 0);
@@ -406,16 +546,18 @@ static uint64_t walk(const char *name, const struct tp_session_params *given, co
     return reply.cost;
 }
 
-static void compare_with_astar(struct tp_test_rng *rng, const struct tp_session_params *params, const struct tp_map *map,
-                               const char *label)
+static void compare_with_astar(struct tp_test_rng *rng, const struct tp_session_params *params,
+                               const struct tp_map *map, const char *label)
 {
     bool arrived, arrives;
     uint64_t least = walk("astar", params, map, TP_BUDGET_UNLIMITED, &arrives);
     for (int i = 0; i < 2; i++) {
         uint64_t k = i ? tp_test_between(rng, 1, 20) : TP_BUDGET_UNLIMITED;
         uint64_t cost = walk("dstarlite", params, map, k, &arrived);
-        ck_assert_msg(arrived == arrives && cost == least, "%s: %llu, arrived %d; A*: %llu, %d (TICKPATH_SEED=%llu)", label,
-                      (unsigned long long)cost, arrived, (unsigned long long)least, arrives, (unsigned long long)tp_test_seed());
+        ck_assert_msg(arrived == arrives && cost == least,
+                      "%s: %llu, arrived %d; A*: %llu, %d (TICKPATH_SEED=%llu)", label,
+                      (unsigned long long)cost, arrived, (unsigned long long)least, arrives,
+                      (unsigned long long)tp_test_seed());
     }
 }
 
@@ -438,12 +580,14 @@ START_TEST(it_is_optimal_on_directed_graphs)
         }
         for (uint32_t edge = 0; edge < edge_count; edge++) {
             uint32_t from = tp_test_below(&rng, nodes);
-            edges[filled++] = (struct tp_graph_edge){from, tp_test_below(&rng, nodes), tp_test_between(&rng, 1, 1000)};
+            edges[filled++] =
+                (struct tp_graph_edge){from, tp_test_below(&rng, nodes), tp_test_between(&rng, 1, 1000)};
         }
         const struct tp_graph *graph;
         size_t bad;
         bool placed = tp_test_percent(&rng, 50);
-        ck_assert_int_eq(tp_graph_build(&graph, nodes, edges, filled, placed ? x : NULL, placed ? y : NULL, &bad), 0);
+        ck_assert_int_eq(
+            tp_graph_build(&graph, nodes, edges, filled, placed ? x : NULL, placed ? y : NULL, &bad), 0);
         struct tp_map *map;
         ck_assert_int_eq(tp_map_build_graph(&map, graph, 1, 1), 0);
         tp_graph_unref(graph);
@@ -467,8 +611,8 @@ START_TEST(it_is_optimal_for_vehicles)
     struct tp_test_rng rng = tp_test_rng("vehicles");
     uint64_t cases = tp_test_steps(20, 300);
     for (uint64_t i = 0; i < cases; i++) {
-        struct tp_map *map = tp_test_map_random(&rng, tp_test_between(&rng, 5, 25), tp_test_between(&rng, 5, 25),
-                                                tp_test_between(&rng, 0, 25));
+        struct tp_map *map = tp_test_map_random(&rng, tp_test_between(&rng, 5, 25),
+                                                tp_test_between(&rng, 5, 25), tp_test_between(&rng, 0, 25));
         struct tp_session_params params;
         tp_session_params_init(&params);
         params.motion = TP_MOTION_INERTIA;
@@ -492,6 +636,9 @@ static Suite *dstar_suite(void)
     tcase_add_test(tcase, it_equals_a_fresh_search_after_every_batch);
     tcase_add_test(tcase, it_equals_a_fresh_search_with_small_budgets);
     tcase_add_test(tcase, a_large_batch_is_taken_up_over_many_ticks);
+    tcase_add_test(tcase, a_flood_elsewhere_delays_nobody);
+    tcase_add_test(tcase, a_flood_stops_no_vehicle);
+    tcase_add_test(tcase, a_flood_everywhere_stops_nobody);
     tcase_add_test(tcase, a_door_that_never_rests_takes_no_memory);
     tcase_add_test(tcase, each_move_over_an_unknown_map_is_the_best_believed);
     tcase_add_test(tcase, it_is_optimal_on_directed_graphs);

@@ -345,7 +345,11 @@ static void live(struct tp_test_rng *rng, const struct tp_algorithm *row, unsign
         }
         if (tp_test_percent(rng, 4))
             play_retarget(&play, tp_test_below(rng, space.graph.nodes));
-        play_tick(&play, NULL);
+        if (tp_test_percent(rng, 4))
+            play_at(&play, tp_test_below(rng, space.graph.nodes));
+        struct tp_budget least = params.budget; /* a tick may be given next to nothing */
+        least.expansions_max = tp_test_below(rng, 3);
+        play_tick(&play, tp_test_percent(rng, 20) ? &least : NULL);
     }
     /* it keeps still: who can get there from wherever it may go, does; who can't, and can know it, is told */
     bool proves = row->capabilities & TP_CAN_DETECT_UNREACHABLE, exact = params.goal_policy == TP_GOAL_EXACT;

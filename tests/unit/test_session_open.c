@@ -138,6 +138,44 @@ START_TEST(enums_are_checked)
 }
 END_TEST
 
+/* What a refusal says: these rows can, and it names all that can. */
+static void names_rows_that(enum tp_capability capability)
+{
+    struct tp_session *session;
+    struct tp_refusal refusal = {NULL, NULL};
+    ck_assert_int_eq(tp_session_open(&session, &params, map, &pool, &refusal), TP_ERR_UNSUPPORTED);
+    const char *names = strrchr(refusal.reason, ':');
+    ck_assert_msg(names != NULL, "%s", refusal.reason);
+    char padded[256];
+    snprintf(padded, sizeof padded, "%s ", names + 1);
+    for (size_t i = 0; tp_algorithm_at(i); i++) {
+        char name[32];
+        snprintf(name, sizeof name, " %s ", tp_algorithm_at(i)->name);
+        bool can = tp_algorithm_at(i)->capabilities & capability;
+        ck_assert_msg((strstr(padded, name) != NULL) == can, "%s:%s", refusal.field, padded);
+    }
+}
+
+START_TEST(refusals_name_the_rows_that_can)
+{
+    const struct tp_session_params usual = params;
+    params.algorithm = row_named("tbgbfs");
+    params.w_milli = 2000;
+    names_rows_that(TP_CAN_TAKE_W);
+    params = usual;
+    params.algorithm = row_named("tba");
+    params.knowledge = TP_KNOWLEDGE_FREESPACE;
+    names_rows_that(TP_CAN_DISCOVER);
+    params.knowledge = TP_KNOWLEDGE_FULL;
+    params.restart = TP_RESTART_LAZY;
+    names_rows_that(TP_CAN_RESTART_BY_RULE);
+    params = usual;
+    params.algorithm = row_named("lss");
+    params.goal_policy = TP_GOAL_NEAREST;
+    names_rows_that(TP_CAN_CHOOSE_GOAL);
+}
+END_TEST
+
 START_TEST(goals_are_for_rows_that_choose)
 {
     static const uint32_t goals[TP_GOALS_MAX] = {1, 2, 3, 8 * 6};
@@ -414,6 +452,7 @@ static Suite *open_suite(void)
     tcase_add_test(tcase, cells_outside_are_refused);
     tcase_add_test(tcase, w_has_bounds);
     tcase_add_test(tcase, enums_are_checked);
+    tcase_add_test(tcase, refusals_name_the_rows_that_can);
     tcase_add_test(tcase, goals_are_for_rows_that_choose);
     tcase_add_test(tcase, knowledge_goes_with_rows_that_discover);
     tcase_add_test(tcase, restart_rules_go_with_their_rows);

@@ -189,6 +189,61 @@ START_TEST(an_agent_that_pauses_still_learns_that_no_way_is_there)
 }
 END_TEST
 
+/* Node 1 lures by its coordinates, and its way back closes behind the agent; the goal is behind a long way round. A purse smaller
+ * than the path to node 1 is not spent on tracing that path again and again. */
+START_TEST(an_agent_off_its_path_searches_on_with_any_purse)
+{
+    enum { WAY = 12, NODES = WAY + 5, BACK = WAY + 4 };
+    struct tp_graph_edge edges[2 * (NODES + 1)];
+    double x[NODES] = {0, 8, 0, 10}, y[NODES] = {0, 0, 1, 0};
+    uint32_t ends[NODES + 1][3] = {{0, 1, 8}, {0, 2, 1}};
+    size_t pairs = 2, bad;
+    for (uint32_t i = 0; i < WAY; i++, pairs++) {
+        y[4 + i] = 2 + i;
+        memcpy(ends[pairs], (uint32_t[]){i ? 3 + i : 2, 4 + i, 2}, sizeof ends[pairs]);
+    }
+    x[BACK] = y[BACK] = 4;
+    memcpy(ends[pairs++], (uint32_t[]){3 + WAY, 3, 20}, sizeof ends[0]);
+    memcpy(ends[pairs++], (uint32_t[]){1, BACK, 6}, sizeof ends[0]);
+    memcpy(ends[pairs++], (uint32_t[]){BACK, 0, 6}, sizeof ends[0]);
+    for (size_t i = 0; i < pairs; i++) {
+        edges[2 * i] = (struct tp_graph_edge){ends[i][0], ends[i][1], ends[i][2]};
+        edges[2 * i + 1] = (struct tp_graph_edge){ends[i][1], ends[i][0], ends[i][2]};
+    }
+    const struct tp_graph *graph;
+    struct tp_map *map = NULL;
+    ck_assert_int_eq(tp_graph_build(&graph, NODES, edges, 2 * pairs, x, y, &bad), 0);
+    ck_assert_int_eq(tp_map_build_graph(&map, graph, 1, 1), 0);
+    tp_graph_unref(graph);
+    for (uint64_t R = 1; R <= 6; R++) {
+        struct plain_graph plain;
+        plain_graph_init(&plain, NODES, edges, 2 * pairs);
+        struct tp_session_params params;
+        tp_session_params_init(&params);
+        params.algorithm = tp_algorithm_find("tbwa");
+        params.goal = 3;
+        params.budget = tp_budget_r(R, 900, 1);
+        struct play play;
+        play_open_graph(&play, &params, map, &plain, NULL);
+        snprintf(play.label, sizeof play.label, "off its path, R %llu", (unsigned long long)R);
+        bool closed = false;
+        for (uint32_t tick = 0; tick < 1500 && play.cell != play.goal; tick++) {
+            play_tick(&play, NULL);
+            if (play.cell == 1 && !closed) {
+                struct tp_change change = {.kind = TP_CHANGE_EDGE, .x = 1, .y = 0};
+                plain_graph_set_edge(&plain, 1, 0);
+                play_apply(&play, &change, 1);
+                closed = true;
+            }
+        }
+        PLAY_SAY(&play, play.cell == play.goal, "on %u", play.cell);
+        play_close(&play);
+        plain_graph_fini(&plain);
+    }
+    tp_map_unref(map);
+}
+END_TEST
+
 /* Its search can't grow, so that waiting is of no use: the best move so far, which leads to and fro. That is a loop. */
 START_TEST(out_of_memory_an_agent_moves_back_and_says_that_it_loops)
 {
@@ -402,6 +457,7 @@ static Suite *steady_suite(void)
     tcase_add_loop_test(tcase, a_path_is_left_by_the_margin_alone, 0, rows);
     tcase_add_loop_test(tcase, an_agent_that_pauses_moves_back_on_a_complete_path_alone, 0, rows);
     tcase_add_loop_test(tcase, an_agent_that_pauses_still_learns_that_no_way_is_there, 0, rows);
+    tcase_add_test(tcase, an_agent_off_its_path_searches_on_with_any_purse);
     tcase_add_test(tcase, out_of_memory_an_agent_moves_back_and_says_that_it_loops);
     tcase_add_test(tcase, any_period_is_found_and_none_is_made_up);
     tcase_add_test(tcase, a_loop_is_over_when_anything_else_happens);

@@ -185,6 +185,130 @@ START_TEST(test_weights)
 }
 END_TEST
 
+/* A weighted strip of road: its middle row is the agent's, the row behind the wall nobody can get to. */
+enum { ROAD = 60 };
+static struct tp_map *road(void)
+{
+    struct tp_profile profile = {.weight = {['.'] = 1, ['n'] = 2, ['o'] = 3, ['M'] = 1000}};
+    char art[(ROAD + 1) * 5];
+    for (size_t i = 0; i < sizeof art; i++)
+        art[i] = (i + 1) % (ROAD + 1) == 0 ? '\n' : i / (ROAD + 1) == 3 ? '@' : '.';
+    art[sizeof art - 1] = 0;
+    return tp_test_map_weighted(art, &profile);
+}
+
+static const char *const by_rule[] = {"rastar", "aastar", "wastar", "rtba", "rtbwa", "tbaa"};
+enum { BY_RULE = sizeof by_rule / sizeof *by_rule };
+
+static void open_road(struct play *play, const char *label, const char *name, enum tp_restart rule, struct tp_budget budget)
+{
+    struct tp_session_params params;
+    tp_session_params_init(&params);
+    params.algorithm = tp_algorithm_find(name);
+    params.neighbours = TP_NEIGHBOURS_4;
+    params.start = ROAD;
+    params.goal = ROAD + ROAD - 1;
+    params.restart = rule;
+    params.budget = budget;
+    *play = (struct play){.label = ""};
+    struct tp_map *map = road();
+    play_open(play, &params, map);
+    tp_map_unref(map);
+    snprintf(play->label, sizeof play->label, "%s, %s, %s", label, name, rule == TP_RESTART_LAZY ? "lazy" : "on rise");
+}
+
+/* Ticks to the goal; the cell is never walked over. */
+static void arrive_round(struct play *play, uint32_t cell, void (*stir)(struct play *play))
+{
+    struct tp_tick_reply reply = {0};
+    for (uint32_t i = 0; i < 600 && reply.status != TP_STATUS_ARRIVED; i++) {
+        if (stir)
+            stir(play);
+        reply = play_tick(play, NULL);
+        PLAY_SAY(play, play->cell != cell, "it walks over what rose");
+    }
+    PLAY_SAY(play, reply.status == TP_STATUS_ARRIVED, "status %d", (int)reply.status);
+}
+
+/* Behind the wall a cell gets dearer and another cheaper. */
+static void stir_aside(struct play *play)
+{
+    static const char classes[] = ".no";
+    const struct tp_change changes[] = {
+        {.kind = TP_CHANGE_CELL, .class_to = (uint8_t)classes[play->ticks % 3], .x = 5, .y = 4},
+        {.kind = TP_CHANGE_CELL, .class_to = (uint8_t)classes[(play->ticks + 1) % 3], .x = 8, .y = 4},
+    };
+    play_apply(play, changes, 2);
+}
+
+/* A cell on the path rises, once, and others in every tick: each begins the walk along the path anew, and what it is compared with
+ * must be older than that. */
+START_TEST(test_rise_among_other_rises)
+{
+    struct play play;
+    open_road(&play, "a cell of the path rises among others", by_rule[_i / 2], _i % 2 ? TP_RESTART_LAZY : TP_RESTART_ON_RISE,
+              tp_budget_r(6, 900, 1));
+    struct tp_budget much = tp_budget_k(100000);
+    PLAY_SAY(&play, play_tick(&play, &much).flags & TP_FLAG_PATH_COMPLETE, "no path at once");
+    for (int i = 0; i < 3; i++) {
+        stir_aside(&play);
+        play_tick(&play, NULL);
+    }
+    play_set(&play, 30, 1, 'M');
+    arrive_round(&play, ROAD + 30, stir_aside);
+    play_close(&play);
+}
+END_TEST
+
+/* A cell rises that was expanded already, before a path is traced over it. */
+START_TEST(test_rise_before_the_trace)
+{
+    for (uint64_t k = 1; k <= 4; k++) {
+        struct play play;
+        open_road(&play, "a cell that was expanded rises", by_rule[_i / 2], _i % 2 ? TP_RESTART_LAZY : TP_RESTART_ON_RISE,
+                  tp_budget_k(k));
+        for (int i = 0; i < 8; i++)
+            play_tick(&play, NULL);
+        uint32_t ahead = play.cell + 4;
+        play_set(&play, ahead % ROAD, ahead / ROAD, 'M');
+        arrive_round(&play, ahead, NULL);
+        play_close(&play);
+    }
+}
+END_TEST
+
+/* What the whole map costs goes up and down: an agent whose every trace finds a rise still moves. (Where to is another thing: by these
+ * rules each search is young.) */
+static void stir_all(struct play *play)
+{
+    const struct tp_change all = {.kind = TP_CHANGE_RECT, .class_to = play->ticks % 2 ? '.' : 'n', .x = 0, .y = 0, .width = ROAD, .height = 3};
+    play_apply(play, &all, 1);
+}
+
+START_TEST(test_rises_everywhere)
+{
+    static const struct tp_budget budgets[] = {
+        {.kind = TP_BUDGET_R, .expansions = 1, .r_milli = 900, .c = 1, .expansions_max = UINT64_MAX},
+        {.kind = TP_BUDGET_R, .expansions = 2, .r_milli = 500, .c = 3, .expansions_max = UINT64_MAX},
+        {.kind = TP_BUDGET_R, .expansions = 50, .r_milli = 900, .c = 10, .expansions_max = UINT64_MAX},
+        {.kind = TP_BUDGET_K, .expansions = 1, .c = 10, .expansions_max = UINT64_MAX},
+        {.kind = TP_BUDGET_K, .expansions = 30, .c = 10, .expansions_max = UINT64_MAX},
+    };
+    for (size_t b = 0; b < sizeof budgets / sizeof *budgets; b++) {
+        struct play play;
+        open_road(&play, "all rises and falls", by_rule[_i / 2], _i % 2 ? TP_RESTART_LAZY : TP_RESTART_ON_RISE, budgets[b]);
+        uint32_t ticks = 3000;
+        for (uint32_t i = 0; i < ticks && play.cell != play.goal; i++) {
+            stir_all(&play);
+            play_tick(&play, NULL);
+        }
+        PLAY_SAY(&play, play.cell == play.goal || play.moves >= ticks / 300, "budget %d of %llu: on %u, %llu moves", (int)budgets[b].kind,
+                 (unsigned long long)budgets[b].expansions, play.cell, (unsigned long long)play.moves);
+        play_close(&play);
+    }
+}
+END_TEST
+
 /* The version that the session compares with is held as long as that takes, and no longer. */
 START_TEST(test_versions_let_go)
 {
@@ -220,6 +344,9 @@ static Suite *watch_suite(void)
     tcase_add_loop_test(tcase, test_door_opens, 0, 2);
     tcase_add_test(tcase, test_door_opens_meanwhile);
     tcase_add_loop_test(tcase, test_weights, 0, 5);
+    tcase_add_loop_test(tcase, test_rise_among_other_rises, 0, 2 * BY_RULE);
+    tcase_add_loop_test(tcase, test_rise_before_the_trace, 0, 2 * BY_RULE);
+    tcase_add_loop_test(tcase, test_rises_everywhere, 0, 2 * BY_RULE);
     tcase_add_test(tcase, test_versions_let_go);
     suite_add_tcase(suite, tcase);
     return suite;

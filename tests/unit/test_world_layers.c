@@ -5,6 +5,9 @@
 #include "map/layer.h"
 #include "tests/lib/maps.h"
 
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -248,9 +251,8 @@ static void ask(struct tp_test_rng *rng)
     tp_mailbox_push(&world_box_, &request->mail);
 }
 
-START_TEST(test_layers_in_step)
+static void world_begin(void)
 {
-    struct tp_test_rng rng = tp_test_rng("layers in step");
     metrics_ = tp_metrics_new("world");
     tp_mailbox_init(&world_box_);
     tp_mailbox_init(&shard_box_);
@@ -265,6 +267,22 @@ START_TEST(test_layers_in_step)
     ck_assert_int_eq(tp_world_open(&world_, &config), 0);
     tp_log_level_max = TP_LOG_ERROR; /* every refusal would be told */
     tp_world_load_all(world_);
+}
+
+static void world_end(void)
+{
+    tp_world_close(world_);
+    tp_map_unref(map_);
+    tp_world_layers_unref(layers_);
+    tp_mailbox_fini(&world_box_);
+    tp_mailbox_fini(&shard_box_);
+    free(metrics_);
+}
+
+START_TEST(test_layers_in_step)
+{
+    struct tp_test_rng rng = tp_test_rng("layers in step");
+    world_begin();
     uint64_t steps = tp_test_steps(4000, 100000);
     for (uint64_t step = 0; step < steps; step++) {
         takes_ = !tp_test_percent(&rng, 3);
@@ -290,12 +308,85 @@ START_TEST(test_layers_in_step)
     ck_assert_uint_gt(refused_, 20);
     ck_assert_uint_gt(compared_, 1000);
     ck_assert_uint_eq(tp_world_busy(world_), 0);
-    tp_world_close(world_);
-    tp_map_unref(map_);
-    tp_world_layers_unref(layers_);
-    tp_mailbox_fini(&world_box_);
-    tp_mailbox_fini(&shard_box_);
-    free(metrics_);
+    world_end();
+}
+END_TEST
+
+/* ---- Other threads ---- */
+
+static _Atomic(struct tp_world_map *) raced_; /* NULL: there is none to look at */
+static atomic_bool looks_, is_over_;
+static uint64_t versions_seen_, drops_seen_;
+
+/* A loop that asks for the version in force while the world's thread drops the map. */
+static void *look_at_versions(void *unused)
+{
+    (void)unused;
+    while (!atomic_load(&is_over_)) {
+        atomic_store(&looks_, true);
+        struct tp_world_map *map = atomic_load(&raced_);
+        if (map != NULL) {
+            const struct tp_world_layers *layers;
+            uint64_t seq;
+            const struct tp_map *version = tp_world_current(world_, map, &layers, &seq);
+            if ((version == NULL) != (layers == NULL))
+                abort(); /* a version goes with its layers */
+            versions_seen_ += version != NULL;
+            drops_seen_ += version == NULL;
+            tp_map_unref(version);
+            tp_world_layers_unref(layers);
+        }
+        atomic_store(&looks_, false);
+    }
+    return NULL;
+}
+
+static void ask_whole(struct tp_test_rng *rng, enum tp_world_op op)
+{
+    struct tp_world_request *request = request_new(op);
+    if (op == TP_WORLD_PUT) {
+        request->width = request->height = 1;
+        request->cells = malloc(1);
+        ck_assert_ptr_nonnull(request->cells);
+        request->cells[0] = '.';
+        request->profile = profile_of(0);
+    }
+    tp_mailbox_push(&world_box_, &request->mail);
+    run(rng);
+    answer_late(true);
+}
+
+START_TEST(test_versions_are_asked_for_while_a_map_is_dropped)
+{
+    struct tp_test_rng rng = tp_test_rng("dropped");
+    world_begin();
+    takes_ = true;
+    pthread_t looker;
+    ck_assert_int_eq(pthread_create(&looker, NULL, look_at_versions, NULL), 0);
+    uint64_t drops = tp_test_steps(3000, 50000);
+    for (uint64_t i = 0; i < drops; i++) {
+        ask_whole(&rng, TP_WORLD_PUT);
+        run(&rng);
+        struct tp_world_map *map = tp_world_find(world_, "m");
+        ck_assert_ptr_nonnull(map);
+        atomic_store(&raced_, map);
+        for (int look = 0; look < 3; look++) /* until it has begun to look */
+            while (!atomic_load(&looks_))
+                sched_yield();
+        ask_whole(&rng, TP_WORLD_DROP);
+        struct tp_mail *mail = tp_mailbox_take(&world_box_);
+        ck_assert_ptr_nonnull(mail);
+        tp_world_handle(world_, mail);
+        atomic_store(&raced_, NULL); /* a shard holds no map of whose end it heard */
+        while (atomic_load(&looks_))
+            sched_yield();
+        run(&rng);
+        ck_assert_ptr_null(map_);
+    }
+    atomic_store(&is_over_, true);
+    pthread_join(looker, NULL);
+    printf("versions seen %llu, drops seen %llu\n", (unsigned long long)versions_seen_, (unsigned long long)drops_seen_);
+    world_end();
 }
 END_TEST
 
@@ -305,6 +396,7 @@ static Suite *world_layers_suite(void)
     TCase *all = tcase_create("world_layers");
     tcase_set_timeout(all, 120);
     tcase_add_test(all, test_layers_in_step);
+    tcase_add_test(all, test_versions_are_asked_for_while_a_map_is_dropped);
     suite_add_tcase(suite, all);
     return suite;
 }

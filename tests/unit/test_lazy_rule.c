@@ -152,7 +152,7 @@ END_TEST
 
 static Suite *lazy_suite(void)
 {
-    Suite *suite = suite_create("lazy");
+    Suite *suite = suite_create("lazy_rule");
     TCase *tcase = tcase_create("falls all the time");
     int count = sizeof budgets / sizeof *budgets;
     tcase_set_timeout(tcase, 120);
@@ -164,5 +164,5 @@ static Suite *lazy_suite(void)
 
 int main(void)
 {
-    return tp_test_main("test_lazy", lazy_suite);
+    return tp_test_main("test_lazy_rule", lazy_suite);
 }
