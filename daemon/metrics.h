@@ -56,6 +56,7 @@
     X(COUNTER, traced, "", "Steps paid at 1/c: traceback, looks at changes, open entries renewed, ...")      \
     X(COUNTER, generated, "", "States given a (better) g.")                                                  \
     X(COUNTER, learned, "", "Heuristic updates.")                                                            \
+    X(COUNTER, guide_expansions, "", "Units paid for what guides searches.")                                 \
     X(HISTOGRAM, tick_us, "us", "Time to serve one tick request, all its sessions.")                         \
     X(HISTOGRAM, tick_expansions, "", "Expansions of one tick request, all its sessions.")                   \
     X(HISTOGRAM, tick_sessions, "", "Sessions of one tick request.")                                         \

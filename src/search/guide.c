@@ -20,6 +20,7 @@ enum {
     WORTH_MILLI = 1005,                           /* a path, or a way, is left for one that is shorter by this */
     ALIKE_POINTS = 8 * TP_BLOCK_POINT,            /* two ways are about as long as each other: so many points, */
     ALIKE_SHARE = 16,                             /* and this share of one, apart */
+    UNITS_BETWEEN_LOOKS = 16 * TP_FIELD_STEP,     /* at the clock */
     BETTER_UNITS_MAX = 2000,                      /* what may be spent on looking for a shorter way */
     KNOWN_NODES = 8,
 };
@@ -275,13 +276,36 @@ static bool drop_no_better(const struct tp_session *session, struct tp_guide *gu
     return true;
 }
 
+/* What a tick may spend at most. */
+static uint64_t units_of(const struct tp_tick *tick)
+{
+    uint64_t units = tick->session->params.guide_units;
+    const struct tp_budget *budget = tick->budget;
+    return budget->caps_guide && budget->guide_max < units ? budget->guide_max : units;
+}
+
+/* Pays for the lead that is coming, as long as the tick's time lasts. */
+static void pay_coming(struct tp_tick *tick, uint64_t *units)
+{
+    struct tp_session *session = tick->session;
+    struct tp_lead *lead = &session->guide.coming;
+    const struct tp_budget *budget = tick->budget;
+    while (*units && !lead->ready && !(budget->expired && budget->expired(budget->context))) {
+        uint64_t some = *units < UNITS_BETWEEN_LOOKS ? *units : UNITS_BETWEEN_LOOKS, unspent = some;
+        lead_pay(session, lead, &unspent);
+        *units -= some - unspent;
+        if (unspent == some)
+            return; /* too few for a step */
+    }
+}
+
 enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
     struct tp_guide *guide = &session->guide;
     const struct tp_blocks *blocks = session->map->blocks;
-    uint64_t units = session->params.guide_units, unspent = units;
-    if (!guide->cache || !blocks || !units)
+    uint64_t units = units_of(tick), unspent = units;
+    if (!guide->cache || !blocks || !session->params.guide_units)
         return TP_GUIDE_ON;
     uint64_t left = guide->now.scout ? points_left(session, &guide->now) : 0;
     bool away = left == TP_FIELD_UNSEEN, lost = away && !follows_whole(session), current = is_of(session, &guide->now, blocks);
@@ -293,8 +317,7 @@ enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)
         better_begin(session, guide, left);
     if (!guide->coming.blocks)
         return TP_GUIDE_ON;
-    if (!guide->coming.ready)
-        lead_pay(session, &guide->coming, &unspent);
+    pay_coming(tick, &unspent);
     tick->reply->work.guide += units - unspent;
     if (!guide->coming.ready) {
         bool blind = !guide->coming.betters && (!guide->now.blocks || lost || guide->broken);

@@ -13,7 +13,7 @@ void tp_session_params_init(struct tp_session_params *params)
         .knowledge = TP_KNOWLEDGE_FULL,
         .restart = TP_RESTART_DEFAULT,
         .budget = tp_budget_r(100, 900, 10),
-        .guide_units = 100,
+        .guide_units = TP_GUIDE_UNITS_UNSET,
     };
 }
 
@@ -244,8 +244,11 @@ int tp__session_check_params(const struct tp_session_params *p, const struct tp_
         return refuse(refusal, TP_ERR_UNSUPPORTED, "path_switch", "is an option of tba");
     if (p->longest_path_rule && !enhances)
         return refuse(refusal, TP_ERR_UNSUPPORTED, "longest_path_rule", "is an option of tba");
-    if (p->guide_units > TP_GUIDE_UNITS_MAX)
+    bool asks_guide = p->guide_units != TP_GUIDE_UNITS_UNSET;
+    if (asks_guide && p->guide_units > TP_GUIDE_UNITS_MAX)
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "guide_units", "must lie in 0..1000000");
+    if (asks_guide && p->guide_units && !(p->algorithm->capabilities & TP_CAN_BE_GUIDED))
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "guide_units", "this algorithm has no guide");
     error = check_steady(p, refusal);
     if (error)
         return error;

@@ -190,7 +190,7 @@ START_TEST(weighted_map)
         uint32_t x0 = row->start_x < 2048 - CUT ? row->start_x : 2048 - CUT;
         uint32_t y0 = row->start_y < 2048 - CUT ? row->start_y : 2048 - CUT;
         struct tp_map *piece = cut(whole, x0, y0), *layer;
-        struct tp_layer_kind kind = {piece->profile, n % 3 == 0 ? 1 : tp_test_between(&rng, 2, 8)};
+        struct tp_layer_kind kind = {.profile = piece->profile, .size = n % 3 == 0 ? 1 : tp_test_between(&rng, 2, 8)};
         ck_assert_int_eq(tp_layer_build(&layer, piece, &kind), 0);
         for (uint32_t cell = 0; cell < CUT * CUT; cell++) { /* the plain definition */
             uint32_t x = cell % CUT, y = cell / CUT;
