@@ -96,6 +96,7 @@ static void count(const struct tp_call *call, const struct tp_schedule *schedule
     tp_metric_add(&metrics->generated, work.generated);
     tp_metric_add(&metrics->learned, work.learned);
     tp_metric_add(&metrics->guide_expansions, work.guide);
+    tp_shard_count_fields(call->shard);
     tp_metric_observe(&metrics->tick_us, tick_us);
     tp_metric_observe(&metrics->tick_expansions, work.expansions);
     tp_metric_observe(&metrics->tick_sessions, schedule->served);

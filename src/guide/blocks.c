@@ -241,10 +241,12 @@ static struct tp_blocks_tile *tile_new(uint32_t nodes, uint32_t areas, bool weig
     return tile;
 }
 
-static void tile_unref(struct tp_blocks_tile *tile)
+static void tile_unref(struct tp_map_held *held, struct tp_blocks_tile *tile)
 {
-    if (tile && atomic_fetch_sub_explicit(&tile->refs, 1, memory_order_acq_rel) == 1)
-        free(tile);
+    if (!tile || atomic_fetch_sub_explicit(&tile->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    tp__held_take(held, tile_bytes(tile->nodes, tile->areas, tile->weight));
+    free(tile);
 }
 
 static struct tp_blocks_tile *tile_ref(struct tp_blocks_tile *tile)
@@ -399,6 +401,26 @@ static size_t tiles_of(const struct tp_blocks *blocks)
     return (size_t)blocks->tiles_x * blocks->tiles_y;
 }
 
+/* A version with its tables and labels, but for its tiles. */
+static size_t own_bytes(const struct tp_blocks *blocks)
+{
+    size_t tiles = tiles_of(blocks);
+    return sizeof *blocks + tiles * sizeof blocks->tiles[0] + 2 * (tiles + 1) * sizeof(uint32_t) +
+           blocks->areas * sizeof blocks->label[0];
+}
+
+/* Counts a version that is whole, and those of its tiles that it shares with no other: the one before is held meanwhile. */
+static void count_in(struct tp_blocks *blocks, struct tp_map_held *held)
+{
+    blocks->held = held;
+    tp__held_add(held, own_bytes(blocks));
+    for (size_t i = 0; held && i < tiles_of(blocks); i++) {
+        const struct tp_blocks_tile *tile = blocks->tiles[i];
+        if (atomic_load_explicit(&tile->refs, memory_order_relaxed) == 1)
+            tp__held_add(held, tile_bytes(tile->nodes, tile->areas, tile->weight));
+    }
+}
+
 /* Numbers nodes and areas tile by tile. */
 static void number(struct tp_blocks *blocks)
 {
@@ -456,6 +478,7 @@ int tp_blocks_build(struct tp_blocks **out, const struct tp_map *map, enum tp_bl
         tp_blocks_unref(blocks);
         return error;
     }
+    count_in(blocks, map->held);
     *out = blocks;
     return TP_OK;
 }
@@ -507,6 +530,7 @@ int tp_blocks_follow(struct tp_blocks **out, const struct tp_blocks *blocks, con
         tp_blocks_unref(next);
         return error;
     }
+    count_in(next, blocks->held);
     *out = next;
     return TP_OK;
 }
@@ -526,16 +550,15 @@ void tp_blocks_unref(const struct tp_blocks *blocks)
     if (atomic_fetch_sub_explicit(&own->refs, 1, memory_order_acq_rel) != 1)
         return;
     for (size_t i = 0; i < tiles_of(own); i++)
-        tile_unref(own->tiles[i]);
+        tile_unref(own->held, own->tiles[i]);
+    tp__held_take(own->held, own_bytes(own));
     free(own->label);
     free(own);
 }
 
 size_t tp_blocks_bytes(const struct tp_blocks *blocks)
 {
-    size_t tiles = tiles_of(blocks);
-    size_t bytes = sizeof *blocks + tiles * sizeof blocks->tiles[0] + 2 * (tiles + 1) * sizeof(uint32_t) +
-                   blocks->areas * sizeof blocks->label[0];
+    size_t tiles = tiles_of(blocks), bytes = own_bytes(blocks);
     for (size_t i = 0; i < tiles; i++) {
         const struct tp_blocks_tile *tile = blocks->tiles[i];
         bytes += tile_bytes(tile->nodes, tile->areas, tile->weight) /

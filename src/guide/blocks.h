@@ -76,6 +76,7 @@ struct tp_blocks {
     uint32_t *label;
     uint32_t label_count;         /* labels are below this */
     uint32_t blurred;             /* tiles in which cells closed since the labels were last made anew; 0: the labels are exact */
+    struct tp_map_held *held;     /* borrowed: the map's count, in which these bytes are; NULL: nobody counts */
 };
 
 /* Makes the block graph of a version of a grid; gives a reference in *out. TP_ERR_UNSUPPORTED: no grid; TP_ERR_NO_MEMORY. On
