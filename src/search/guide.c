@@ -20,7 +20,7 @@ enum {
     WORTH_MILLI = 1005,                           /* a path, or a way, is left for one that is shorter by this */
     ALIKE_POINTS = 8 * TP_BLOCK_POINT,            /* two ways are about as long as each other: so many points, */
     ALIKE_SHARE = 16,                             /* and this share of one, apart */
-    UNITS_BETWEEN_LOOKS = 16 * TP_FIELD_STEP,     /* at the clock */
+    UNITS_BETWEEN_LOOKS = 256,                    /* at the clock */
     BETTER_UNITS_MAX = 2000,                      /* what may be spent on looking for a shorter way */
     KNOWN_NODES = 8,
 };
@@ -86,13 +86,14 @@ static bool pay_areas(struct tp_lead *lead, uint64_t *units)
         uint32_t at = tp_field_at(lead->areas, area, lead->view);
         if (lead->view.whole || (at != TP_FIELD_UNSEEN && tp_field_reach(lead->view) >= (uint64_t)at + MARGIN_POINTS))
             return true;
-        if (*units < TP_FIELD_STEP)
+        if (!*units)
             return false;
-        uint64_t before = lead->view.areas;
-        lead->paid += TP_FIELD_STEP;
-        *units -= TP_FIELD_STEP;
+        uint64_t before = lead->view.areas, step = TP_FIELD_STEP - lead->paid % TP_FIELD_STEP;
+        step = step < *units ? step : *units;
+        lead->paid += step;
+        *units -= step;
         lead->view = tp_field_see(lead->areas, lead->paid);
-        if (lead->view.areas == before && !lead->view.whole)
+        if (lead->paid % TP_FIELD_STEP == 0 && lead->view.areas == before && !lead->view.whole)
             return true; /* no memory: the scout goes by the straight line where it sees nothing */
     }
 }
@@ -199,18 +200,25 @@ tp_cost tp__guide_h(const struct tp_search *search, tp_state state, tp_cost plai
 
 /* ---- A tick ---- */
 
-/* Points from where the agent stands to its goal by a lead; TP_FIELD_UNSEEN away from its way, 0 in the goal's node. */
-static uint64_t points_left(const struct tp_session *session, const struct tp_lead *lead)
+/* Points from a state to its goal by a lead; TP_FIELD_UNSEEN away from its way, 0 in the goal's node. */
+static uint64_t points_from_state(const struct tp_session *session, const struct tp_lead *lead, tp_state state)
 {
     const struct tp_search *search = &session->search;
     struct tp_guide_known known;
-    uint32_t node = node_of(session, lead->blocks, session->at);
+    if (!lead->scout)
+        return TP_FIELD_UNSEEN;
+    uint32_t node = node_of(session, lead->blocks, state);
     if (node == TP_BLOCKS_NONE)
         return TP_FIELD_UNSEEN;
     if (is_goal(lead, node))
         return 0;
     look_up(lead, node, &known);
-    return points_from(&session->guide, &known, tp_state_x(search, session->at), tp_state_y(search, session->at));
+    return points_from(&session->guide, &known, tp_state_x(search, state), tp_state_y(search, state));
+}
+
+static uint64_t points_left(const struct tp_session *session, const struct tp_lead *lead)
+{
+    return points_from_state(session, lead, session->at);
 }
 
 /* Whether the path followed is whole, and about as short as the way now taken. */
@@ -230,13 +238,22 @@ static bool follows_whole(const struct tp_session *session)
     return session->path_complete && !session->restart_wanted && tp__trace_next(session) != TP_MOVE_NONE;
 }
 
-/* Whether the way now taken is about as long as what was left of the one before: the search under way then serves it as well. */
-static bool is_alike(const struct tp_session *session, uint64_t left_before)
+/* Whether two distances are about the same, neither being unseen. */
+static bool is_alike(uint64_t a, uint64_t b)
+{
+    uint64_t apart = a > b ? a - b : b - a;
+    return a != TP_FIELD_UNSEEN && b != TP_FIELD_UNSEEN && apart <= ALIKE_POINTS + (a < b ? a : b) / ALIKE_SHARE;
+}
+
+/* Whether the way that is coming is much as the one taken both to the agent and where the search under way has got to: it then serves as
+ * well. Elsewhere its open states would stand in a wrong order for long. */
+static bool serves_search(const struct tp_session *session)
 {
     const struct tp_guide *guide = &session->guide;
-    uint64_t left = guide->now.scout ? points_left(session, &guide->now) : TP_FIELD_UNSEEN;
-    uint64_t apart = left > left_before ? left - left_before : left_before - left;
-    return left != TP_FIELD_UNSEEN && left_before != TP_FIELD_UNSEEN && apart <= ALIKE_POINTS + left_before / ALIKE_SHARE;
+    tp_state best;
+    return session->search.active && tp_search_best(&session->search, &best) &&
+           is_alike(points_left(session, &guide->now), points_left(session, &guide->coming)) &&
+           is_alike(points_from_state(session, &guide->now, best), points_from_state(session, &guide->coming, best));
 }
 
 static void take_coming(struct tp_guide *guide)
@@ -294,8 +311,6 @@ static void pay_coming(struct tp_tick *tick, uint64_t *units)
         uint64_t some = *units < UNITS_BETWEEN_LOOKS ? *units : UNITS_BETWEEN_LOOKS, unspent = some;
         lead_pay(session, lead, &unspent);
         *units -= some - unspent;
-        if (unspent == some)
-            return; /* too few for a step */
     }
 }
 
@@ -325,10 +340,10 @@ enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)
     }
     if (guide->coming.betters && drop_no_better(session, guide))
         return TP_GUIDE_ON;
-    bool led = guide->coming.scout || guide->now.scout, betters = guide->coming.betters, broken = guide->broken;
+    bool led = guide->coming.scout || guide->now.scout, betters = guide->coming.betters;
+    bool goes_on = !betters && !guide->broken && serves_search(session);
     take_coming(guide);
     guide->settled = betters;
-    bool goes_on = !betters && !broken && is_alike(session, left);
     return led && session->search.active && !goes_on && !path_serves(session) ? TP_GUIDE_ANEW : TP_GUIDE_ON;
 }
 
