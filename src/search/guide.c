@@ -22,6 +22,7 @@ enum {
     ALIKE_SHARE = 16,                             /* and this share of one, apart */
     UNITS_BETWEEN_LOOKS = 256,                    /* at the clock */
     BETTER_UNITS_MAX = 2000,                      /* what may be spent on looking for a shorter way */
+    STALL_EXPANSIONS = 128,                       /* a search of an older version that gets no nearer for so many is given up */
     KNOWN_NODES = 8,
 };
 
@@ -250,10 +251,24 @@ static bool is_alike(uint64_t a, uint64_t b)
 static bool serves_search(const struct tp_session *session)
 {
     const struct tp_guide *guide = &session->guide;
+    return is_alike(points_left(session, &guide->now), points_left(session, &guide->coming));
+}
+
+/* Whether the search under way gets no nearer to the goal any more, and the map has changed since it began: a state closed before a
+ * cell beside it opened leads nowhere. */
+static bool is_stalled(struct tp_session *session)
+{
+    struct tp_guide *guide = &session->guide;
+    const struct tp_search *search = &session->search;
     tp_state best;
-    return session->search.active && tp_search_best(&session->search, &best) &&
-           is_alike(points_left(session, &guide->now), points_left(session, &guide->coming)) &&
-           is_alike(points_from_state(session, &guide->now, best), points_from_state(session, &guide->coming, best));
+    if (!search->active || search->found || !tp_search_best(search, &best))
+        return false;
+    tp_cost h = tp_search_h_now(search, best);
+    if (session->closed < guide->closed_at_least || h < guide->least_h || !session->closed) { /* a new search, or it got nearer */
+        guide->least_h = h;
+        guide->closed_at_least = session->closed;
+    }
+    return session->map->version != search->begun_version && session->closed - guide->closed_at_least >= STALL_EXPANSIONS;
 }
 
 static void take_coming(struct tp_guide *guide)
@@ -263,6 +278,7 @@ static void take_coming(struct tp_guide *guide)
     guide->coming = (struct tp_lead){0};
     guide->broken = guide->settled = false;
     guide->waited = 0;
+    guide->least_h = TP_COST_INFINITE;
     for (int i = 0; i < KNOWN_NODES; i++)
         guide->known[i].node = TP_BLOCKS_NONE;
 }
@@ -322,6 +338,8 @@ enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)
     uint64_t units = units_of(tick), unspent = units;
     if (!guide->cache || !blocks || !session->params.guide_units)
         return TP_GUIDE_ON;
+    if (is_stalled(session))
+        session->restart_wanted = true;
     uint64_t left = guide->now.scout ? points_left(session, &guide->now) : 0;
     bool away = left == TP_FIELD_UNSEEN, lost = away && !follows_whole(session), current = is_of(session, &guide->now, blocks);
     if (guide->coming.betters && (away || !current || guide->broken))

@@ -47,6 +47,8 @@ struct tp_guide {
     struct tp_lead coming; /* what is to take its place */
     bool broken;           /* a search was begun anew since `coming` was begun: the way is no good */
     bool settled;          /* no shorter way is looked for any more than the one taken */
+    tp_cost least_h;          /* how near to the goal the search under way has got, */
+    uint64_t closed_at_least; /* and when */
     uint32_t waited;       /* ticks that the agent waited for the present `coming` */
     struct tp_guide_known *known; /* KNOWN_NODES of them; a cache that any look-up may fill */
 };
