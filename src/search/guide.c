@@ -261,8 +261,8 @@ static bool is_stalled(struct tp_session *session)
     struct tp_guide *guide = &session->guide;
     const struct tp_search *search = &session->search;
     tp_state best;
-    if (!search->active || search->found || !tp_search_best(search, &best))
-        return false;
+    if (!guide->now.scout || !search->active || search->found || !tp_search_best(search, &best))
+        return false; /* by the space's h a search may have to go far round */
     tp_cost h = tp_search_h_now(search, best);
     if (session->closed < guide->closed_at_least || h < guide->least_h || !session->closed) { /* a new search, or it got nearer */
         guide->least_h = h;
