@@ -41,14 +41,23 @@ static uint32_t node_of(const struct tp_session *session, const struct tp_blocks
     return tp_blocks_node_at(blocks, tp_state_x(&session->search, state), tp_state_y(&session->search, state));
 }
 
-/* The nodes of the session's goals in a block graph; returns how many there are. */
-static uint32_t goal_nodes(const struct tp_session *session, const struct tp_blocks *blocks, uint32_t *nodes)
+static struct tp_blocks_place place_of(const struct tp_session *session, tp_state state)
+{
+    return (struct tp_blocks_place){tp_state_x(&session->search, state) * TP_BLOCK_POINT + TP_BLOCK_POINT / 2,
+                                    tp_state_y(&session->search, state) * TP_BLOCK_POINT + TP_BLOCK_POINT / 2};
+}
+
+/* The nodes of the session's goals in a block graph, and the goals' places; returns how many there are. */
+static uint32_t goal_nodes(const struct tp_session *session, const struct tp_blocks *blocks, uint32_t *nodes,
+                           struct tp_blocks_place *places)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < session->goals.count; i++) {
         uint32_t node = node_of(session, blocks, session->goals.states[i]);
-        if (node != TP_BLOCKS_NONE)
-            nodes[count++] = node;
+        if (node == TP_BLOCKS_NONE)
+            continue;
+        places[count] = place_of(session, session->goals.states[i]);
+        nodes[count++] = node;
     }
     return count;
 }
@@ -57,9 +66,10 @@ static uint32_t goal_nodes(const struct tp_session *session, const struct tp_blo
 static bool is_of(const struct tp_session *session, const struct tp_lead *lead, const struct tp_blocks *blocks)
 {
     uint32_t nodes[TP_GOALS_MAX];
+    struct tp_blocks_place places[TP_GOALS_MAX];
     if (!lead->blocks || lead->blocks->epoch != blocks->epoch || lead->blocks->changed_version != blocks->changed_version)
         return false;
-    uint32_t count = goal_nodes(session, lead->blocks, nodes);
+    uint32_t count = goal_nodes(session, lead->blocks, nodes, places);
     return count == lead->goal_count && memcmp(nodes, lead->goals, count * sizeof nodes[0]) == 0;
 }
 
@@ -70,7 +80,8 @@ static void lead_begin(const struct tp_session *session, struct tp_lead *lead, c
     uint32_t areas[TP_GOALS_MAX];
     lead->blocks = tp_blocks_ref(blocks);
     lead->from = node_of(session, blocks, session->at);
-    lead->goal_count = goal_nodes(session, blocks, lead->goals);
+    lead->goal_count = goal_nodes(session, blocks, lead->goals, lead->goals_at);
+    lead->at = place_of(session, session->at);
     lead->view.empty = true;
     for (uint32_t i = 0; i < lead->goal_count; i++)
         areas[i] = tp_blocks_node(blocks, lead->goals[i]).area;
@@ -105,7 +116,9 @@ static struct tp_scout *scout_begin(const struct tp_guide *guide, const struct t
         .blocks = lead->blocks,
         .metric = guide->metric,
         .from = lead->from,
+        .at = lead->at,
         .goals = lead->goals,
+        .goals_at = lead->goals_at,
         .goal_count = lead->goal_count,
         .areas = lead->areas,
         .view = lead->view,
@@ -146,12 +159,12 @@ static void look_up(const struct tp_lead *lead, uint32_t number, struct tp_guide
     known->node = number;
     known->count = 0;
     for (uint32_t i = 0; i < count && known->count < sizeof known->next / sizeof known->next[0]; i++) {
-        uint32_t left = tp_scout_at(lead->scout, neighbours[i].number);
+        uint32_t entry, left = tp_scout_at(lead->scout, neighbours[i].number, &entry);
         if (left == TP_FIELD_UNSEEN)
             continue;
-        known->next[known->count].at = neighbours[i].at;
+        known->next[known->count].at = tp_scout_place(lead->blocks, &neighbours[i], entry);
         known->next[known->count].left = left;
-        known->next[known->count++].weights = node.weight + neighbours[i].weight;
+        known->next[known->count++].weights = 2 * node.weight;
     }
 }
 
@@ -289,8 +302,10 @@ static void better_begin(const struct tp_session *session, struct tp_guide *guid
     struct tp_lead *lead = &guide->coming;
     lead->blocks = tp_blocks_ref(guide->now.blocks);
     lead->from = node_of(session, lead->blocks, session->at);
+    lead->at = place_of(session, session->at);
     lead->goal_count = guide->now.goal_count;
     memcpy(lead->goals, guide->now.goals, lead->goal_count * sizeof lead->goals[0]);
+    memcpy(lead->goals_at, guide->now.goals_at, lead->goal_count * sizeof lead->goals_at[0]);
     lead->betters = true;
     lead->scout = scout_begin(guide, lead, (uint32_t)(left * 1000 / WORTH_MILLI));
     lead->ready = !lead->scout;

@@ -27,8 +27,10 @@ struct tp_lead {
     bool ready;              /* the way is found, or none will be */
     bool betters;            /* a shorter way is looked for than the one taken, over the same blocks */
     uint64_t spent;          /* units, by one that betters */
-    uint32_t from;           /* the agent's node when it was begun */
+    uint32_t from;           /* the agent's node when it was begun, */
+    struct tp_blocks_place at; /* and its place */
     uint32_t goals[TP_GOALS_MAX], goal_count; /* nodes */
+    struct tp_blocks_place goals_at[TP_GOALS_MAX];
 };
 
 /* What a node's h is made of, kept for the next cells of it. */
