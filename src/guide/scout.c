@@ -151,7 +151,7 @@ static uint32_t cross(const struct tp_scout *scout, const struct tp_blocks_node 
             *entry = bit;
         }
     }
-    points = tp_field_weigh(points, 2 * a->weight);
+    points = tp_field_weigh(points, a->weight + b->weight);
     return points ? points : 1;
 }
 

@@ -5,7 +5,7 @@
  * another a node of the way when that is traced. Found, it keeps the way alone: each of its nodes with its distance to the goal. Every step
  * of the way crosses by a legal move of that version, between cells that hang together: it can be walked.
  * A way is measured from place to place: it enters a node by a cell, the one that lies best between where it entered the node before and
- * the first goal, and what it costs is the straight line between the two cells, over the ground of the node gone through.
+ * the first goal, and what it costs is the straight line between the two cells, over the mean ground of both nodes.
  * A scout is one session's own: what it finds depends on its start, goals, version and the view it was given.
  * What it refuses: to go on without memory (the session then goes without).
  * Who calls it: search/guide.c. Not thread-safe. Memory comes from the cache of the thread's fields, under its cap: 8 bytes for each node of the

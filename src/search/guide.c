@@ -164,7 +164,7 @@ static void look_up(const struct tp_lead *lead, uint32_t number, struct tp_guide
             continue;
         known->next[known->count].at = tp_scout_place(lead->blocks, &neighbours[i], entry);
         known->next[known->count].left = left;
-        known->next[known->count++].weights = 2 * node.weight;
+        known->next[known->count++].weights = node.weight + neighbours[i].weight;
     }
 }
 

@@ -80,11 +80,12 @@ static struct tp_blocks_place random_place(const struct bench *bench, struct tp_
     return tp_scout_place(bench->blocks, &node, bit);
 }
 
-/* Points straight across a node, from where the way enters it to another place. */
+/* Points straight across a node, from where the way enters it to a place in the next. */
 static uint32_t piece(const struct bench *bench, enum tp_field_metric metric, const struct tp_blocks_node *node, uint32_t entry,
-                      struct tp_blocks_place to)
+                      const struct tp_blocks_node *next, uint32_t entry_next)
 {
-    uint32_t points = tp_field_weigh(tp_field_distance(metric, tp_scout_place(bench->blocks, node, entry), to), 2 * node->weight);
+    uint32_t points = tp_field_distance(metric, tp_scout_place(bench->blocks, node, entry), tp_scout_place(bench->blocks, next, entry_next));
+    points = tp_field_weigh(points, node->weight + next->weight);
     return points ? points : 1;
 }
 
@@ -114,7 +115,7 @@ static void check_way(const struct bench *bench, const struct tp_scout *scout, c
         for (uint32_t i = 0; i < count && next == count; i++) {
             uint32_t entry_there, beyond = tp_scout_at(scout, out[i].number, &entry_there);
             if (beyond != TP_FIELD_UNSEEN &&
-                (uint64_t)beyond + piece(bench, order->metric, &node, entry, tp_scout_place(bench->blocks, &out[i], entry_there)) == left)
+                (uint64_t)beyond + piece(bench, order->metric, &node, entry, &out[i], entry_there) == left)
                 next = i;
         }
         ck_assert_uint_ne(next, count);
