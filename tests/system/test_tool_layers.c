@@ -41,10 +41,11 @@ static void expect_alike(const char *a, const char *b)
 
 START_TEST(same_through_a_daemon)
 {
-    static const char *const kinds[] = {"--agent-size 2", "--profile W=3",
-                                        "--profile W=1,T=2 --agent-size 3"};
-    double cost[3];
-    for (int i = 0; i < 3; i++) {
+    static const char *const kinds[] = {"--agent-size 2", "--profile W=3", "--profile W=1,T=2 --agent-size 3",
+                                        "--alg guided --profile W=1,T=2 --agent-size 3 --w 1.5"};
+    enum { KINDS = sizeof kinds / sizeof kinds[0] };
+    double cost[KINDS];
+    for (int i = 0; i < KINDS; i++) {
         char *here = tool_ok("bench --map %s --random 12 --seed 3 %s --json", map_path_, kinds[i]);
         char *there = tool_ok("bench --map %s --random 12 --seed 3 %s --json --via 127.0.0.1:%u", map_path_,
                               kinds[i], daemon_.port);
@@ -63,8 +64,9 @@ END_TEST
 START_TEST(run_with_doors)
 {
     static const char *const kinds[] = {"--agent-size 2", "--profile W=2,T=1",
-                                        "--agent-size 3 --profile T=3"};
-    for (int i = 0; i < 3; i++) {
+                                        "--agent-size 3 --profile T=3", "--alg guided --w 1.5 --k 8",
+                                        "--alg guided --agent-size 2 --corners always --guide-units 20"};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         char *words = tool_ok("run --map %s --via 127.0.0.1:%u --agents 20 --doors 8 --door-ticks 5 %s",
                               map_path_, daemon_.port, kinds[i]);
         ck_assert_msg(strstr(words, "every move checked"), "%s", words);
