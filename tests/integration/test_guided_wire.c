@@ -2,6 +2,7 @@
  * being the library's; the daemon ended and started again, the map put anew, no room for what guides them, goals that can't be
  * reached, and a total of guide units for a tick. */
 #include "client/cli/generate.h"
+#include "client/tickpath_client.h"
 #include "guide/field.h"
 #include "map/layer.h"
 #include "search/session.h"
@@ -473,13 +474,55 @@ START_TEST(test_unreachable_at_once)
     }
     wire_set_cell(&wire_, "yard", 60 * WIDTH + 180, '.');
     uint32_t status = 0;
-    for (int i = 0; i < 500 && status != TICKPATH__STATUS__ARRIVED; i++) {
+    for (int i = 0; i < 3000 && status != TICKPATH__STATUS__ARRIVED; i++) {
         Tickpath__Reply *reply = wire_ask(&wire_, TICKPATH__REQUEST__BODY_TICK, &tick, TICKPATH__REPLY__BODY_TICKED);
         status = reply->ticked->status[0];
         ck_assert_int_ne((int)status, TICKPATH__STATUS__UNREACHABLE);
         wire_reply_free(reply);
     }
     ck_assert_int_eq((int)status, TICKPATH__STATUS__ARRIVED);
+}
+END_TEST
+
+/* The same through the client library: units asked for, none, a total, and what was paid. */
+START_TEST(test_client_library)
+{
+    struct tp_client *client;
+    struct tp_client_session guided, unguided;
+    struct tp_client_ticked ticked;
+    struct tp_client_listing listing;
+    start("268435456");
+    wire_put_free_map(&wire_, "m", 300, 300);
+    ck_assert_int_eq(tp_client_open(&client, "127.0.0.1", daemon_.port, NULL, WIRE_TIMEOUT_MS, NULL), 0);
+    struct tp_client_session_params params = {
+        .map = "m", .goal = 300 * 300 - 1, .algorithm = "guided", .guide_units = 9,
+        .budget = {.kind = TP_CLIENT_BUDGET_K, .amount = 4}};
+    ck_assert_int_eq(tp_client_open_session(client, &params, &guided, WIRE_TIMEOUT_MS), 0);
+    params.unguided = true; /* before guide_units */
+    ck_assert_int_eq(tp_client_open_session(client, &params, &unguided, WIRE_TIMEOUT_MS), 0);
+    params.unguided = false;
+    params.algorithm = "tbwa";
+    ck_assert_int_eq(tp_client_open_session(client, &params, &unguided, WIRE_TIMEOUT_MS), TP_CLIENT_UNSUPPORTED);
+    ck_assert_str_eq(tp_client_error(client)->field, "guide_units");
+    struct tp_client_tick tick = {.all = true};
+    ck_assert_int_eq(tp_client_tick(client, &tick, &ticked, WIRE_TIMEOUT_MS), 0);
+    ck_assert_ptr_null(ticked.guide_expansions);
+    tick.want_work = true;
+    ck_assert_int_eq(tp_client_tick(client, &tick, &ticked, WIRE_TIMEOUT_MS), 0);
+    ck_assert_uint_eq(ticked.guide_expansions[0], 9);
+    ck_assert_uint_eq(ticked.guide_expansions[1], 0);
+    tick.total_guide_units = 2;
+    ck_assert_int_eq(tp_client_tick(client, &tick, &ticked, WIRE_TIMEOUT_MS), 0);
+    ck_assert_uint_eq(ticked.guide_expansions[0], 2);
+    ck_assert_int_eq(tp_client_list(client, TP_CLIENT_LIST_SESSIONS | TP_CLIENT_LIST_ALGORITHMS, &listing, WIRE_TIMEOUT_MS), 0);
+    ck_assert_uint_eq(listing.sessions[0].guide_expansions, 9 + 9 + 2);
+    ck_assert_uint_eq(listing.sessions[1].guide_expansions, 0);
+    uint32_t capabilities = 0;
+    for (size_t i = 0; i < listing.algorithm_count; i++)
+        if (strcmp(listing.algorithms[i].name, "guided") == 0)
+            capabilities = listing.algorithms[i].capabilities;
+    ck_assert_uint_eq(capabilities & 2048, 2048);
+    tp_client_close(client);
 }
 END_TEST
 
@@ -565,6 +608,7 @@ static Suite *guided_wire_suite(void)
     tcase_add_test(all, test_no_room);
     tcase_add_test(all, test_little_room);
     tcase_add_test(all, test_unreachable_at_once);
+    tcase_add_test(all, test_client_library);
     tcase_add_test(all, test_without_a_layer);
     suite_add_tcase(suite, all);
     return suite;
