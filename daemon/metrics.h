@@ -71,7 +71,7 @@
     X(COUNTER, pushes, "", "Messages about changes of maps pushed to subscribers.")                          \
     X(GAUGE, maps, "", "Maps in memory.")                                                                    \
     X(GAUGE, map_cells, "", "Cells of the maps in memory.")                                                  \
-    X(GAUGE, layers, "", "Layers of maps in memory: profiles and agent sizes that sessions use.")            \
+    X(GAUGE, layers, "", "Layers of maps in memory: profiles, agent sizes and block graphs in use.")         \
     X(COUNTER, maps_put, "", "Maps uploaded whole.")                                                         \
     X(COUNTER, maps_loaded, "", "Maps read from the store.")                                                 \
     X(COUNTER, batches_applied, "", "Change batches applied; each made one version.")                        \
