@@ -70,6 +70,8 @@ START_TEST(run_with_doors)
         char *words = tool_ok("run --map %s --via 127.0.0.1:%u --agents 20 --doors 8 --door-ticks 5 %s",
                               map_path_, daemon_.port, kinds[i]);
         ck_assert_msg(strstr(words, "every move checked"), "%s", words);
+        bool guided = strstr(kinds[i], "guided") != NULL;
+        ck_assert_msg((strstr(words, "\nguide ") != NULL) == guided, "%s", words);
         free(words);
     }
 }
