@@ -79,6 +79,12 @@ static uint32_t common_divisor(uint32_t a, uint32_t b)
     return b ? common_divisor(b, a % b) : a;
 }
 
+uint32_t tp__w_milli(const struct tp_session_params *params)
+{
+    uint32_t own = params->algorithm->w_milli ? params->algorithm->w_milli : 1000;
+    return params->w_milli != TP_W_UNSET ? params->w_milli : own;
+}
+
 struct tp_factors tp__priority_factors(const struct tp_session_params *params)
 {
     switch (params->algorithm->priority) {
@@ -89,8 +95,8 @@ struct tp_factors tp__priority_factors(const struct tp_session_params *params)
     case TP_PRIORITY_WASTAR:
         break;
     }
-    uint32_t divisor = common_divisor(1000, params->w_milli);
-    return (struct tp_factors){1000 / divisor, params->w_milli / divisor};
+    uint32_t w_milli = tp__w_milli(params), divisor = common_divisor(1000, w_milli);
+    return (struct tp_factors){1000 / divisor, w_milli / divisor};
 }
 
 /* Whether some f of this map might not fit 63 bits. */
@@ -212,9 +218,10 @@ int tp__session_check_params(const struct tp_session_params *p, const struct tp_
     int error = check_motion(p, map, refusal);
     if (error)
         return error;
-    if (p->w_milli < 1000 || p->w_milli > TP_W_MILLI_MAX)
+    uint32_t w_milli = tp__w_milli(p);
+    if (w_milli < 1000 || w_milli > TP_W_MILLI_MAX)
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "w", "must lie in 1..1000000");
-    if (p->w_milli != 1000 && !(p->algorithm->capabilities & TP_CAN_TAKE_W))
+    if (w_milli != 1000 && !(p->algorithm->capabilities & TP_CAN_TAKE_W))
         return refuse(refusal, TP_ERR_UNSUPPORTED, "w", "this algorithm has no weight");
     error = check_goals(p, map, refusal);
     if (error)

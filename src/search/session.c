@@ -39,6 +39,7 @@ int tp_session_open(struct tp_session **out, const struct tp_session_params *par
     if (!session)
         return TP_ERR_NO_MEMORY;
     session->params = *params;
+    session->params.w_milli = tp__w_milli(params);
     session->map = tp_map_ref(map);
     session->pool = pool;
     if (session->params.restart == TP_RESTART_DEFAULT)

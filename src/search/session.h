@@ -79,11 +79,12 @@ enum tp_restart {
 struct tp_field_cache;
 
 #define TP_GUIDE_UNITS_UNSET UINT32_MAX
+#define TP_W_UNSET UINT32_MAX
 
 struct tp_session_params {
     const struct tp_algorithm *algorithm;
     uint32_t start, goal;          /* cells, y * width + x */
-    uint32_t w_milli;              /* w in thousandths, 1000..TP_W_MILLI_MAX; 1000 for rows without TP_CAN_TAKE_W */
+    uint32_t w_milli;              /* w in thousandths, 1000..TP_W_MILLI_MAX; 1000 for rows without TP_CAN_TAKE_W; TP_W_UNSET: the row's */
     enum tp_neighbours neighbours; /* default 8 */
     enum tp_corners corners;       /* default both free */
     enum tp_motion motion;         /* default steps */
