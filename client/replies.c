@@ -48,6 +48,7 @@ static int show_ticked(struct tp_client *client, struct tp_client_ticked *out, c
     if (ticked->n_cell != n || ticked->n_status != n || ticked->n_flags != n || ticked->n_version != n ||
         ticked->n_cost != n || !same_or_none(ticked->n_expansions, n) || !same_or_none(ticked->n_traced, n) ||
         !same_or_none(ticked->n_generated, n) || !same_or_none(ticked->n_learned, n) ||
+        !same_or_none(ticked->n_guide_expansions, n) ||
         !same_or_none(ticked->n_path, n) || !same_or_none(ticked->n_vx, n) || ticked->n_vy != ticked->n_vx)
         return tp__break_with(client, TP_CLIENT_MALFORMED_FRAME,
                               "the server sent a tick's answer whose arrays differ in length");
@@ -77,6 +78,7 @@ static int show_ticked(struct tp_client *client, struct tp_client_ticked *out, c
         .traced = ticked->traced,
         .generated = ticked->generated,
         .learned = ticked->learned,
+        .guide_expansions = ticked->guide_expansions,
         .paths = paths,
         .refused = refused,
         .refused_count = ticked->n_refused,
@@ -118,6 +120,7 @@ static int show_listing(struct tp_client *client, struct tp_client_listing *out,
             .bytes_peak = s->bytes_peak,
             .move_hash = s->move_hash,
             .flips = s->flips,
+            .guide_expansions = s->guide_expansions,
         };
     }
     for (size_t i = 0; i < listing->n_algorithm; i++) {

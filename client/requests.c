@@ -333,6 +333,8 @@ int tp_client_send_open_session(struct tp_client *client, const struct tp_client
     message.heuristic = (Tickpath__Heuristic)params->heuristic;
     message.has_epoch = params->epoch > 0;
     message.epoch = params->epoch;
+    message.has_guide_units = params->guide_units != 0 || params->unguided;
+    message.guide_units = params->unguided ? 0 : params->guide_units;
     message.profile = (char *)params->profile;
     message.has_agent_size = params->agent_size != 0;
     message.agent_size = params->agent_size;
@@ -385,6 +387,8 @@ int tp_client_send_tick(struct tp_client *client, const struct tp_client_tick *t
     message.total_expansions = tick->total_expansions;
     message.has_total_us = tick->has_total_us;
     message.total_us = tick->total_us;
+    message.has_total_guide_units = tick->total_guide_units != 0;
+    message.total_guide_units = tick->total_guide_units;
     message.at_session = (uint64_t *)tick->at_sessions;
     message.at_cell = (uint32_t *)tick->at_cells;
     message.n_at_session = message.n_at_cell = tick->at_count;

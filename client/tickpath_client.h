@@ -305,6 +305,8 @@ struct tp_client_session_params {
                                    * promises to be shorter by this share, in thousandths, 0..10000 */
     bool pause_on_backtrack;      /* likewise: wait (BLOCKED with BACK_MOVE) instead of moving back until the path is complete */
     uint64_t epoch;     /* refused with VERSION_MISMATCH unless the map is in it; 0: any */
+    uint32_t guide_units; /* guided: units a tick for what guides the search, beside the budget, 1..1000000 */
+    bool unguided;        /* guided: no guide at all, 0 units a tick */
     double goal_radius; /* TP_CLIENT_WITHIN: in straight steps over weight 1, on a graph in its unit; at most 3 decimals */
 };
 
@@ -322,6 +324,7 @@ struct tp_client_tick {
     struct tp_client_budget each; /* for this tick, instead of each session's own */
     bool has_total_expansions, has_total_us;
     uint64_t total_expansions, total_us; /* shared by all sessions of this tick */
+    uint64_t total_guide_units;          /* likewise; 0: no total */
     const uint64_t *at_sessions; /* true positions: the agent of at_sessions[i] stands on at_cells[i] */
     const uint32_t *at_cells;
     const int32_t *at_vx, *at_vy; /* the velocities there, -3..3, 0 for agents that are no vehicles; NULL: all at rest */
@@ -374,6 +377,7 @@ struct tp_client_ticked {
     const uint64_t *versions; /* the map version each move was checked against */
     const uint64_t *costs;    /* solution cost so far */
     const uint64_t *expansions, *traced, *generated, *learned; /* NULL unless want_work */
+    const uint64_t *guide_expansions;                          /* likewise, and where the server is too old to know guides */
     const struct tp_client_path *paths;                        /* NULL unless want_path */
     const struct tp_client_refused *refused;                   /* sessions that could not be ticked */
     size_t refused_count;
@@ -389,6 +393,7 @@ struct tp_client_session_info {
     uint64_t expansions, generated, traced, restarts, expansions_max;
     uint64_t bytes, bytes_peak, move_hash;
     uint64_t flips; /* times the path followed was left for one that does not go on from it */
+    uint64_t guide_expansions; /* units paid for what guides the search */
 };
 
 struct tp_client_algorithm {

@@ -238,6 +238,7 @@ static bool list_sessions(const struct tp_call *call, Tickpath__Listing *listing
         SET(bytes_peak, stats.bytes_peak);
         SET(move_hash, stats.move_hash);
         SET(flips, stats.flips);
+        SET(guide_expansions, stats.guide);
 #undef SET
         listing->session[listing->n_session++] = info;
     }

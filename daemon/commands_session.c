@@ -184,6 +184,11 @@ static int read_params(struct tp_session_params *params, struct tp_agent_budget 
         return tp_refuse_value(refusal, "profile", "not the name of a profile");
     if (open->has_agent_size && (open->agent_size < 1 || open->agent_size > TP_AGENT_SIZE_MAX))
         return tp_refuse_value(refusal, "agent_size", "must lie in 1..8");
+    if (open->has_guide_units) {
+        if (open->guide_units > TP_GUIDE_UNITS_MAX)
+            return tp_refuse_value(refusal, "guide_units", "must lie in 0..1000000");
+        params->guide_units = open->guide_units;
+    }
     if (is_of_another_kind(open) && params->knowledge == TP_KNOWLEDGE_MAP)
         return tp_refuse(refusal, TP_ERR_UNSUPPORTED, open->profile != NULL ? "profile" : "agent_size",
                          "does not go with the knowledge KNOWN_MAP: the map assumed has its own profile, and size 1");

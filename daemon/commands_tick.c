@@ -6,11 +6,11 @@
 #include <string.h>
 
 /* The most bytes of a reply: what every tick has, each session served (id 10, cell 5, status 1, flags 2,
- * version 10, cost 10, velocity 2; with work 4 numbers of 10) and each refused. */
+ * version 10, cost 10, velocity 2; with work 5 numbers of 10) and each refused. */
 enum {
     REPLY_BYTES = 128,
     SERVED_BYTES = 40,
-    WORK_BYTES = 40,
+    WORK_BYTES = 50,
     REFUSED_BYTES = 42,
     PATH_BYTES = 12,
     CELL_BYTES = 5
@@ -42,6 +42,8 @@ static int check(const struct tp_call *call, const Tickpath__Tick *tick, struct 
         return tp_refuse(refusal, TP_ERR_RESOURCE_EXHAUSTED, "at_session", "more than sessions_max");
     if (tick->has_total_expansions && tick->total_expansions == 0)
         return tp_refuse_value(refusal, "total_expansions", "must be at least 1");
+    if (tick->has_total_guide_units && tick->total_guide_units == 0)
+        return tp_refuse_value(refusal, "total_guide_units", "must be at least 1");
     if (tick->has_total_us && (tick->total_us == 0 || tick->total_us > TP_TICK_US_MAX))
         return tp_refuse_value(refusal, "total_us", "must lie in 1..10000000");
     if (tick->each != NULL)
@@ -72,6 +74,7 @@ static void count(const struct tp_call *call, const struct tp_schedule *schedule
         work.traced += reply->work.traced;
         work.generated += reply->work.generated;
         work.learned += reply->work.learned;
+        work.guide += reply->work.guide;
     }
     tp_metric_add(&metrics->ticks, 1);
     tp_metric_add(&metrics->agent_ticks, schedule->served);
@@ -92,6 +95,8 @@ static void count(const struct tp_call *call, const struct tp_schedule *schedule
     tp_metric_add(&metrics->traced, work.traced);
     tp_metric_add(&metrics->generated, work.generated);
     tp_metric_add(&metrics->learned, work.learned);
+    tp_metric_add(&metrics->guide_expansions, work.guide);
+    tp_shard_count_fields(call->shard);
     tp_metric_observe(&metrics->tick_us, tick_us);
     tp_metric_observe(&metrics->tick_expansions, work.expansions);
     tp_metric_observe(&metrics->tick_sessions, schedule->served);
@@ -114,7 +119,8 @@ static bool take_reply(const struct tp_call *call, const Tickpath__Tick *tick, T
         has_room = (reply->expansions = take(call, served, sizeof(uint64_t))) != NULL &&
                    (reply->traced = take(call, served, sizeof(uint64_t))) != NULL &&
                    (reply->generated = take(call, served, sizeof(uint64_t))) != NULL &&
-                   (reply->learned = take(call, served, sizeof(uint64_t))) != NULL;
+                   (reply->learned = take(call, served, sizeof(uint64_t))) != NULL &&
+                   (reply->guide_expansions = take(call, served, sizeof(uint64_t))) != NULL;
     Tickpath__Refused *rows = NULL;
     if (has_room)
         has_room = (reply->refused = take(call, refused, sizeof(Tickpath__Refused *))) != NULL &&
@@ -144,7 +150,7 @@ static void fill_reply(const struct tp_call *call, const struct tp_schedule *sch
     reply->n_session = reply->n_cell = reply->n_status = reply->n_flags = reply->n_version = reply->n_cost =
         n;
     reply->n_expansions = reply->expansions != NULL ? n : 0;
-    reply->n_traced = reply->n_generated = reply->n_learned = reply->n_expansions;
+    reply->n_traced = reply->n_generated = reply->n_learned = reply->n_guide_expansions = reply->n_expansions;
     reply->n_path = reply->path != NULL ? n : 0;
     bool some_vehicle = false;
     for (size_t i = 0; i < n; i++) {
@@ -163,6 +169,7 @@ static void fill_reply(const struct tp_call *call, const struct tp_schedule *sch
             reply->traced[i] = from->work.traced;
             reply->generated[i] = from->work.generated;
             reply->learned[i] = from->work.learned;
+            reply->guide_expansions[i] = from->work.guide;
         }
         if (reply->path != NULL)
             reply->path[i]->n_cell = tp_session_path(sessions->agents[schedule->slots[i]].session,
@@ -221,6 +228,7 @@ static struct tp_schedule schedule_of(const struct tp_call *call, const Tickpath
         .each = tick->each != NULL ? each : NULL,
         .total_expansions = tick->has_total_expansions ? tick->total_expansions : TP_TOTAL_NONE,
         .total_us = tick->has_total_us ? tick->total_us : TP_TOTAL_NONE,
+        .total_guide_units = tick->has_total_guide_units ? tick->total_guide_units : TP_TOTAL_NONE,
         .at_ids = tick->at_session,
         .at_cells = tick->at_cell,
         .at_vx = tick->n_at_vx > 0 ? tick->at_vx : NULL,

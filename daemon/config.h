@@ -48,7 +48,7 @@ enum { TP_CONFIG_TEXT_MAX = 1024 };
     X(NUMBER, output_bytes_max, "output-bytes-max", 8388608, 4096, 1073741824, "bytes",                      \
       "replies waiting on one connection before its reading stops")                                          \
     X(NUMBER, guide_bytes_max, "guide-bytes-max", 268435456, 0, 1125899906842624, "bytes",                   \
-      "goal fields of guided sessions, of each thread; part of node-bytes-max")                                 \
+      "goal fields and ways of guided sessions, of each event loop; part of node-bytes-max")                                 \
     X(NUMBER, node_bytes_max, "node-bytes-max", 4294967296, 1048576, 1125899906842624, "bytes",              \
       "search memory of all sessions together, in slabs of 64 KiB; at the cap they answer with what they "   \
       "have")                                                                                                \

@@ -57,6 +57,14 @@
     X(COUNTER, traced, "", "Steps paid at 1/c: traceback, looks at changes, open entries renewed, ...")      \
     X(COUNTER, generated, "", "States given a (better) g.")                                                  \
     X(COUNTER, learned, "", "Heuristic updates.")                                                            \
+    X(COUNTER, guide_expansions, "", "Units that guided sessions paid for what guides them.")                \
+    X(GAUGE, guide_bytes, "bytes", "Memory of goal fields and scouts of guided sessions now.")               \
+    X(GAUGE, guide_fields, "", "Goal fields in memory, those included that no session uses now.")            \
+    X(COUNTER, guide_fields_made, "", "Goal fields made.")                                                   \
+    X(COUNTER, guide_fields_shared, "", "Times a session found its goal field made already.")                \
+    X(COUNTER, guide_fields_given_up, "", "Goal fields that no session used given up to make room.")         \
+    X(COUNTER, guide_refused, "", "Times there was no room for a goal field or a scout (guide-bytes-max).")  \
+    X(COUNTER, guide_settled, "", "Areas settled by goal fields: their work, done once for all who share.")  \
     X(HISTOGRAM, tick_us, "us", "Time to serve one tick request, all its sessions.")                         \
     X(HISTOGRAM, tick_expansions, "", "Expansions of one tick request, all its sessions.")                   \
     X(HISTOGRAM, tick_sessions, "", "Sessions of one tick request.")                                         \
@@ -64,7 +72,7 @@
     X(COUNTER, pushes, "", "Messages about changes of maps pushed to subscribers.")                          \
     X(GAUGE, maps, "", "Maps in memory.")                                                                    \
     X(GAUGE, map_cells, "", "Cells of the maps in memory.")                                                  \
-    X(GAUGE, layers, "", "Layers of maps in memory: profiles and agent sizes that sessions use.")            \
+    X(GAUGE, layers, "", "Layers of maps in memory: profiles, agent sizes and block graphs in use.")         \
     X(COUNTER, maps_put, "", "Maps uploaded whole.")                                                         \
     X(COUNTER, maps_loaded, "", "Maps read from the store.")                                                 \
     X(COUNTER, batches_applied, "", "Change batches applied; each made one version.")                        \

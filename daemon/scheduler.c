@@ -170,7 +170,7 @@ static void apply_positions(struct tp_schedule *schedule)
 
 /* The budget of one turn: the session's or the request's, within what is left of the shared totals. */
 static struct tp_budget turn_budget(const struct tp_agent_budget *own, struct turn *turn,
-                                    uint64_t expansions_left, uint64_t total_end_us)
+                                    uint64_t expansions_left, uint64_t guide_left, uint64_t total_end_us)
 {
     struct tp_budget budget = tp_agent_budget_for_check(own);
     budget.expired = own->kind == TP_BUDGET_DEADLINE || total_end_us != UINT64_MAX ? turn_over_cb
@@ -178,6 +178,8 @@ static struct tp_budget turn_budget(const struct tp_agent_budget *own, struct tu
                                                                                    : NULL;
     budget.context = turn;
     budget.expansions_max = expansions_left;
+    budget.caps_guide = true;
+    budget.guide_max = guide_left;
     turn->end_us = total_end_us;
     if (own->kind == TP_BUDGET_DEADLINE) {
         uint64_t end_us = turn->clock->now_us(turn->clock->context) + own->deadline_us;
@@ -199,6 +201,7 @@ static void serve(struct tp_schedule *schedule)
     struct tp_clock *clock = &schedule->clock;
     uint64_t expansions_left =
         schedule->total_expansions == TP_TOTAL_NONE ? UINT64_MAX : schedule->total_expansions;
+    uint64_t guide_left = schedule->total_guide_units == TP_TOTAL_NONE ? UINT64_MAX : schedule->total_guide_units;
     uint64_t total_end_us = UINT64_MAX;
     if (schedule->total_us != TP_TOTAL_NONE)
         total_end_us = clock->now_us(clock->context) + schedule->total_us;
@@ -209,13 +212,15 @@ static void serve(struct tp_schedule *schedule)
         bool is_spent = expansions_left == 0 ||
                         (total_end_us != UINT64_MAX && clock->now_us(clock->context) >= total_end_us);
         const struct tp_agent_budget *own = schedule->each != NULL ? schedule->each : &agent->budget;
-        struct tp_budget budget = turn_budget(own, &turn, is_spent ? 0 : expansions_left, total_end_us);
+        struct tp_budget budget = turn_budget(own, &turn, is_spent ? 0 : expansions_left, guide_left, total_end_us);
         struct tp_tick_reply *reply = &schedule->replies[i];
         tp_session_tick(agent->session, map_of(schedule, schedule->slots[i]), &budget, reply);
         schedule->expansions += reply->work.expansions;
         if (expansions_left != UINT64_MAX)
             expansions_left -=
                 reply->work.expansions < expansions_left ? reply->work.expansions : expansions_left;
+        if (guide_left != UINT64_MAX)
+            guide_left -= reply->work.guide < guide_left ? reply->work.guide : guide_left;
         if (is_spent && wanted_to_search(reply))
             schedule->starved++;
     }

@@ -29,6 +29,7 @@ struct tp_schedule {
     const struct tp_agent_budget *each; /* NULL: each session's own budget */
     uint64_t total_expansions;          /* TP_TOTAL_NONE: no shared total */
     uint64_t total_us;                  /* likewise */
+    uint64_t total_guide_units;         /* likewise, beside them: of what guides the searches */
     const uint64_t *at_ids;             /* true positions: at_ids[i] stands on at_cells[i] */
     const uint32_t *at_cells;
     const int32_t *at_vx, *at_vy; /* the velocity there; NULL: at rest */

@@ -1,7 +1,5 @@
 #include "daemon/shard.h"
 
-#include "guide/field.h"
-
 #include <stdlib.h>
 
 /* What decoding may blow a frame up to: a repeated message of two bytes becomes a struct of some seventy. */
@@ -54,6 +52,21 @@ void tp_shard_count_closed(struct tp_shard *shard, uint32_t count)
     tp_metric_gauge_add(&shard->metrics->sessions_closing, (int64_t)count);
 }
 
+void tp_shard_count_fields(struct tp_shard *shard)
+{
+    struct tp_field_cache_stats now, *counted = &shard->fields_counted;
+    struct tp_metrics *metrics = shard->metrics;
+    tp_field_cache_stats(shard->fields, &now);
+    tp_metric_gauge_add(&metrics->guide_bytes, (int64_t)(now.bytes - counted->bytes));
+    tp_metric_gauge_add(&metrics->guide_fields, (int64_t)(now.fields - counted->fields));
+    tp_metric_add(&metrics->guide_fields_made, now.made - counted->made);
+    tp_metric_add(&metrics->guide_fields_shared, now.shared - counted->shared);
+    tp_metric_add(&metrics->guide_fields_given_up, now.given_up - counted->given_up);
+    tp_metric_add(&metrics->guide_refused, now.refused - counted->refused);
+    tp_metric_add(&metrics->guide_settled, now.settled - counted->settled);
+    *counted = now;
+}
+
 bool tp_shard_has_closed(const struct tp_shard *shard)
 {
     return shard->closing.count > 0;
@@ -63,6 +76,18 @@ void tp_shard_free_closed(struct tp_shard *shard)
 {
     size_t freed = tp_closing_free(&shard->closing, &shard->clock, TP_SHARD_FREE_US);
     tp_metric_gauge_add(&shard->metrics->sessions_closing, -(int64_t)freed);
+    tp_shard_count_fields(shard);
+}
+
+/* Fields over the block graphs of layers that are no longer the shard's are not asked for again. */
+static void retire_fields(struct tp_shard *shard, const struct tp_world_layers *before, const struct tp_world_layers *now)
+{
+    for (size_t i = 0; before != NULL && i < TP_WORLD_LAYERS_MAX; i++) {
+        const struct tp_map *was = before->layer[i], *is = now != NULL ? now->layer[i] : NULL;
+        if (was != NULL && was->blocks != NULL && (is == NULL || is->blocks != was->blocks))
+            tp_field_cache_retire(shard->fields, was->blocks);
+    }
+    tp_shard_count_fields(shard);
 }
 
 /* Takes the references to `map` and `layers`. */
@@ -77,6 +102,7 @@ static void offer(struct tp_shard *shard, const struct tp_world_map *of, const s
         shard->seq[of->slot] = seq;
         map = map_before;
         layers = layers_before;
+        retire_fields(shard, layers, shard->layers[of->slot]);
     }
     tp_map_unref(map);
     tp_world_layers_unref(layers);
@@ -85,6 +111,7 @@ static void offer(struct tp_shard *shard, const struct tp_world_map *of, const s
 /* Nobody here holds the map any more: its sessions are closed, its answers came before this. */
 static void forget(struct tp_shard *shard, struct tp_world_map *map)
 {
+    retire_fields(shard, shard->layers[map->slot], NULL);
     tp_map_unref(shard->current[map->slot]);
     tp_world_layers_unref(shard->layers[map->slot]);
     shard->current[map->slot] = NULL;

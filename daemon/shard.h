@@ -14,6 +14,7 @@
 #include "daemon/subscriptions.h"
 #include "daemon/upload.h"
 #include "daemon/world.h"
+#include "guide/field.h"
 
 #include <stdatomic.h>
 
@@ -38,6 +39,7 @@ struct tp_shard {
     /* the shard's own, set by tp_shard_init */
     struct tp_pool pool;
     struct tp_field_cache *fields; /* of guided sessions; from the pool */
+    struct tp_field_cache_stats fields_counted; /* as the metrics have them */
     struct tp_closing closing;     /* closed sessions whose memory goes back in slices */
     struct tp_arena arena;         /* reset with every frame */
     struct tp_peer *subscribers;   /* those that want to be told of changes; linked by subscriber_next */
@@ -55,6 +57,9 @@ void tp_shard_fini(struct tp_shard *shard);
 
 /* Counts sessions that were closed just now. */
 void tp_shard_count_closed(struct tp_shard *shard, uint32_t count);
+
+/* Brings the metrics of goal fields up to date; to be called after ticks, and when sessions were freed. */
+void tp_shard_count_fields(struct tp_shard *shard);
 
 /* Whether closed sessions wait for tp_shard_free_closed. */
 bool tp_shard_has_closed(const struct tp_shard *shard);

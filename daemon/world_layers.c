@@ -61,6 +61,14 @@ static struct tp__world_profile *find_profile(struct tp__world_entry *entry, con
     return NULL;
 }
 
+/* The field that makes a session one of a kind of its own. */
+static const char *kind_field(const struct tp_world_request *request)
+{
+    if (request->profile_name[0] != '\0')
+        return "profile";
+    return request->agent_size > 1 ? "agent_size" : "guide_units";
+}
+
 /* Whether the map is there, is a grid and stays; else the request was refused. */
 static bool check_grid(struct tp_world *world, struct tp_world_request *request,
                        const struct tp__world_entry *entry)
@@ -69,9 +77,11 @@ static bool check_grid(struct tp_world *world, struct tp_world_request *request,
         request->refusal.retry_after_ms = 10;
         tp__world_refuse(world, request, TP_ERR_MAP_NOT_READY, "map",
                          "the map was uploaded, and is on its way to the store");
+    } else if (entry->published->graph != NULL && request->has_blocks) { /* it was a grid when the session asked */
+        request->refusal.retry_after_ms = 100;
+        tp__world_refuse(world, request, TP_ERR_UNAVAILABLE, "map", "the map was replaced just now");
     } else if (entry->published->graph != NULL) {
-        const char *field = request->profile_name[0] != '\0' ? "profile" : "agent_size";
-        tp__world_refuse(world, request, TP_ERR_UNSUPPORTED, request->op == TP_WORLD_PROFILE ? "map" : field,
+        tp__world_refuse(world, request, TP_ERR_UNSUPPORTED, request->op == TP_WORLD_PROFILE ? "map" : kind_field(request),
                          "the map is a graph: profiles and agent sizes are for grids");
     } else if (atomic_load(&entry->shared.sessions) < 0) {
         request->refusal.retry_after_ms = 100;
@@ -262,9 +272,9 @@ void tp__world_take_layer(struct tp_world *world, struct tp_world_request *reque
     int error = 0;
     if (layer == NULL && index == TP_WORLD_LAYERS_MAX) {
         request->refusal.retry_after_ms = 1000;
-        tp__world_refuse(world, request, TP_ERR_RESOURCE_EXHAUSTED,
-                         request->profile_name[0] != '\0' ? "profile" : "agent_size",
-                         "sessions of a map use at most %d different profiles and agent sizes at a time",
+        tp__world_refuse(world, request, TP_ERR_RESOURCE_EXHAUSTED, kind_field(request),
+                         "sessions of a map use at most %d different profiles and agent sizes at a time, guided "
+                         "ones counted apart",
                          TP_WORLD_LAYERS_MAX);
         return;
     }

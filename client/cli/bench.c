@@ -31,7 +31,8 @@ static const struct tp_cli_usage usage = {
         "solved. cost and optimal are in unit steps; optimal is the scenario's, which is for 8 neighbours,\n"
         "both corner cells free and weights of 1, whatever the options say; subopt is the mean of cost /\n"
         "optimal; nonopt is moves less the moves of an optimal path (8 neighbours, weights of 1 only);\n"
-        "max_exp is the largest number of expansions in one tick; restarts leave out the first search;\n"
+        "max_exp is the largest number of expansions in one tick; guide_expansions are the units that guided\n"
+        "pays beside them (--guide-units), nodes of the block graph expanded; restarts leave out the first search;\n"
         "flips are the times the path followed was left for one that does not go on from it. With\n"
         "--via every figure but the times is the same. Where no scenario tells the optimal length (a graph, "
         "a\n"
@@ -170,6 +171,8 @@ static void print_table(const struct figures *f)
         printf("%-18s %.2f\n", "non-optimal moves", f->nonopt);
     printf("%-18s %.1f, at most %llu in a tick\n", "expansions", f->expansions,
            (unsigned long long)f->expansions_max);
+    if (f->guide > 0)
+        printf("%-18s %.1f units beside them\n", "guide", f->guide);
     printf("%-18s %.2f\n", "restarts", f->restarts);
     printf("%-18s %.2f\n", "flips", f->flips);
     printf("%-18s %.1f ns per expansion\n", "time", f->ns_per_expansion);

@@ -212,14 +212,18 @@ int tp_cli_fleet_collect(struct tp_cli_fleet *fleet, uint64_t ticket, double sen
         return tp_cli_fail(fleet->usage, "a tick that asked for the work done did not get it");
     fleet->ticks_under_way += fleet->count - fleet->arrived;
     fleet->arrived = fleet->unreachable = 0;
-    uint64_t expansions = 0;
+    uint64_t expansions = 0, guide = 0;
     for (size_t i = 0; result == TP_CLI_OK && i < ticked->count; i++) {
         expansions += ticked->expansions[i];
+        guide += ticked->guide_expansions != NULL ? ticked->guide_expansions[i] : 0;
         result = take_answer(fleet, ticked, i);
     }
     fleet->expansions += expansions;
     if (expansions > fleet->expansions_max)
         fleet->expansions_max = expansions;
+    fleet->guide += guide;
+    if (guide > fleet->guide_max)
+        fleet->guide_max = guide;
     return result;
 }
 
@@ -232,10 +236,11 @@ int tp_cli_fleet_compare(struct tp_cli_fleet *fleet, uint64_t *restarts)
     if (listing.session_count != fleet->count)
         return tp_cli_fail(fleet->usage, "the server lists %zu of %zu sessions", listing.session_count,
                            fleet->count);
-    uint64_t expansions = 0, moves = 0, back_moves = 0, cost = 0, seen_moves = 0, seen_back = 0,
+    uint64_t expansions = 0, guide = 0, moves = 0, back_moves = 0, cost = 0, seen_moves = 0, seen_back = 0,
              seen_cost = 0;
     for (size_t i = 0; i < fleet->count; i++) {
         expansions += listing.sessions[i].expansions;
+        guide += listing.sessions[i].guide_expansions;
         moves += listing.sessions[i].moves;
         back_moves += listing.sessions[i].back_moves;
         cost += listing.sessions[i].cost;
@@ -245,9 +250,9 @@ int tp_cli_fleet_compare(struct tp_cli_fleet *fleet, uint64_t *restarts)
         seen_cost += fleet->agents[i].cost;
     }
     if (moves != seen_moves || back_moves != seen_back || cost != seen_cost ||
-        expansions != fleet->expansions)
+        expansions != fleet->expansions || guide != fleet->guide)
         return tp_cli_fail(
             fleet->usage,
-            "the server's own sums of moves, back-moves, cost or expansions are not those of its answers");
+            "the server's own sums of moves, back-moves, cost, expansions or guide units are not those of its answers");
     return TP_CLI_OK;
 }

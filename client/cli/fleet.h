@@ -33,6 +33,7 @@ struct tp_cli_fleet {
     size_t count;
     size_t arrived, unreachable;         /* by the last answers */
     uint64_t expansions, expansions_max; /* in all; the most in one tick of all agents */
+    uint64_t guide, guide_max;           /* units paid for what guides, likewise */
     uint64_t ticks;                      /* requests, each of all agents */
     uint64_t ticks_under_way;            /* agent ticks of agents that had not arrived before */
     float *round_trip_us;                /* of each tick: from its sending to its answer, as seen here */

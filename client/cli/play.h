@@ -25,7 +25,7 @@ struct tp_cli_problem {
     enum tp_cli_outcome outcome;
     uint64_t ticks, moves, back_moves, restarts, flips;
     uint64_t expansions, expansions_max; /* in all, the largest in one tick */
-    uint64_t guide; /* units paid for goal fields */
+    uint64_t guide; /* units paid for what guides the search */
     tp_cost cost;
     uint64_t bytes_peak; /* of search memory */
     uint64_t touched;    /* states in the last search's tree; 0 where a daemon played */
@@ -39,7 +39,7 @@ struct tp_cli_step {
     bool moved;
     int vx, vy; /* of a vehicle; else 0 */
     uint32_t status, flags;
-    uint64_t expansions, traced;
+    uint64_t expansions, traced, guide;
     uint64_t version;
 };
 

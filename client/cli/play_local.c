@@ -35,6 +35,7 @@ static void watch(const struct tp_cli_play *play, uint64_t tick, const struct tp
         .flags = reply->flags,
         .expansions = reply->work.expansions,
         .traced = reply->work.traced,
+        .guide = reply->work.guide,
         .version = reply->version,
     };
     play->step_cb(&step, play->context);

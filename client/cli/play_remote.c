@@ -38,6 +38,7 @@ static void watch(const struct group *group, size_t i, const struct tp_client_ti
         .flags = ticked->flags[j],
         .expansions = ticked->expansions != NULL ? ticked->expansions[j] : 0,
         .traced = ticked->traced != NULL ? ticked->traced[j] : 0,
+        .guide = ticked->guide_expansions != NULL ? ticked->guide_expansions[j] : 0,
         .version = ticked->versions[j],
     };
     group->play->step_cb(&step, group->play->context);
@@ -157,6 +158,7 @@ static int take_measures(struct group *group)
             problem->flips = info->flips;
             problem->expansions = info->expansions;
             problem->expansions_max = info->expansions_max;
+            problem->guide = info->guide_expansions;
             problem->cost = info->cost;
             problem->bytes_peak = info->bytes_peak;
             problem->move_hash = info->move_hash;

@@ -175,6 +175,9 @@ int tp_cli__run_table(struct tp_cli_run *run)
     int result = print_optimum(run);
     printf("%-18s %llu, at most %llu in a tick of all agents\n", "expansions",
            (unsigned long long)fleet->expansions, (unsigned long long)fleet->expansions_max);
+    if (fleet->guide > 0)
+        printf("%-18s %llu units, at most %llu in a tick of all agents\n", "guide", (unsigned long long)fleet->guide,
+               (unsigned long long)fleet->guide_max);
     printf("%-18s %llu\n", "restarts", (unsigned long long)run->restarts);
     printf("%-18s %llu to %llu, made by %zu doors that closed and opened\n", "map versions",
            (unsigned long long)run->remote.version, (unsigned long long)run->mirror.newest, run->doors.count);

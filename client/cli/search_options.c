@@ -114,7 +114,7 @@ void tp_cli_search_init(struct tp_cli_search *search)
         .goal_policy = TP_GOAL_EXACT,
         .goal_radius_milli = UINT32_MAX,
         .restart = TP_RESTART_DEFAULT,
-        .guide_units = 100,
+        .guide_units = UINT64_MAX,
         .agent_size = 1,
         .seed = 1,
     };
@@ -165,7 +165,7 @@ bool tp_cli_search_layer(const struct tp_cli_search *search, const struct tp_map
                                    (uint32_t)search->agent_size, false, TP_BLOCKS_STRAIGHT};
     const struct tp_algorithm *algorithm = tp_algorithm_find(search->algorithm);
     bool is_grid = map->graph == NULL && map->puzzle == 0 && search->motion == TP_MOTION_STEPS;
-    if (algorithm->capabilities & TP_CAN_BE_GUIDED && is_grid) {
+    if (algorithm->capabilities & TP_CAN_BE_GUIDED && is_grid && search->guide_units != 0) {
         kind->has_blocks = true;
         kind->links = tp_blocks_links_of((enum tp_neighbours)search->neighbours, (enum tp_corners)search->corners);
     }
@@ -196,7 +196,8 @@ void tp_cli_search_params(const struct tp_cli_search *search, struct tp_session_
     params->path_switch = search->path_switch;
     params->switch_margin_milli = search->switch_margin_milli;
     params->pause_on_backtrack = search->pause_on_backtrack;
-    params->guide_units = (uint32_t)search->guide_units;
+    if (search->guide_units != UINT64_MAX)
+        params->guide_units = (uint32_t)search->guide_units;
     params->node_bytes_max = search->node_bytes_max;
     params->motion = (enum tp_motion)search->motion;
     params->heuristic = (enum tp_heuristic)search->heuristic;
@@ -239,6 +240,8 @@ void tp_cli_search_client_params(const struct tp_cli_search *search, struct tp_c
         .start_vx = local.start_vx,
         .start_vy = local.start_vy,
         .heuristic = (enum tp_client_heuristic)local.heuristic,
+        .guide_units = local.guide_units != TP_GUIDE_UNITS_UNSET ? local.guide_units : 0,
+        .unguided = local.guide_units == 0,
         .goal_radius = search->goal_radius_milli != UINT32_MAX ? search->goal_radius_milli / 1000.0 : 0,
         .profile = search->profile.given ? TP_CLI_PROFILE_NAME : NULL,
         .agent_size = search->agent_size > 1 ? (uint32_t)search->agent_size : 0,

@@ -18,7 +18,7 @@ static const struct tp_cli_usage usage = {
              "A row that has not arrived after --ticks-max ticks ends there.\n"
              "Keys: tick, x, y (on a graph: node; of a puzzle: node, the state by number), move (forward, "
              "back, wait), status, expansions, traced, "
-             "version;\n"
+             "guide_expansions,\nversion;\n"
              "of a vehicle vx and vy as well.\n"
              "Exit status 0: the row was played, to its goal or not; 1: a file can't be read, no row is left, or the\n"
              "daemon can't be reached or refuses; 2: the command line is wrong, or its options do not go together.",
@@ -41,10 +41,10 @@ static void print_step(const struct tp_cli_step *step, void *context)
         printf("\"node\": %u", step->cell);
     if (printer->is_vehicle)
         printf(", \"vx\": %d, \"vy\": %d", step->vx, step->vy);
-    printf(", \"move\": \"%s\", \"status\": \"%s\", \"expansions\": %llu, \"traced\": %llu, \"version\": "
-           "%llu}\n",
+    printf(", \"move\": \"%s\", \"status\": \"%s\", \"expansions\": %llu, \"traced\": %llu, "
+           "\"guide_expansions\": %llu, \"version\": %llu}\n",
            move, tp_cli_status_name(step->status), (unsigned long long)step->expansions,
-           (unsigned long long)step->traced, (unsigned long long)step->version);
+           (unsigned long long)step->traced, (unsigned long long)step->guide, (unsigned long long)step->version);
 }
 
 static int trace_pair(const struct tp_cli_search *search, const struct tp_cli_rows *rows,

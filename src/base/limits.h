@@ -16,8 +16,9 @@
 #define TP_SWITCH_MARGIN_MILLI_MAX 10000u
 /* Largest lookahead k and resource limit R, in expansions. */
 #define TP_BUDGET_MAX 1000000000000ull
-/* Units of a tick for goal fields. */
+/* Units of a tick for what guides a search; and those of a session that does not say. */
 #define TP_GUIDE_UNITS_MAX 1000000u
+#define TP_GUIDE_UNITS_DEFAULT 100u
 /* Goals of one session. */
 #define TP_GOALS_MAX 16u
 /* Largest c, in traceback steps per expansion. */

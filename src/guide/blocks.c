@@ -18,6 +18,8 @@ enum {
                    (2 * 3 * TP_BLOCK_SIDE + 2), /* a cell on a border has three opposite; and two corners */
 };
 
+#define SPEED (UINT64_C(1) << 32) /* over weight 1 */
+
 /* One tile's part while it is made. */
 struct scratch {
     const struct tp_map *map;
@@ -32,9 +34,11 @@ struct scratch {
     struct pair {
         uint16_t one, other;
     } touching[TOUCHING_MAX + 1]; /* one is written before it counts */
-    struct sum {                  /* per area: over its cells; at most 4096 * 65535 */
-        uint32_t cells, x, y, weight;
+    struct sum {                  /* per area: over its cells */
+        uint32_t cells, x, y;
+        uint64_t speed;
     } sums[TILE_NODES_MAX];
+    uint64_t speed[256]; /* by class of cell, passable ones */
 };
 
 /* ---- Cells of a block ---- */
@@ -92,19 +96,26 @@ static uint8_t mean_row(uint64_t cells, uint32_t count)
     return (uint8_t)((TP_BLOCK_POINT * sum + count / 2) / count + TP_BLOCK_POINT / 2);
 }
 
-/* The rounded mean weight of cells of a block. */
-static uint16_t mean_weight(const struct tp_map *map, const struct tp_map_tile *tile, uint32_t block,
+/* The weight that `count` cells of so much speed in all have between them, rounded: who walks from place to place goes where it is
+ * fast, and a few heavy cells that can be gone round say little. */
+static uint16_t weight_of(uint32_t count, uint64_t speed)
+{
+    return (uint16_t)(((uint64_t)count * SPEED + speed / 2) / speed);
+}
+
+/* The rounded harmonic mean of the weights of cells of a block. */
+static uint16_t mean_weight(const struct scratch *scratch, const struct tp_map_tile *tile, uint32_t block,
                             uint64_t cells, uint32_t count)
 {
     const uint8_t *classes = tp_map_tile_classes(tile) +
                              block / TP_BLOCKS_A_SIDE * TP_BLOCK_SIDE * tile->columns +
                              block % TP_BLOCKS_A_SIDE * TP_BLOCK_SIDE;
-    uint32_t sum = count / 2;
+    uint64_t speed = 0;
     for (; cells; cells &= cells - 1) {
         uint32_t bit = (uint32_t)__builtin_ctzll(cells);
-        sum += map->profile.weight[classes[bit / TP_BLOCK_SIDE * tile->columns + bit % TP_BLOCK_SIDE]];
+        speed += scratch->speed[classes[bit / TP_BLOCK_SIDE * tile->columns + bit % TP_BLOCK_SIDE]];
     }
-    return (uint16_t)(sum / count);
+    return weight_of(count, speed);
 }
 
 /* Appends the components of a block. */
@@ -119,7 +130,7 @@ static void split(struct scratch *scratch, const struct tp_map_tile *tile, uint3
         scratch->place[node][0] = mean_column(part, count);
         scratch->place[node][1] = mean_row(part, count);
         if (scratch->map->weighted)
-            scratch->weight[node] = mean_weight(scratch->map, tile, block, part, count);
+            scratch->weight[node] = mean_weight(scratch, tile, block, part, count);
     }
 }
 
@@ -200,7 +211,7 @@ static void join_areas(struct scratch *scratch)
             sum->x += count * (x + scratch->place[i][0]);
             sum->y += count * (y + scratch->place[i][1]);
             if (scratch->map->weighted)
-                sum->weight += count * scratch->weight[i];
+                sum->speed += count * (SPEED / scratch->weight[i]);
         }
     }
 }
@@ -230,10 +241,12 @@ static struct tp_blocks_tile *tile_new(uint32_t nodes, uint32_t areas, bool weig
     return tile;
 }
 
-static void tile_unref(struct tp_blocks_tile *tile)
+static void tile_unref(struct tp_map_held *held, struct tp_blocks_tile *tile)
 {
-    if (tile && atomic_fetch_sub_explicit(&tile->refs, 1, memory_order_acq_rel) == 1)
-        free(tile);
+    if (!tile || atomic_fetch_sub_explicit(&tile->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    tp__held_take(held, tile_bytes(tile->nodes, tile->areas, tile->weight));
+    free(tile);
 }
 
 static struct tp_blocks_tile *tile_ref(struct tp_blocks_tile *tile)
@@ -262,7 +275,7 @@ static struct tp_blocks_tile *tile_of(const struct scratch *scratch)
             .x = (uint16_t)((sum->x + half) / sum->cells),
             .y = (uint16_t)((sum->y + half) / sum->cells),
             .cells = (uint16_t)sum->cells,
-            .weight = tile->weight ? (uint16_t)((sum->weight + half) / sum->cells) : 1,
+            .weight = tile->weight ? weight_of(sum->cells, sum->speed) : 1,
         };
     }
     return tile;
@@ -388,6 +401,26 @@ static size_t tiles_of(const struct tp_blocks *blocks)
     return (size_t)blocks->tiles_x * blocks->tiles_y;
 }
 
+/* A version with its tables and labels, but for its tiles. */
+static size_t own_bytes(const struct tp_blocks *blocks)
+{
+    size_t tiles = tiles_of(blocks);
+    return sizeof *blocks + tiles * sizeof blocks->tiles[0] + 2 * (tiles + 1) * sizeof(uint32_t) +
+           blocks->areas * sizeof blocks->label[0];
+}
+
+/* Counts a version that is whole, and those of its tiles that it shares with no other: the one before is held meanwhile. */
+static void count_in(struct tp_blocks *blocks, struct tp_map_held *held)
+{
+    blocks->held = held;
+    tp__held_add(held, own_bytes(blocks));
+    for (size_t i = 0; held && i < tiles_of(blocks); i++) {
+        const struct tp_blocks_tile *tile = blocks->tiles[i];
+        if (atomic_load_explicit(&tile->refs, memory_order_relaxed) == 1)
+            tp__held_add(held, tile_bytes(tile->nodes, tile->areas, tile->weight));
+    }
+}
+
 /* Numbers nodes and areas tile by tile. */
 static void number(struct tp_blocks *blocks)
 {
@@ -408,6 +441,8 @@ static struct scratch *scratch_new(const struct tp_map *map, enum tp_blocks_link
     if (scratch) {
         scratch->map = map;
         scratch->links = links;
+        for (uint32_t class = 0; class < 256; class++)
+            scratch->speed[class] = map->profile.weight[class] ? SPEED / map->profile.weight[class] : 0;
     }
     return scratch;
 }
@@ -443,6 +478,7 @@ int tp_blocks_build(struct tp_blocks **out, const struct tp_map *map, enum tp_bl
         tp_blocks_unref(blocks);
         return error;
     }
+    count_in(blocks, map->held);
     *out = blocks;
     return TP_OK;
 }
@@ -494,6 +530,7 @@ int tp_blocks_follow(struct tp_blocks **out, const struct tp_blocks *blocks, con
         tp_blocks_unref(next);
         return error;
     }
+    count_in(next, blocks->held);
     *out = next;
     return TP_OK;
 }
@@ -513,16 +550,15 @@ void tp_blocks_unref(const struct tp_blocks *blocks)
     if (atomic_fetch_sub_explicit(&own->refs, 1, memory_order_acq_rel) != 1)
         return;
     for (size_t i = 0; i < tiles_of(own); i++)
-        tile_unref(own->tiles[i]);
+        tile_unref(own->held, own->tiles[i]);
+    tp__held_take(own->held, own_bytes(own));
     free(own->label);
     free(own);
 }
 
 size_t tp_blocks_bytes(const struct tp_blocks *blocks)
 {
-    size_t tiles = tiles_of(blocks);
-    size_t bytes = sizeof *blocks + tiles * sizeof blocks->tiles[0] + 2 * (tiles + 1) * sizeof(uint32_t) +
-                   blocks->areas * sizeof blocks->label[0];
+    size_t tiles = tiles_of(blocks), bytes = own_bytes(blocks);
     for (size_t i = 0; i < tiles; i++) {
         const struct tp_blocks_tile *tile = blocks->tiles[i];
         bytes += tile_bytes(tile->nodes, tile->areas, tile->weight) /

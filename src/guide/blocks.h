@@ -51,12 +51,12 @@ struct tp_blocks_tile {
     _Atomic uint32_t refs;
     uint16_t nodes, areas;
     uint16_t first[TP_BLOCKS_A_TILE + 1]; /* block b (row-major in the tile) has the nodes first[b] .. first[b + 1] - 1 */
-    /* per node: its cells; its place in the block (TP_BLOCK_POINT), x then y; the area it belongs to; its mean weight.
+    /* per node: its cells; its place in the block (TP_BLOCK_POINT), x then y; the area it belongs to; its weight.
      * per area: its place in the tile, and how many cells it has */
     uint64_t *cells;
     uint8_t (*place)[2];
     uint16_t *area;   /* of the tile */
-    uint16_t *weight; /* rounded mean; NULL where the map is not weighted */
+    uint16_t *weight; /* rounded harmonic mean of its cells'; NULL where the map is not weighted */
     struct tp_blocks_area {
         uint16_t x, y; /* TP_BLOCK_POINT, in the tile */
         uint16_t cells, weight;
@@ -76,6 +76,7 @@ struct tp_blocks {
     uint32_t *label;
     uint32_t label_count;         /* labels are below this */
     uint32_t blurred;             /* tiles in which cells closed since the labels were last made anew; 0: the labels are exact */
+    struct tp_map_held *held;     /* borrowed: the map's count, in which these bytes are; NULL: nobody counts */
 };
 
 /* Makes the block graph of a version of a grid; gives a reference in *out. TP_ERR_UNSUPPORTED: no grid; TP_ERR_NO_MEMORY. On
@@ -104,7 +105,7 @@ struct tp_blocks_node {
     uint32_t tile, block;      /* the tile's number, and the block in it */
     uint64_t cells;
     struct tp_blocks_place at;
-    uint32_t weight;           /* mean weight of its cells; 1 where the map is not weighted */
+    uint32_t weight;           /* harmonic mean of its cells' (mean speed); 1 where the map is not weighted */
     uint32_t area;             /* number of its area */
 };
 struct tp_blocks_node tp_blocks_node(const struct tp_blocks *blocks, uint32_t node);

@@ -33,6 +33,7 @@ struct tp_field {
     uint32_t goals[TP_GOALS_MAX], goal_count; /* sorted, each once */
     uint32_t hash;
     uint32_t refs;
+    bool retired; /* nobody will ask for it again */
     uint32_t pages;
     uint32_t **distances; /* by area / PAGE_AREAS; NULL: none of its areas was met */
     uint32_t **log;       /* every TP_FIELD_STEP-th area settled */
@@ -407,8 +408,30 @@ struct tp_field *tp_field_take(struct tp_field_cache *cache, const struct tp_blo
 
 void tp_field_leave(struct tp_field *field)
 {
-    if (field && --field->refs == 0)
+    if (!field || --field->refs > 0)
+        return;
+    if (field->retired) {
+        bucket_remove(field);
+        field_free(field);
+    } else {
         list_append(field);
+    }
+}
+
+void tp_field_cache_retire(struct tp_field_cache *cache, const struct tp_blocks *blocks)
+{
+    for (int i = 0; i < BUCKETS; i++)
+        for (struct tp_field *field = cache->buckets[i], *next; field; field = next) {
+            next = field->next_in_bucket;
+            if (field->blocks != blocks)
+                continue;
+            field->retired = true;
+            if (field->refs == 0) {
+                list_remove(field);
+                bucket_remove(field);
+                field_free(field);
+            }
+        }
 }
 
 const struct tp_blocks *tp_field_blocks(const struct tp_field *field)

@@ -63,6 +63,10 @@ struct tp_field *tp_field_take(struct tp_field_cache *cache, const struct tp_blo
                                const uint32_t *goals, uint32_t count);
 void tp_field_leave(struct tp_field *field); /* NULL is allowed */
 
+/* Says that no session will ask for a field of these blocks again: those that nobody uses are freed now, the others when they are left, so
+ * that the blocks are not kept for nothing. Cost: O(fields). */
+void tp_field_cache_retire(struct tp_field_cache *cache, const struct tp_blocks *blocks);
+
 /* What a session sees of a field: all areas up to one, by (distance, number). */
 struct tp_field_view {
     uint64_t last;  /* the distance and, below, the number of the last area seen */

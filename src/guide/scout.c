@@ -1,20 +1,21 @@
 /* A* over the nodes of the block graph, a few at a time, led by a field over areas.
  *
  * Happy path: begin (the agent's node queued) -> run: expand until a goal node is the best (SEARCH) -> trace back by what g says (TRACE) ->
- * sort the way's nodes by number, to be found by (FOUND). Of each node met a page keeps g, and with CLOSED whether it was expanded.
+ * sort the way's nodes by number, to be found by (FOUND). Of each node met a page keeps g, whether it was expanded, and by which cell it is entered.
  * Failure: without a page the scout is over; its owner ends it.
  */
 #include "guide/scout.h"
 
+#include "guide/blocks_internal.h"
 #include "guide/field_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    PAGE_NODES = TP_QUEUE_PAGE_BYTES / 4,
-    PAGE_STEPS = TP_QUEUE_PAGE_BYTES / 8,
-    QUEUE_PAGES_A_NODE_PAGE = 8,
+    PAGE_NODES = TP_QUEUE_PAGE_BYTES / 8,
+    PAGE_STEPS = TP_QUEUE_PAGE_BYTES / 12,
+    QUEUE_PAGES_A_NODE_PAGE = 4,
     WAY_PAGES_A_NODE_PAGE = 2,
 };
 
@@ -22,11 +23,20 @@ enum {
 #define UNMET UINT32_MAX
 #define G_MAX (CLOSED - 2)
 
+/* A node met: all ones, or */
+struct met {
+    uint32_t g;     /* and CLOSED */
+    uint32_t entry; /* bit of the cell by which it is entered */
+};
+
 /* A node of the way. */
 struct step {
     uint32_t node;
     uint32_t left; /* points to the goal; while the way is traced, from the start */
+    uint32_t entry;
 };
+_Static_assert(sizeof(struct met) * PAGE_NODES <= TP_QUEUE_PAGE_BYTES && sizeof(struct step) * PAGE_STEPS <= TP_QUEUE_PAGE_BYTES,
+               "pages hold what they are to hold");
 
 struct tp_scout {
     struct tp_field_cache *cache; /* borrowed */
@@ -35,7 +45,7 @@ struct tp_scout {
     enum tp_scout_state state;
     struct tp_blocks_place goal_at[TP_GOALS_MAX];
     uint32_t pages;
-    uint32_t **g; /* by node / PAGE_NODES */
+    struct met **met; /* by node / PAGE_NODES */
     struct step **way;
     uint32_t steps;
     uint32_t traced; /* the node that the trace stands at, TP_BLOCKS_NONE: none is under way */
@@ -53,8 +63,8 @@ static uint64_t key_of(uint32_t f, uint32_t node)
 static void search_free(struct tp_scout *scout)
 {
     for (uint32_t i = 0; i < scout->pages; i++) {
-        tp__field_page_put(scout->cache, scout->g[i]);
-        scout->g[i] = NULL;
+        tp__field_page_put(scout->cache, scout->met[i]);
+        scout->met[i] = NULL;
     }
     tp__field_queue_free(scout->cache, &scout->queue);
 }
@@ -66,14 +76,14 @@ void tp_scout_end(struct tp_scout *scout)
     search_free(scout);
     for (uint32_t i = 0; i * PAGE_STEPS < scout->steps; i++)
         tp__field_page_put(scout->cache, scout->way[i]);
-    free(scout->g);
+    free(scout->met);
     free(scout);
 }
 
-/* Where a node's g lies; NULL without memory. */
-static uint32_t *g_slot(struct tp_scout *scout, uint32_t node)
+/* What is kept of a node; NULL without memory. */
+static struct met *met_slot(struct tp_scout *scout, uint32_t node)
 {
-    uint32_t **page = &scout->g[node / PAGE_NODES];
+    struct met **page = &scout->met[node / PAGE_NODES];
     if (!*page) {
         if (!(*page = tp__field_page_get(scout->cache)))
             return NULL;
@@ -88,13 +98,61 @@ static struct step *step_at(const struct tp_scout *scout, uint32_t i)
 }
 
 /* Adds a node to the way; false without memory. */
-static bool step_add(struct tp_scout *scout, uint32_t node, uint32_t from_start)
+static bool step_add(struct tp_scout *scout, uint32_t node, struct met met)
 {
     struct step **page = &scout->way[scout->steps / PAGE_STEPS];
     if (scout->steps % PAGE_STEPS == 0 && !(*page = tp__field_page_get(scout->cache)))
         return false;
-    (*page)[scout->steps++ % PAGE_STEPS] = (struct step){node, from_start};
+    (*page)[scout->steps++ % PAGE_STEPS] = (struct step){node, met.g & ~CLOSED, met.entry};
     return true;
+}
+
+/* ---- Places ---- */
+
+struct tp_blocks_place tp_scout_place(const struct tp_blocks *blocks, const struct tp_blocks_node *node, uint32_t bit)
+{
+    uint32_t x = node->tile % blocks->tiles_x * TP_MAP_TILE + node->block % TP_BLOCKS_A_SIDE * TP_BLOCK_SIDE + bit % TP_BLOCK_SIDE;
+    uint32_t y = node->tile / blocks->tiles_x * TP_MAP_TILE + node->block / TP_BLOCKS_A_SIDE * TP_BLOCK_SIDE + bit / TP_BLOCK_SIDE;
+    return (struct tp_blocks_place){x * TP_BLOCK_POINT + TP_BLOCK_POINT / 2, y * TP_BLOCK_POINT + TP_BLOCK_POINT / 2};
+}
+
+static uint32_t bit_of(struct tp_blocks_place place)
+{
+    return place.y / TP_BLOCK_POINT % TP_BLOCK_SIDE * TP_BLOCK_SIDE + place.x / TP_BLOCK_POINT % TP_BLOCK_SIDE;
+}
+
+/* The direction from a node's block to that of a neighbour. */
+static uint32_t direction_to(const struct tp_blocks *blocks, const struct tp_blocks_node *a, const struct tp_blocks_node *b)
+{
+    static const uint8_t directions[3][3] = {{6, 3, 7}, {2, 0, 0}, {5, 1, 4}}; /* by dy + 1, dx + 1 */
+    uint32_t dx = b->tile % blocks->tiles_x * TP_BLOCKS_A_SIDE + b->block % TP_BLOCKS_A_SIDE + 1 -
+                  (a->tile % blocks->tiles_x * TP_BLOCKS_A_SIDE + a->block % TP_BLOCKS_A_SIDE);
+    uint32_t dy = b->tile / blocks->tiles_x * TP_BLOCKS_A_SIDE + b->block / TP_BLOCKS_A_SIDE + 1 -
+                  (a->tile / blocks->tiles_x * TP_BLOCKS_A_SIDE + a->block / TP_BLOCKS_A_SIDE);
+    return directions[dy][dx];
+}
+
+/* Points from a cell of a node into a neighbour, by the cell of it that lies best between there and the first goal. Cost: O(8). */
+static uint32_t cross(const struct tp_scout *scout, const struct tp_blocks_node *a, uint32_t from, const struct tp_blocks_node *b,
+                      uint32_t *entry)
+{
+    const struct tp_blocks *blocks = scout->order.blocks;
+    struct tp_blocks_place here = tp_scout_place(blocks, a, from);
+    uint64_t cells = b->cells & tp__block_across(a->cells, direction_to(blocks, a, b), blocks->links);
+    uint32_t best = UINT32_MAX, points = 0;
+    for (; cells; cells &= cells - 1) {
+        uint32_t bit = (uint32_t)__builtin_ctzll(cells);
+        struct tp_blocks_place there = tp_scout_place(blocks, b, bit);
+        uint32_t to = tp_field_distance(scout->order.metric, here, there);
+        uint32_t through = to + tp_field_distance(scout->order.metric, there, scout->goal_at[0]);
+        if (through < best) {
+            best = through;
+            points = to;
+            *entry = bit;
+        }
+    }
+    points = tp_field_weigh(points, a->weight + b->weight);
+    return points ? points : 1;
 }
 
 /* ---- The search ---- */
@@ -107,38 +165,37 @@ static bool is_goal(const struct tp_scout *scout, uint32_t node)
     return false;
 }
 
-static uint32_t edge(const struct tp_scout *scout, const struct tp_blocks_node *a,
-                     const struct tp_blocks_node *b)
+static uint32_t straight(const struct tp_scout *scout, struct tp_blocks_place place)
 {
-    uint32_t points = tp_field_weigh(tp_field_distance(scout->order.metric, a->at, b->at), a->weight + b->weight);
-    return points ? points : 1;
-}
-
-/* By way of the next area; in a goal's area, straight to the goal. Never less than the straight line to a goal. */
-static uint32_t h_of(const struct tp_scout *scout, const struct tp_blocks_node *node)
-{
-    uint32_t straight = TP_FIELD_UNSEEN;
+    uint32_t least = TP_FIELD_UNSEEN;
     for (uint32_t i = 0; i < scout->order.goal_count; i++) {
-        uint32_t points = tp_field_distance(scout->order.metric, node->at, scout->goal_at[i]);
-        straight = points < straight ? points : straight;
+        uint32_t points = tp_field_distance(scout->order.metric, place, scout->goal_at[i]);
+        least = points < least ? points : least;
     }
-    if (!scout->order.areas || tp_field_is_goal(scout->order.areas, node->area))
-        return straight;
-    uint32_t by_areas = tp_field_from(scout->order.areas, scout->order.view, node->area, node->weight, node->at);
-    return by_areas != TP_FIELD_UNSEEN && by_areas > straight ? by_areas : straight;
+    return least;
 }
 
-static bool enter(struct tp_scout *scout, const struct tp_blocks_node *node, uint64_t g)
+/* From a place in a node: by way of the next area; in a goal's area, straight to the goal. Never less than the straight line to a goal. */
+static uint32_t h_of(const struct tp_scout *scout, const struct tp_blocks_node *node, struct tp_blocks_place place)
 {
-    uint32_t *slot = g_slot(scout, node->number);
-    if (!slot)
+    uint32_t least = straight(scout, place);
+    if (!scout->order.areas || tp_field_is_goal(scout->order.areas, node->area))
+        return least;
+    uint32_t by_areas = tp_field_from(scout->order.areas, scout->order.view, node->area, node->weight, place);
+    return by_areas != TP_FIELD_UNSEEN && by_areas > least ? by_areas : least;
+}
+
+static bool enter(struct tp_scout *scout, const struct tp_blocks_node *node, uint32_t entry, uint64_t g)
+{
+    struct met *met = met_slot(scout, node->number);
+    if (!met)
         return false;
-    if (g > G_MAX || (*slot != UNMET && (*slot & CLOSED || g >= *slot)))
+    if (g > G_MAX || (met->g != UNMET && (met->g & CLOSED || g >= met->g)))
         return true;
-    uint64_t f = g + h_of(scout, node);
+    uint64_t f = g + h_of(scout, node, tp_scout_place(scout->order.blocks, node, entry));
     if (f >= scout->order.below)
         return true;
-    *slot = (uint32_t)g;
+    *met = (struct met){(uint32_t)g, entry};
     tp_queue_push(&scout->queue, key_of(f < UINT32_MAX ? (uint32_t)f : UINT32_MAX, node->number));
     return true;
 }
@@ -149,11 +206,13 @@ static bool expand(struct tp_scout *scout, uint32_t number)
     uint32_t count = tp_blocks_neighbours(scout->order.blocks, number, neighbours);
     if (!tp__field_queue_reserve(scout->cache, &scout->queue, count))
         return false;
-    uint32_t *slot = g_slot(scout, number), g = *slot;
-    *slot = g | CLOSED;
-    for (uint32_t i = 0; i < count; i++)
-        if (!enter(scout, &neighbours[i], (uint64_t)g + edge(scout, &node, &neighbours[i])))
+    struct met *met = met_slot(scout, number), at = *met;
+    met->g |= CLOSED;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t entry = 0, points = cross(scout, &node, at.entry, &neighbours[i], &entry);
+        if (!enter(scout, &neighbours[i], entry, (uint64_t)at.g + points))
             return false;
+    }
     return true;
 }
 
@@ -179,15 +238,18 @@ static bool trace_back(struct tp_scout *scout)
 {
     struct tp_blocks_node neighbours[TP_BLOCKS_NEIGHBOURS_MAX],
         node = tp_blocks_node(scout->order.blocks, scout->traced);
-    uint32_t g = *g_slot(scout, scout->traced) & ~CLOSED;
-    if (!step_add(scout, scout->traced, g))
+    struct met met = *met_slot(scout, scout->traced);
+    if (!step_add(scout, scout->traced, met))
         return false;
-    uint32_t count = tp_blocks_neighbours(scout->order.blocks, scout->traced, neighbours);
+    uint32_t count = tp_blocks_neighbours(scout->order.blocks, scout->traced, neighbours), g = met.g & ~CLOSED;
     scout->traced = TP_BLOCKS_NONE;
     for (uint32_t i = 0; i < count && g; i++) {
-        const uint32_t *page = scout->g[neighbours[i].number / PAGE_NODES];
-        uint32_t of = page ? page[neighbours[i].number % PAGE_NODES] : UNMET;
-        if (of != UNMET && of & CLOSED && (of & ~CLOSED) + edge(scout, &neighbours[i], &node) == g) {
+        const struct met *page = scout->met[neighbours[i].number / PAGE_NODES];
+        struct met of = page ? page[neighbours[i].number % PAGE_NODES] : (struct met){UNMET, 0};
+        if (of.g == UNMET || !(of.g & CLOSED) || (of.g & ~CLOSED) >= g)
+            continue;
+        uint32_t entry = 0, points = cross(scout, &neighbours[i], of.entry, &node, &entry);
+        if ((of.g & ~CLOSED) + points == g && entry == met.entry) {
             scout->traced = neighbours[i].number;
             return true;
         }
@@ -205,19 +267,21 @@ enum tp_scout_state tp_scout_run(struct tp_scout *scout, uint64_t *units)
                 way_finish(scout);
                 search_free(scout);
                 /* neighbours beyond TP_BLOCKS_NEIGHBOURS_MAX may be missing in one direction */
-                bool whole = tp_scout_at(scout, scout->order.from) == scout->length;
+                bool whole = tp_scout_at(scout, scout->order.from, NULL) == scout->length;
                 scout->state = whole ? TP_SCOUT_FOUND : TP_SCOUT_NO_WAY;
             }
         } else if (scout->queue.count == 0) {
             search_free(scout);
             scout->state = TP_SCOUT_NO_WAY;
         } else {
-            uint32_t node = (uint32_t)tp_queue_least(&scout->queue), g = *g_slot(scout, node);
+            uint32_t node = (uint32_t)tp_queue_least(&scout->queue);
+            struct met met = *met_slot(scout, node);
             tp_queue_pop(&scout->queue);
             if (is_goal(scout, node)) {
+                struct tp_blocks_node goal = tp_blocks_node(scout->order.blocks, node);
                 scout->traced = node;
-                scout->length = g;
-            } else if (!(g & CLOSED)) {
+                scout->length = met.g + straight(scout, tp_scout_place(scout->order.blocks, &goal, met.entry));
+            } else if (!(met.g & CLOSED)) {
                 room = expand(scout, node);
             }
         }
@@ -229,7 +293,7 @@ enum tp_scout_state tp_scout_run(struct tp_scout *scout, uint64_t *units)
     return scout->state;
 }
 
-uint32_t tp_scout_at(const struct tp_scout *scout, uint32_t node)
+uint32_t tp_scout_at(const struct tp_scout *scout, uint32_t node, uint32_t *entry)
 {
     uint32_t low = 0, high = scout->steps;
     while (low < high) {
@@ -239,8 +303,11 @@ uint32_t tp_scout_at(const struct tp_scout *scout, uint32_t node)
         else
             high = middle;
     }
-    return low < scout->steps && step_at(scout, low)->node == node ? step_at(scout, low)->left
-                                                                   : TP_FIELD_UNSEEN;
+    if (low >= scout->steps || step_at(scout, low)->node != node)
+        return TP_FIELD_UNSEEN;
+    if (entry)
+        *entry = step_at(scout, low)->entry;
+    return step_at(scout, low)->left;
 }
 
 uint32_t tp_scout_length(const struct tp_scout *scout)
@@ -263,16 +330,15 @@ struct tp_scout *tp_scout_begin(struct tp_field_cache *cache, const struct tp_sc
         .order = *order,
         .pages = pages,
         .traced = TP_BLOCKS_NONE,
-        .g = (uint32_t **)index,
+        .met = (struct met **)index,
         .way = (struct step **)index + pages,
         .queue = {.pages = (uint64_t **)index + pages * (size_t)(1 + WAY_PAGES_A_NODE_PAGE),
                   .pages_max = pages * QUEUE_PAGES_A_NODE_PAGE + 1},
     };
     memcpy(scout->goals, order->goals, order->goal_count * sizeof *order->goals);
-    for (uint32_t i = 0; i < order->goal_count; i++)
-        scout->goal_at[i] = tp_blocks_node(order->blocks, order->goals[i]).at;
+    memcpy(scout->goal_at, order->goals_at, order->goal_count * sizeof *order->goals_at);
     struct tp_blocks_node node = tp_blocks_node(order->blocks, order->from);
-    if (!tp__field_queue_reserve(cache, &scout->queue, 1) || !enter(scout, &node, 0)) {
+    if (!tp__field_queue_reserve(cache, &scout->queue, 1) || !enter(scout, &node, bit_of(order->at), 0)) {
         tp_scout_end(scout);
         return NULL;
     }

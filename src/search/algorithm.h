@@ -69,6 +69,7 @@ struct tp_algorithm {
     uint8_t restart; /* enum tp_restart: this row's own rule */
     enum tp_learning learning;
     uint32_t capabilities; /* enum tp_capability */
+    uint32_t w_milli;      /* the w of sessions that name none, in thousandths; 0: 1000 */
 };
 
 /* The row of that name, NULL if none. */

@@ -34,6 +34,8 @@ struct tp_budget {
     void *context;
     uint64_t expansions_max; /* a cap on expansions on top of any kind (a shared total's remainder);
                                 0 means nothing may be expanded this tick */
+    bool caps_guide;         /* guided rows: a cap on guide units, on top of the session's own (likewise), in: */
+    uint64_t guide_max;
 };
 
 static inline struct tp_budget tp_budget_k(uint64_t k)

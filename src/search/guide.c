@@ -20,7 +20,9 @@ enum {
     WORTH_MILLI = 1005,                           /* a path, or a way, is left for one that is shorter by this */
     ALIKE_POINTS = 8 * TP_BLOCK_POINT,            /* two ways are about as long as each other: so many points, */
     ALIKE_SHARE = 16,                             /* and this share of one, apart */
+    UNITS_BETWEEN_LOOKS = 256,                    /* at the clock */
     BETTER_UNITS_MAX = 2000,                      /* what may be spent on looking for a shorter way */
+    STALL_EXPANSIONS = 128,                       /* a search of an older version that gets no nearer for so many is given up */
     KNOWN_NODES = 8,
 };
 
@@ -39,14 +41,23 @@ static uint32_t node_of(const struct tp_session *session, const struct tp_blocks
     return tp_blocks_node_at(blocks, tp_state_x(&session->search, state), tp_state_y(&session->search, state));
 }
 
-/* The nodes of the session's goals in a block graph; returns how many there are. */
-static uint32_t goal_nodes(const struct tp_session *session, const struct tp_blocks *blocks, uint32_t *nodes)
+static struct tp_blocks_place place_of(const struct tp_session *session, tp_state state)
+{
+    return (struct tp_blocks_place){tp_state_x(&session->search, state) * TP_BLOCK_POINT + TP_BLOCK_POINT / 2,
+                                    tp_state_y(&session->search, state) * TP_BLOCK_POINT + TP_BLOCK_POINT / 2};
+}
+
+/* The nodes of the session's goals in a block graph, and the goals' places; returns how many there are. */
+static uint32_t goal_nodes(const struct tp_session *session, const struct tp_blocks *blocks, uint32_t *nodes,
+                           struct tp_blocks_place *places)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < session->goals.count; i++) {
         uint32_t node = node_of(session, blocks, session->goals.states[i]);
-        if (node != TP_BLOCKS_NONE)
-            nodes[count++] = node;
+        if (node == TP_BLOCKS_NONE)
+            continue;
+        places[count] = place_of(session, session->goals.states[i]);
+        nodes[count++] = node;
     }
     return count;
 }
@@ -55,9 +66,10 @@ static uint32_t goal_nodes(const struct tp_session *session, const struct tp_blo
 static bool is_of(const struct tp_session *session, const struct tp_lead *lead, const struct tp_blocks *blocks)
 {
     uint32_t nodes[TP_GOALS_MAX];
+    struct tp_blocks_place places[TP_GOALS_MAX];
     if (!lead->blocks || lead->blocks->epoch != blocks->epoch || lead->blocks->changed_version != blocks->changed_version)
         return false;
-    uint32_t count = goal_nodes(session, lead->blocks, nodes);
+    uint32_t count = goal_nodes(session, lead->blocks, nodes, places);
     return count == lead->goal_count && memcmp(nodes, lead->goals, count * sizeof nodes[0]) == 0;
 }
 
@@ -68,7 +80,8 @@ static void lead_begin(const struct tp_session *session, struct tp_lead *lead, c
     uint32_t areas[TP_GOALS_MAX];
     lead->blocks = tp_blocks_ref(blocks);
     lead->from = node_of(session, blocks, session->at);
-    lead->goal_count = goal_nodes(session, blocks, lead->goals);
+    lead->goal_count = goal_nodes(session, blocks, lead->goals, lead->goals_at);
+    lead->at = place_of(session, session->at);
     lead->view.empty = true;
     for (uint32_t i = 0; i < lead->goal_count; i++)
         areas[i] = tp_blocks_node(blocks, lead->goals[i]).area;
@@ -85,13 +98,14 @@ static bool pay_areas(struct tp_lead *lead, uint64_t *units)
         uint32_t at = tp_field_at(lead->areas, area, lead->view);
         if (lead->view.whole || (at != TP_FIELD_UNSEEN && tp_field_reach(lead->view) >= (uint64_t)at + MARGIN_POINTS))
             return true;
-        if (*units < TP_FIELD_STEP)
+        if (!*units)
             return false;
-        uint64_t before = lead->view.areas;
-        lead->paid += TP_FIELD_STEP;
-        *units -= TP_FIELD_STEP;
+        uint64_t before = lead->view.areas, step = TP_FIELD_STEP - lead->paid % TP_FIELD_STEP;
+        step = step < *units ? step : *units;
+        lead->paid += step;
+        *units -= step;
         lead->view = tp_field_see(lead->areas, lead->paid);
-        if (lead->view.areas == before && !lead->view.whole)
+        if (lead->paid % TP_FIELD_STEP == 0 && lead->view.areas == before && !lead->view.whole)
             return true; /* no memory: the scout goes by the straight line where it sees nothing */
     }
 }
@@ -102,7 +116,9 @@ static struct tp_scout *scout_begin(const struct tp_guide *guide, const struct t
         .blocks = lead->blocks,
         .metric = guide->metric,
         .from = lead->from,
+        .at = lead->at,
         .goals = lead->goals,
+        .goals_at = lead->goals_at,
         .goal_count = lead->goal_count,
         .areas = lead->areas,
         .view = lead->view,
@@ -143,10 +159,10 @@ static void look_up(const struct tp_lead *lead, uint32_t number, struct tp_guide
     known->node = number;
     known->count = 0;
     for (uint32_t i = 0; i < count && known->count < sizeof known->next / sizeof known->next[0]; i++) {
-        uint32_t left = tp_scout_at(lead->scout, neighbours[i].number);
+        uint32_t entry, left = tp_scout_at(lead->scout, neighbours[i].number, &entry);
         if (left == TP_FIELD_UNSEEN)
             continue;
-        known->next[known->count].at = neighbours[i].at;
+        known->next[known->count].at = tp_scout_place(lead->blocks, &neighbours[i], entry);
         known->next[known->count].left = left;
         known->next[known->count++].weights = node.weight + neighbours[i].weight;
     }
@@ -198,18 +214,25 @@ tp_cost tp__guide_h(const struct tp_search *search, tp_state state, tp_cost plai
 
 /* ---- A tick ---- */
 
-/* Points from where the agent stands to its goal by a lead; TP_FIELD_UNSEEN away from its way, 0 in the goal's node. */
-static uint64_t points_left(const struct tp_session *session, const struct tp_lead *lead)
+/* Points from a state to its goal by a lead; TP_FIELD_UNSEEN away from its way, 0 in the goal's node. */
+static uint64_t points_from_state(const struct tp_session *session, const struct tp_lead *lead, tp_state state)
 {
     const struct tp_search *search = &session->search;
     struct tp_guide_known known;
-    uint32_t node = node_of(session, lead->blocks, session->at);
+    if (!lead->scout)
+        return TP_FIELD_UNSEEN;
+    uint32_t node = node_of(session, lead->blocks, state);
     if (node == TP_BLOCKS_NONE)
         return TP_FIELD_UNSEEN;
     if (is_goal(lead, node))
         return 0;
     look_up(lead, node, &known);
-    return points_from(&session->guide, &known, tp_state_x(search, session->at), tp_state_y(search, session->at));
+    return points_from(&session->guide, &known, tp_state_x(search, state), tp_state_y(search, state));
+}
+
+static uint64_t points_left(const struct tp_session *session, const struct tp_lead *lead)
+{
+    return points_from_state(session, lead, session->at);
 }
 
 /* Whether the path followed is whole, and about as short as the way now taken. */
@@ -229,13 +252,36 @@ static bool follows_whole(const struct tp_session *session)
     return session->path_complete && !session->restart_wanted && tp__trace_next(session) != TP_MOVE_NONE;
 }
 
-/* Whether the way now taken is about as long as what was left of the one before: the search under way then serves it as well. */
-static bool is_alike(const struct tp_session *session, uint64_t left_before)
+/* Whether two distances are about the same, neither being unseen. */
+static bool is_alike(uint64_t a, uint64_t b)
+{
+    uint64_t apart = a > b ? a - b : b - a;
+    return a != TP_FIELD_UNSEEN && b != TP_FIELD_UNSEEN && apart <= ALIKE_POINTS + (a < b ? a : b) / ALIKE_SHARE;
+}
+
+/* Whether the way that is coming is much as the one taken both to the agent and where the search under way has got to: it then serves as
+ * well. Elsewhere its open states would stand in a wrong order for long. */
+static bool serves_search(const struct tp_session *session)
 {
     const struct tp_guide *guide = &session->guide;
-    uint64_t left = guide->now.scout ? points_left(session, &guide->now) : TP_FIELD_UNSEEN;
-    uint64_t apart = left > left_before ? left - left_before : left_before - left;
-    return left != TP_FIELD_UNSEEN && left_before != TP_FIELD_UNSEEN && apart <= ALIKE_POINTS + left_before / ALIKE_SHARE;
+    return is_alike(points_left(session, &guide->now), points_left(session, &guide->coming));
+}
+
+/* Whether the search under way gets no nearer to the goal any more, and the map has changed since it began: a state closed before a
+ * cell beside it opened leads nowhere. */
+static bool is_stalled(struct tp_session *session)
+{
+    struct tp_guide *guide = &session->guide;
+    const struct tp_search *search = &session->search;
+    tp_state best;
+    if (!guide->now.scout || !search->active || search->found || !tp_search_best(search, &best))
+        return false; /* by the space's h a search may have to go far round */
+    tp_cost h = tp_search_h_now(search, best);
+    if (session->closed < guide->closed_at_least || h < guide->least_h || !session->closed) { /* a new search, or it got nearer */
+        guide->least_h = h;
+        guide->closed_at_least = session->closed;
+    }
+    return session->map->version != search->begun_version && session->closed - guide->closed_at_least >= STALL_EXPANSIONS;
 }
 
 static void take_coming(struct tp_guide *guide)
@@ -245,6 +291,7 @@ static void take_coming(struct tp_guide *guide)
     guide->coming = (struct tp_lead){0};
     guide->broken = guide->settled = false;
     guide->waited = 0;
+    guide->least_h = TP_COST_INFINITE;
     for (int i = 0; i < KNOWN_NODES; i++)
         guide->known[i].node = TP_BLOCKS_NONE;
 }
@@ -255,8 +302,10 @@ static void better_begin(const struct tp_session *session, struct tp_guide *guid
     struct tp_lead *lead = &guide->coming;
     lead->blocks = tp_blocks_ref(guide->now.blocks);
     lead->from = node_of(session, lead->blocks, session->at);
+    lead->at = place_of(session, session->at);
     lead->goal_count = guide->now.goal_count;
     memcpy(lead->goals, guide->now.goals, lead->goal_count * sizeof lead->goals[0]);
+    memcpy(lead->goals_at, guide->now.goals_at, lead->goal_count * sizeof lead->goals_at[0]);
     lead->betters = true;
     lead->scout = scout_begin(guide, lead, (uint32_t)(left * 1000 / WORTH_MILLI));
     lead->ready = !lead->scout;
@@ -275,14 +324,37 @@ static bool drop_no_better(const struct tp_session *session, struct tp_guide *gu
     return true;
 }
 
+/* What a tick may spend at most. */
+static uint64_t units_of(const struct tp_tick *tick)
+{
+    uint64_t units = tick->session->params.guide_units;
+    const struct tp_budget *budget = tick->budget;
+    return budget->caps_guide && budget->guide_max < units ? budget->guide_max : units;
+}
+
+/* Pays for the lead that is coming, as long as the tick's time lasts. */
+static void pay_coming(struct tp_tick *tick, uint64_t *units)
+{
+    struct tp_session *session = tick->session;
+    struct tp_lead *lead = &session->guide.coming;
+    const struct tp_budget *budget = tick->budget;
+    while (*units && !lead->ready && !(budget->expired && budget->expired(budget->context))) {
+        uint64_t some = *units < UNITS_BETWEEN_LOOKS ? *units : UNITS_BETWEEN_LOOKS, unspent = some;
+        lead_pay(session, lead, &unspent);
+        *units -= some - unspent;
+    }
+}
+
 enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
     struct tp_guide *guide = &session->guide;
     const struct tp_blocks *blocks = session->map->blocks;
-    uint64_t units = session->params.guide_units, unspent = units;
-    if (!guide->cache || !blocks || !units)
+    uint64_t units = units_of(tick), unspent = units;
+    if (!guide->cache || !blocks || !session->params.guide_units)
         return TP_GUIDE_ON;
+    if (is_stalled(session))
+        session->restart_wanted = true;
     uint64_t left = guide->now.scout ? points_left(session, &guide->now) : 0;
     bool away = left == TP_FIELD_UNSEEN, lost = away && !follows_whole(session), current = is_of(session, &guide->now, blocks);
     if (guide->coming.betters && (away || !current || guide->broken))
@@ -293,8 +365,7 @@ enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)
         better_begin(session, guide, left);
     if (!guide->coming.blocks)
         return TP_GUIDE_ON;
-    if (!guide->coming.ready)
-        lead_pay(session, &guide->coming, &unspent);
+    pay_coming(tick, &unspent);
     tick->reply->work.guide += units - unspent;
     if (!guide->coming.ready) {
         bool blind = !guide->coming.betters && (!guide->now.blocks || lost || guide->broken);
@@ -302,10 +373,10 @@ enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)
     }
     if (guide->coming.betters && drop_no_better(session, guide))
         return TP_GUIDE_ON;
-    bool led = guide->coming.scout || guide->now.scout, betters = guide->coming.betters, broken = guide->broken;
+    bool led = guide->coming.scout || guide->now.scout, betters = guide->coming.betters;
+    bool goes_on = !betters && !guide->broken && serves_search(session);
     take_coming(guide);
     guide->settled = betters;
-    bool goes_on = !betters && !broken && is_alike(session, left);
     return led && session->search.active && !goes_on && !path_serves(session) ? TP_GUIDE_ANEW : TP_GUIDE_ON;
 }
 

@@ -27,8 +27,10 @@ struct tp_lead {
     bool ready;              /* the way is found, or none will be */
     bool betters;            /* a shorter way is looked for than the one taken, over the same blocks */
     uint64_t spent;          /* units, by one that betters */
-    uint32_t from;           /* the agent's node when it was begun */
+    uint32_t from;           /* the agent's node when it was begun, */
+    struct tp_blocks_place at; /* and its place */
     uint32_t goals[TP_GOALS_MAX], goal_count; /* nodes */
+    struct tp_blocks_place goals_at[TP_GOALS_MAX];
 };
 
 /* What a node's h is made of, kept for the next cells of it. */
@@ -47,6 +49,8 @@ struct tp_guide {
     struct tp_lead coming; /* what is to take its place */
     bool broken;           /* a search was begun anew since `coming` was begun: the way is no good */
     bool settled;          /* no shorter way is looked for any more than the one taken */
+    tp_cost least_h;          /* how near to the goal the search under way has got, */
+    uint64_t closed_at_least; /* and when */
     uint32_t waited;       /* ticks that the agent waited for the present `coming` */
     struct tp_guide_known *known; /* KNOWN_NODES of them; a cache that any look-up may fill */
 };

@@ -215,6 +215,9 @@ bool tp__goals_allowed(const struct tp_session_params *params, const struct tp_m
 /* The state space that a session's parameters name on this map. */
 const struct tp_domain *tp__session_domain(const struct tp_session_params *params, const struct tp_map *map);
 
+/* The w that a session gets by its parameters, in thousandths. */
+uint32_t tp__w_milli(const struct tp_session_params *params);
+
 /* What f multiplies g and h by: 1000 g + (1000 w) h in lowest terms. */
 struct tp_factors {
     uint64_t g, h;

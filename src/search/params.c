@@ -13,7 +13,7 @@ void tp_session_params_init(struct tp_session_params *params)
         .knowledge = TP_KNOWLEDGE_FULL,
         .restart = TP_RESTART_DEFAULT,
         .budget = tp_budget_r(100, 900, 10),
-        .guide_units = 100,
+        .guide_units = TP_GUIDE_UNITS_UNSET,
     };
 }
 
@@ -79,6 +79,12 @@ static uint32_t common_divisor(uint32_t a, uint32_t b)
     return b ? common_divisor(b, a % b) : a;
 }
 
+uint32_t tp__w_milli(const struct tp_session_params *params)
+{
+    uint32_t own = params->algorithm->w_milli ? params->algorithm->w_milli : 1000;
+    return params->w_milli != TP_W_UNSET ? params->w_milli : own;
+}
+
 struct tp_factors tp__priority_factors(const struct tp_session_params *params)
 {
     switch (params->algorithm->priority) {
@@ -89,8 +95,8 @@ struct tp_factors tp__priority_factors(const struct tp_session_params *params)
     case TP_PRIORITY_WASTAR:
         break;
     }
-    uint32_t divisor = common_divisor(1000, params->w_milli);
-    return (struct tp_factors){1000 / divisor, params->w_milli / divisor};
+    uint32_t w_milli = tp__w_milli(params), divisor = common_divisor(1000, w_milli);
+    return (struct tp_factors){1000 / divisor, w_milli / divisor};
 }
 
 /* Whether some f of this map might not fit 63 bits. */
@@ -214,10 +220,11 @@ int tp__session_check_params(const struct tp_session_params *p, const struct tp_
     int error = check_motion(p, map, refusal);
     if (error)
         return error;
-    if (p->w_milli < 1000 || p->w_milli > TP_W_MILLI_MAX)
+    uint32_t w_milli = tp__w_milli(p);
+    if (w_milli < 1000 || w_milli > TP_W_MILLI_MAX)
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "w", "must lie in 1..1000000");
-    if (p->w_milli != 1000 && !(p->algorithm->capabilities & TP_CAN_TAKE_W))
-        return refuse(refusal, TP_ERR_UNSUPPORTED, "w", "this algorithm has no weight; these have: tbwa tbrwa rtbwa wastar lsswa");
+    if (w_milli != 1000 && !(p->algorithm->capabilities & TP_CAN_TAKE_W))
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "w", "this algorithm has no weight; these have: tbwa tbrwa rtbwa guided wastar lsswa");
     error = check_goals(p, map, refusal);
     if (error)
         return error;
@@ -248,8 +255,11 @@ int tp__session_check_params(const struct tp_session_params *p, const struct tp_
         return refuse(refusal, TP_ERR_UNSUPPORTED, "path_switch", "is an option of tba");
     if (p->longest_path_rule && !enhances)
         return refuse(refusal, TP_ERR_UNSUPPORTED, "longest_path_rule", "is an option of tba");
-    if (p->guide_units > TP_GUIDE_UNITS_MAX)
+    bool asks_guide = p->guide_units != TP_GUIDE_UNITS_UNSET;
+    if (asks_guide && p->guide_units > TP_GUIDE_UNITS_MAX)
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "guide_units", "must lie in 0..1000000");
+    if (asks_guide && p->guide_units && !(p->algorithm->capabilities & TP_CAN_BE_GUIDED))
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "guide_units", "this algorithm has no guide");
     error = check_steady(p, refusal);
     if (error)
         return error;

@@ -78,10 +78,13 @@ enum tp_restart {
 
 struct tp_field_cache;
 
+#define TP_GUIDE_UNITS_UNSET UINT32_MAX
+#define TP_W_UNSET UINT32_MAX
+
 struct tp_session_params {
     const struct tp_algorithm *algorithm;
     uint32_t start, goal;          /* cells, y * width + x */
-    uint32_t w_milli;              /* w in thousandths, 1000..TP_W_MILLI_MAX; 1000 for rows without TP_CAN_TAKE_W */
+    uint32_t w_milli;              /* w in thousandths, 1000..TP_W_MILLI_MAX; 1000 for rows without TP_CAN_TAKE_W; TP_W_UNSET: the row's */
     enum tp_neighbours neighbours; /* default 8 */
     enum tp_corners corners;       /* default both free */
     enum tp_motion motion;         /* default steps */
@@ -104,7 +107,8 @@ struct tp_session_params {
     bool pause_on_backtrack; /* time-bounded rows: no back-move until the path is complete: BLOCKED with BACK_MOVE */
     uint64_t node_bytes_max; /* cap on this session's pool bytes; 0 for none */
     struct tp_field_cache *fields; /* guided rows: where goal fields come from, borrowed until close; NULL: no guide */
-    uint32_t guide_units;    /* guided rows: units a tick for goal fields, beside the budget, 0..TP_GUIDE_UNITS_MAX; 0: no guide */
+    uint32_t guide_units;    /* guided rows: units a tick for what guides the search, beside the budget, 0..TP_GUIDE_UNITS_MAX; 0: no
+                              * guide; TP_GUIDE_UNITS_UNSET, the default: TP_GUIDE_UNITS_DEFAULT. Refused (UNSUPPORTED) by other rows */
     uint32_t stamp_max;      /* largest search stamp before wrapping, 0 for the default; tests set it small */
 };
 
@@ -134,7 +138,7 @@ struct tp_tick_work {
     uint64_t traced;     /* traceback steps, path cells copied, looks at what changed (watch.c), entries renewed */
     uint64_t learned;    /* heuristic updates */
     uint64_t rekeyed;    /* of those: open entries whose f was renewed, after the goal moved or (D* Lite) the agent */
-    uint64_t guide;      /* units paid for a guide (guide.h) */
+    uint64_t guide;      /* units paid for what guides the search (guide.h) */
 };
 
 struct tp_tick_reply {

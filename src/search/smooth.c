@@ -24,7 +24,8 @@ enum {
     SPAN_MIN = 16,       /* steps of the narrowest window */
     SPAN_MAX = 256,      /* and of the widest */
     SEARCH_SPANS = 16,   /* a search is given up after so many expansions for each step of its window */
-    LEAD_SPANS = 3,      /* how many the agent is taken to need, to begin a window so far ahead of it */
+    LEAD_SPANS = 3,      /* how many it is taken to need, to begin a window so far ahead of the agent; twice as many, up to
+                          * SEARCH_SPANS, each time that the agent was there before */
     DEADLINE_TICK = 64,  /* and how many a tick has whose time alone is bounded */
 };
 
@@ -33,6 +34,7 @@ enum smooth_phase { SMOOTH_SKIP, SMOOTH_MEASURE, SMOOTH_SEARCH, SMOOTH_LINK, SMO
 struct tp_smooth {
     enum smooth_phase phase;
     uint32_t span;     /* 0: begin with the narrowest, ahead of the agent */
+    uint32_t lead;     /* spans */
     tp_state from, to; /* the window's ends */
     tp_state cursor;   /* where the phase's walk stands */
     uint32_t steps;    /* SKIP: to go; MEASURE: gone */
@@ -73,13 +75,14 @@ static uint8_t move_of(const struct tp_session *session, tp_state state)
 }
 
 /* Windows of a span begin: far enough ahead of the agent to be searched before it comes there. */
-static void begin_ahead(const struct tp_tick *tick, struct tp_smooth *smooth, uint32_t span)
+static void begin_ahead(const struct tp_tick *tick, struct tp_smooth *smooth, uint32_t span, uint32_t lead)
 {
     const struct tp_budget *budget = tick->budget;
     uint64_t a_tick = budget->kind == TP_BUDGET_DEADLINE ? DEADLINE_TICK : budget->expansions;
     smooth->span = span;
+    smooth->lead = lead < SEARCH_SPANS ? lead : SEARCH_SPANS;
     smooth->from = smooth->cursor = tick->session->at;
-    smooth->steps = 1 + (uint32_t)(LEAD_SPANS * span / a_tick);
+    smooth->steps = 1 + (uint32_t)(((uint64_t)smooth->lead * span + a_tick - 1) / a_tick);
     smooth->opens = true;
     smooth->phase = SMOOTH_SKIP;
 }
@@ -96,7 +99,7 @@ static void slide(const struct tp_tick *tick, struct tp_smooth *smooth)
     if (smooth->opens || smooth->span >= SPAN_MAX) /* all of it is in this window; or it was the widest */
         end(smooth);
     else
-        begin_ahead(tick, smooth, 2 * smooth->span);
+        begin_ahead(tick, smooth, 2 * smooth->span, LEAD_SPANS);
 }
 
 /* Goes on to where the window begins. False when it can't be paid. */
@@ -259,7 +262,7 @@ static bool trace(struct tp_tick *tick, struct tp_smooth *smooth)
         session->watch.walks |= walks; /* what was being looked at along it is looked at from the agent on */
     }
     if (move_of(session, smooth->from) == TP_MOVE_NONE || tp_search_g(&session->search, smooth->from) < tp_search_g(&session->search, session->at))
-        begin_ahead(tick, smooth, smooth->span);
+        begin_ahead(tick, smooth, smooth->span, smooth->lead);
     else
         slide(tick, smooth);
     return false;
@@ -307,8 +310,10 @@ void tp__smooth_run(struct tp_tick *tick)
         tp__smooth_forget(session);
     if (smooth->phase == SMOOTH_DONE)
         return;
-    if (!smooth->span || is_overtaken(session, smooth))
-        begin_ahead(tick, smooth, smooth->span ? smooth->span : SPAN_MIN);
+    if (!smooth->span)
+        begin_ahead(tick, smooth, SPAN_MIN, LEAD_SPANS);
+    else if (is_overtaken(session, smooth))
+        begin_ahead(tick, smooth, smooth->span, 2 * smooth->lead);
     while (go_on(tick, smooth))
         ;
 }

@@ -295,7 +295,8 @@ START_TEST(an_agent_where_it_is_thought_to_be_changes_nothing)
                     play_at(&play, play.cell);
                 reply = play_tick(&play, NULL);
             } while (reply.status != TP_STATUS_ARRIVED && play.ticks < 20000);
-            ck_assert_uint_eq(play.stats.restarts, 0);
+            if (!(row->capabilities & TP_CAN_BE_GUIDED)) /* those begin anew by a better way */
+                ck_assert_uint_eq(play.stats.restarts, 0);
             hash[told] = play.hash;
             play_close(&play);
         }

@@ -179,7 +179,7 @@ static void add_put_graph(struct tp_test_rng *rng, struct sequence *sequence)
 static void add_open(struct tp_test_rng *rng, struct sequence *sequence)
 {
     static const char *const algorithms[] = {"tba",   "tbwa", "tbgbfs", "astar",       "tbrwa",
-                                             "rtbwa", "lss",  "lrta",   "dstarlite", "nonsense"};
+                                             "rtbwa", "lss",  "lrta",   "dstarlite", "guided", "nonsense"};
     Tickpath__Budget budget;
     draw_budget(rng, &budget);
     Tickpath__OpenSession open = TICKPATH__OPEN_SESSION__INIT;
@@ -206,6 +206,8 @@ static void add_open(struct tp_test_rng *rng, struct sequence *sequence)
     open.has_shortcut = open.shortcut = tp_test_percent(rng, 10);
     open.has_path_switch = open.path_switch = tp_test_percent(rng, 10);
     open.has_longest_path_rule = open.longest_path_rule = tp_test_percent(rng, 10);
+    open.has_guide_units = tp_test_percent(rng, 10);
+    open.guide_units = tp_test_percent(rng, 80) ? tp_test_below(rng, 1000) : (uint32_t)odd_number(rng);
     open.has_switch_margin = tp_test_percent(rng, 10);
     open.switch_margin = tp_test_percent(rng, 80) ? tp_test_below(rng, 10001) / 1000.0 : (double)odd_number(rng);
     open.has_pause_on_backtrack = open.pause_on_backtrack = tp_test_percent(rng, 10);
@@ -288,6 +290,8 @@ static void add_tick(struct tp_test_rng *rng, struct sequence *sequence, const u
         tick.each = &each;
     tick.has_total_expansions = tp_test_percent(rng, 20);
     tick.total_expansions = odd_number(rng);
+    tick.has_total_guide_units = tp_test_percent(rng, 20);
+    tick.total_guide_units = odd_number(rng);
     tick.has_total_us = tp_test_percent(rng, 10);
     tick.total_us = tp_test_below(rng, 1000);
     tick.n_at_session = tp_test_percent(rng, 30) ? tp_test_below(rng, 5) : 0;

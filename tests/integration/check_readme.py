@@ -67,8 +67,8 @@ def check_tour(readme, folder):
         check(head == b"\x89PNG\r\n\x1a\n", "the tour made no picture %s" % name)
     check(re.search(r"^tickpath_moves_total [1-9]", done.stdout, re.MULTILINE), "the tour's metrics show no moves")
     solved = re.findall(r"^cost +([0-9.]+) \(optimal", done.stdout, re.MULTILINE)
-    check(len(solved) == 4 and solved[0] == solved[1], "bench in-process and through the daemon differ: %s" % solved)
-    check(len(solved) == 4 and float(solved[0]) < float(solved[3]) < float(solved[2]),
+    check(len(solved) == 5 and solved[0] == solved[1], "bench in-process and through the daemon differ: %s" % solved)
+    check(len(solved) == 5 and float(solved[0]) < float(solved[3]) < float(solved[2]),
           "k = 256 walks no less than k = 4, or w = 2.6 shrinks no detours: %s" % solved)
     doors = os.path.join(folder, "doors.jsonl")
     lines = open(doors, encoding="utf-8").read().splitlines() if os.path.exists(doors) else []
@@ -77,6 +77,7 @@ def check_tour(readme, folder):
     ignored = open(os.path.join(ROOT, ".gitignore"), encoding="utf-8").read().split()
     made = [name for name in os.listdir(folder) if "/" + name not in ignored and "/" + name + "/" not in ignored]
     check(made == [os.path.basename("build")] or not made, "the tour leaves what .gitignore does not name: %s" % made)
+    check(len(solved) == 5 and float(solved[4]) < float(solved[0]), "one that is guided walks detours: %s" % solved)
     check(os.path.isdir(os.path.join(folder, "tour-maps")), "the daemon of the tour kept no maps")
 
 

@@ -175,6 +175,11 @@ START_TEST(test_open_options)
     OPEN_REFUSED(UNSUPPORTED, "longest_path_rule", (open_.algorithm = "astar", SET(longest_path_rule, 1)));
     OPEN_REFUSED(UNSUPPORTED, "switch_margin", (open_.algorithm = "dstarlite", SET(switch_margin, 0.1)));
     OPEN_REFUSED(UNSUPPORTED, "pause_on_backtrack", (open_.algorithm = "astar", SET(pause_on_backtrack, 1)));
+    OPEN_REFUSED(INVALID_ARGUMENT, "guide_units", (open_.algorithm = "guided", SET(guide_units, 1000001)));
+    OPEN_REFUSED(INVALID_ARGUMENT, "guide_units", SET(guide_units, UINT32_MAX));
+    OPEN_REFUSED(UNSUPPORTED, "guide_units", (open_.algorithm = "tbwa", SET(guide_units, 100)));
+    OPEN_REFUSED(UNSUPPORTED, "knowledge",
+                 (open_.algorithm = "guided", SET(knowledge, TICKPATH__KNOWLEDGE__FREESPACE)));
     const double margins[] = {-0.001, 10.001, 0.0001, NAN, INFINITY};
     for (size_t i = 0; i < sizeof margins / sizeof *margins; i++)
         OPEN_REFUSED(INVALID_ARGUMENT, "switch_margin", SET(switch_margin, margins[i]));
@@ -298,6 +303,7 @@ START_TEST(test_tick_refused_whole)
     TICK_REFUSED(INVALID_ARGUMENT, "expansion_share",
                  (SET_EACH(resource_limit, 5), SET_EACH(expansion_share, NAN)));
     TICK_REFUSED(INVALID_ARGUMENT, "total_expansions", tick_.has_total_expansions = 1);
+    TICK_REFUSED(INVALID_ARGUMENT, "total_guide_units", tick_.has_total_guide_units = 1);
     TICK_REFUSED(INVALID_ARGUMENT, "total_us", tick_.has_total_us = 1);
     TICK_REFUSED(INVALID_ARGUMENT, "total_us", (tick_.has_total_us = 1, tick_.total_us = 10000001));
     TICK_REFUSED(INVALID_ARGUMENT, "at_cell", tick_.n_at_session = 1);

@@ -307,22 +307,23 @@ static void script_wrong_answer(int fd, uint64_t argument)
     Tickpath__Path path = TICKPATH__PATH__INIT, *paths[1] = {&path};
     size_t *counts[] = {&ticked.n_session, &ticked.n_cell,     &ticked.n_status, &ticked.n_flags,
                         &ticked.n_version, &ticked.n_cost,     &ticked.n_traced, &ticked.n_expansions,
-                        &ticked.n_learned, &ticked.n_generated};
+                        &ticked.n_learned, &ticked.n_generated, &ticked.n_guide_expansions};
+    enum { COUNTS = sizeof counts / sizeof counts[0] };
     ticked.session = ticked.version = ticked.cost = ticked.traced = ticked.expansions = ticked.learned =
-        ticked.generated = wide;
+        ticked.generated = ticked.guide_expansions = wide;
     ticked.cell = ticked.status = ticked.flags = narrow;
-    for (size_t i = 0; i < 10; i++)
+    for (size_t i = 0; i < COUNTS; i++)
         *counts[i] = 2;
-    if (argument < 10) {
+    if (argument < COUNTS) {
         *counts[argument] = 1;
     } else {
         ticked.path = paths;
         ticked.n_path = 1;
     }
-    if (argument == 11)
+    if (argument == COUNTS + 1)
         put_pong(fd, id);
     else
-        peer_reply(fd, argument == 12 ? id + 1 : id, TICKPATH__REPLY__BODY_TICKED, &ticked);
+        peer_reply(fd, argument == COUNTS + 2 ? id + 1 : id, TICKPATH__REPLY__BODY_TICKED, &ticked);
     peer_wait_for_end(fd);
 }
 
@@ -501,7 +502,7 @@ static Suite *client_peers_suite(void)
     tcase_add_test(peers, late_reply_is_dropped);
     tcase_add_test(peers, answers_before_the_end_can_be_collected);
     tcase_add_test(peers, last_word_of_the_server);
-    tcase_add_loop_test(peers, wrong_answer, 0, 13);
+    tcase_add_loop_test(peers, wrong_answer, 0, 14);
     tcase_add_test(peers, deaf_peer);
     tcase_add_test(peers, too_large_to_send);
     tcase_add_test(peers, too_many_outstanding);

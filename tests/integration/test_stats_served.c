@@ -1,6 +1,7 @@
 /* The stats of a real daemon: after a known workload they say what the replies said, and the probes answer
  * while a loop is busy. */
 #include "daemon/metrics.h"
+#include "guide/blocks.h"
 #include "map/map.h"
 #include "tests/lib/exposition.h"
 #include "tests/lib/harness.h"
@@ -70,10 +71,10 @@ static void wait_until_ready(void)
 struct tally {
     uint64_t ticks, agent_ticks, moves, back_moves, arrivals, searching, blocked, unreachable, restarts,
         looping;
-    uint64_t expansions, traced, generated, learned, refused;
+    uint64_t expansions, traced, generated, learned, guide, refused;
 };
 
-enum { AGENTS = 5 };
+enum { AGENTS = 6 };
 
 /* Ticks `sessions` once and adds up; true when all that were served have nothing left to do. */
 static bool tick_once(struct wire *wire, uint64_t *sessions, size_t count, uint32_t *cells,
@@ -109,6 +110,7 @@ static bool tick_once(struct wire *wire, uint64_t *sessions, size_t count, uint3
         tally->traced += ticked->traced[i];
         tally->generated += ticked->generated[i];
         tally->learned += ticked->learned[i];
+        tally->guide += ticked->guide_expansions[i];
         settled &= ticked->status[i] == TICKPATH__STATUS__ARRIVED ||
                    ticked->status[i] == TICKPATH__STATUS__UNREACHABLE;
     }
@@ -140,7 +142,7 @@ START_TEST(test_workload)
     wire_open_greeted(&wire, daemon_.port);
     wire_put_map(&wire, "wall", WIDTH, HEIGHT, cells);
     wire_put_free_map(&wire, "free", 8, 8);
-    static const char *const algorithms[AGENTS] = {"tba", "tbwa", "tbgbfs", "astar", "tbwa"};
+    static const char *const algorithms[AGENTS] = {"tba", "tbwa", "tbgbfs", "astar", "guided", "tbwa"};
     uint64_t sessions[AGENTS + 1];
     uint32_t at[AGENTS];
     for (int i = 0; i < AGENTS; i++) {
@@ -220,6 +222,14 @@ START_TEST(test_workload)
     ck_assert_uint_eq(metric(text, "traced"), tally.traced);
     ck_assert_uint_eq(metric(text, "generated"), tally.generated);
     ck_assert_uint_eq(metric(text, "learned"), tally.learned);
+    ck_assert_uint_gt(tally.guide, 0);
+    ck_assert_uint_eq(metric(text, "guide_expansions"), tally.guide);
+    ck_assert_uint_eq(metric(text, "guide_fields_made"), 1);
+    ck_assert_uint_eq(metric(text, "guide_refused"), 0);
+    ck_assert_uint_ge(metric(text, "guide_settled"), 1);
+    ck_assert_uint_ge(metric(text, "guide_fields"), 1);
+    ck_assert_uint_gt(metric(text, "guide_bytes"), 0);
+    ck_assert_uint_eq(metric(text, "layers"), 1);
     ck_assert_uint_eq(metric(text, "maps"), 2);
     ck_assert_uint_eq(metric(text, "map_cells"), CELLS + 64);
     ck_assert_uint_eq(metric(text, "maps_put"), 2);
@@ -252,6 +262,9 @@ START_TEST(test_workload)
     wire_close(&wire);
     wait_for_metric("sessions_closed", AGENTS + 3);
     wait_for_metric("sessions_open", 0);
+    wait_for_metric("layers", 0); /* and with the layer what was kept of goal fields over it */
+    wait_for_metric("guide_fields", 0);
+    wait_for_metric("guide_bytes", 0);
 }
 END_TEST
 
@@ -402,6 +415,48 @@ START_TEST(test_bytes_of_versions)
 }
 END_TEST
 
+/* The block graphs of guided sessions are counted with the versions that they are of: those that a session, its goal field or its
+ * way is over stay until the session went on or is gone, and then all is as before. */
+START_TEST(test_bytes_of_guided)
+{
+    enum { WIDTH = 200, HEIGHT = 130, TABLE = 12 * sizeof(void *), GOAL = WIDTH * HEIGHT - 1 };
+    wire_daemon_start(&daemon_, "--stats", "127.0.0.1:0", "--threads", "2", NULL);
+    struct wire wires[2], *holder = &wires[0], *other = &wires[1]; /* on two loops */
+    wire_open_greeted(holder, daemon_.port);
+    wire_open_greeted(other, daemon_.port);
+    wire_put_free_map(holder, "m", WIDTH, HEIGHT);
+    uint64_t version = sizeof(struct tp_map) + TABLE;
+    uint64_t base = version + 12 * sizeof(struct tp_map_tile) + 4 * HEIGHT * 8 + WIDTH * HEIGHT;
+    wait_for_versions(1, base);
+    uint64_t held = wire_open_session(holder, "m", 0, GOAL, "guided", 1), ticked;
+    /* the layer shares the map's tiles; an area for each of the 12 tiles, a node for each block */
+    enum { NODES = 25 * 17 };
+    uint64_t tables = 12 * sizeof(void *) + 2 * 13 * 4, labels = 12 * 4;
+    uint64_t parts = 12 * (sizeof(struct tp_blocks_tile) + sizeof(struct tp_blocks_area)) + NODES * 12;
+    uint64_t graph = sizeof(struct tp_blocks) + tables + labels + parts;
+    wait_for_versions(2, base + version + graph);
+    wire_set_cell(holder, "m", 50 * WIDTH + 50, '@');
+    tick_session(holder, held);
+    wait_for_versions(2, base + version + graph);
+    ticked = wire_open_session(other, "m", 0, GOAL, "guided", 1);
+    for (uint32_t i = 0; i < 40; i++) {
+        wire_set_cell(other, "m", 50 * WIDTH + 50 + i / 2, i % 2 ? '@' : '.');
+        tick_session(other, ticked);
+        if (i % 7 == 0)
+            tick_session(holder, held);
+    }
+    char *text = page("/metrics", 200);
+    ck_assert_uint_gt((uint64_t)tp_test_sample(text, "tickpath_map_versions"), 2);
+    ck_assert_uint_gt(tp_test_metric(text, "guide_fields"), 0);
+    free(text);
+    wire_close(other);
+    wire_close(holder);
+    wait_for_metric("sessions_open", 0);
+    wait_for_versions(1, base);
+    wait_for_metric("guide_bytes", 0);
+}
+END_TEST
+
 /* Without --stats there is no such port; a stats port that is taken stops the start, with words. */
 START_TEST(test_no_endpoint)
 {
@@ -430,6 +485,7 @@ static Suite *stats_served_suite(void)
     tcase_add_test(served, test_workload);
     tcase_add_test(served, test_probes_while_a_loop_is_busy);
     tcase_add_test(served, test_bytes_of_versions);
+    tcase_add_test(served, test_bytes_of_guided);
     tcase_add_test(served, test_no_endpoint);
     suite_add_tcase(suite, served);
     return suite;

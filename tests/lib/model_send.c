@@ -362,6 +362,10 @@ void model_send_open(struct connection *connection, const struct session *again)
         open.has_w = 1;
         open.w = 1.5;
     }
+    if (s->algorithm->capabilities & TP_CAN_BE_GUIDED && model_percent(60)) {
+        open.has_guide_units = 1;
+        open.guide_units = model_below(120);
+    }
     wire_send(&connection->wire, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open);
 }
 

@@ -448,6 +448,14 @@ static void check_work(struct play *play, const struct tp_tick_reply *r, const s
     }
     SAY(work->expansions <= limit, "%llu expansions, at most %llu are allowed",
         (unsigned long long)work->expansions, (unsigned long long)limit);
+    uint64_t units = play->params.guide_units;
+    if (!(play->params.algorithm->capabilities & TP_CAN_BE_GUIDED))
+        units = 0;
+    else if (units == TP_GUIDE_UNITS_UNSET)
+        units = TP_GUIDE_UNITS_DEFAULT;
+    units = budget->caps_guide && budget->guide_max < units ? budget->guide_max : units;
+    SAY(work->guide <= units, "%llu guide units, at most %llu are allowed", (unsigned long long)work->guide,
+        (unsigned long long)units);
     play->expansions += work->expansions;
     if (work->expansions > play->expansions_max)
         play->expansions_max = work->expansions;
@@ -471,7 +479,7 @@ static void check_stats(struct play *play, const struct tp_tick_reply *r, bool m
         (unsigned long long)s->expansions_max, (unsigned long long)play->expansions_max);
     const struct tp_tick_work *w = &r->work;
     SAY(s->generated == before.generated + w->generated && s->traced == before.traced + w->traced &&
-            s->learned == before.learned + w->learned && s->rekeyed == before.rekeyed + w->rekeyed,
+            s->learned == before.learned + w->learned && s->rekeyed == before.rekeyed + w->rekeyed && s->guide == before.guide + w->guide,
         "stats: the work does not add up");
     SAY((s->restarts > before.restarts) == ((r->flags & TP_FLAG_RESTARTED) != 0),
         "RESTARTED, but %llu restarts", (unsigned long long)s->restarts);

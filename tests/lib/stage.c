@@ -51,6 +51,8 @@ void stage_open_message(Tickpath__OpenSession *open, Tickpath__Budget *budget,
     open->has_start_vx = open->has_start_vy = params->motion == TP_MOTION_INERTIA;
     open->start_vx = params->start_vx;
     open->start_vy = params->start_vy;
+    open->has_guide_units = params->guide_units != TP_GUIDE_UNITS_UNSET;
+    open->guide_units = params->guide_units;
     open->n_more_goals = params->more_goal_count;
     open->more_goals = (uint32_t *)params->more_goals;
     if (params->goal_policy == TP_GOAL_WITHIN) {
@@ -213,6 +215,7 @@ static void compare(struct stage *stage, const Tickpath__Ticked *got, const stru
     SAME(traced, r->work.traced);
     SAME(generated, r->work.generated);
     SAME(learned, r->work.learned);
+    SAME(guide_expansions, r->work.guide);
 #undef SAME
     if (stage->play.drives)
         SAY(got->n_vx == 1 && got->n_vy == 1 && got->vx[0] == r->vx && got->vy[0] == r->vy, "velocity");
@@ -392,6 +395,7 @@ static void compare_measures(struct stage *stage)
     SAME(restarts, stats->restarts);
     SAME(expansions_max, stats->expansions_max);
     SAME(flips, stats->flips);
+    SAME(guide_expansions, stats->guide);
     SAME(move_hash, stats->move_hash);
 #undef SAME
     wire_reply_free(reply);

@@ -158,7 +158,7 @@ START_TEST(test_soak)
     wire_daemon_init(&daemon_);
     wire_daemon_start(&daemon_, "--threads", "2", "--stats", "127.0.0.1:0", NULL);
     draw_map();
-    static const char *const algorithms[] = {"tba", "tbwa", "tbgbfs", "tbwa"};
+    static const char *const algorithms[] = {"tba", "tbwa", "tbgbfs", "guided"};
     for (uint32_t c = 0; c < CONNECTIONS; c++) {
         wire_open_greeted(&wire[c], daemon_.port);
         if (c == 0)

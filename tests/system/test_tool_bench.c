@@ -258,6 +258,10 @@ static const char *const ways[] = {
     "--alg tbaa --k 8 --unknown",
     "--alg rtba --R 20 --unknown --restart lazy",
     "--alg rastar --k unlimited --unknown --restart on-rise",
+    "--alg guided --k 4 --w 1.5",
+    "--alg guided --R 12 --guide-units 7",
+    "--alg guided --k 5 --guide-units 0",
+    "--alg guided --k 8 --w 1.2 --neighbours 16 --corners always --guide-units 30",
 };
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
@@ -299,7 +303,7 @@ START_TEST(same_through_a_daemon)
 {
     static const char *const keys[] = {
         "n",      "solved",   "cost",    "moves",   "ticks",  "expansions",       "back",
-        "nonopt", "restarts", "max_exp", "optimal", "subopt", "bytes_per_session", "flips"};
+        "nonopt", "restarts", "max_exp", "optimal", "subopt", "bytes_per_session", "flips", "guide_expansions"};
     for (int i = 0; i < WAYS; i++) {
         char with[256];
         snprintf(with, sizeof with, "%s --via 127.0.0.1:%u", ways[i], daemon_.port);
@@ -429,6 +433,7 @@ static struct sums check_trace(const char *text, int neighbours)
         ck_assert_double_eq(tool_json_number(line, "tick"), line_number);
         ck_assert_double_eq(tool_json_number(line, "version"), 1);
         ck_assert_double_ge(tool_json_number(line, "traced"), 0);
+        ck_assert_double_ge(tool_json_number(line, "guide_expansions"), 0);
         if (line_number == 0)
             ck_assert(stays && tool_json_number(line, "expansions") == 0);
         else if (stays)

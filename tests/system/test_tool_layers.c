@@ -41,10 +41,11 @@ static void expect_alike(const char *a, const char *b)
 
 START_TEST(same_through_a_daemon)
 {
-    static const char *const kinds[] = {"--agent-size 2", "--profile W=3",
-                                        "--profile W=1,T=2 --agent-size 3"};
-    double cost[3];
-    for (int i = 0; i < 3; i++) {
+    static const char *const kinds[] = {"--agent-size 2", "--profile W=3", "--profile W=1,T=2 --agent-size 3",
+                                        "--alg guided --profile W=1,T=2 --agent-size 3 --w 1.5"};
+    enum { KINDS = sizeof kinds / sizeof kinds[0] };
+    double cost[KINDS];
+    for (int i = 0; i < KINDS; i++) {
         char *here = tool_ok("bench --map %s --random 12 --seed 3 %s --json", map_path_, kinds[i]);
         char *there = tool_ok("bench --map %s --random 12 --seed 3 %s --json --via 127.0.0.1:%u", map_path_,
                               kinds[i], daemon_.port);
@@ -63,11 +64,14 @@ END_TEST
 START_TEST(run_with_doors)
 {
     static const char *const kinds[] = {"--agent-size 2", "--profile W=2,T=1",
-                                        "--agent-size 3 --profile T=3"};
-    for (int i = 0; i < 3; i++) {
+                                        "--agent-size 3 --profile T=3", "--alg guided --w 1.5 --k 8",
+                                        "--alg guided --agent-size 2 --corners always --guide-units 20"};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         char *words = tool_ok("run --map %s --via 127.0.0.1:%u --agents 20 --doors 8 --door-ticks 5 %s",
                               map_path_, daemon_.port, kinds[i]);
         ck_assert_msg(strstr(words, "every move checked"), "%s", words);
+        bool guided = strstr(kinds[i], "guided") != NULL;
+        ck_assert_msg((strstr(words, "\nguide ") != NULL) == guided, "%s", words);
         free(words);
     }
 }
@@ -190,7 +194,7 @@ START_TEST(weighted_map)
         uint32_t x0 = row->start_x < 2048 - CUT ? row->start_x : 2048 - CUT;
         uint32_t y0 = row->start_y < 2048 - CUT ? row->start_y : 2048 - CUT;
         struct tp_map *piece = cut(whole, x0, y0), *layer;
-        struct tp_layer_kind kind = {piece->profile, n % 3 == 0 ? 1 : tp_test_between(&rng, 2, 8)};
+        struct tp_layer_kind kind = {.profile = piece->profile, .size = n % 3 == 0 ? 1 : tp_test_between(&rng, 2, 8)};
         ck_assert_int_eq(tp_layer_build(&layer, piece, &kind), 0);
         for (uint32_t cell = 0; cell < CUT * CUT; cell++) { /* the plain definition */
             uint32_t x = cell % CUT, y = cell / CUT;

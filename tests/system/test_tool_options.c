@@ -99,6 +99,10 @@ static const struct {
     {"--switch-margin 10.001", "--switch-margin"},
     {"--switch-margin -1", "--switch-margin"},
     {"--alg astar --switch-margin 0.1", "--switch-margin"},
+    {"--alg guided --guide-units 1000001", "--guide-units"},
+    {"--alg guided --guide-units -1", "--guide-units"},
+    {"--alg tbwa --guide-units 100", "--guide-units"},
+    {"--alg guided --unknown", "--unknown"},
     {"--alg lss --pause-on-backtrack", "--pause-on-backtrack"},
     {"--alg tbwa --shortcut", "--shortcut"},
 };

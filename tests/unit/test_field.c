@@ -254,6 +254,48 @@ START_TEST(the_cap_holds_under_churn)
 }
 END_TEST
 
+/* Fields of blocks that are no longer anybody's go: those not in use at once, the others when they are left; the rest stay. */
+START_TEST(retired_fields_go)
+{
+    struct bench bench;
+    struct tp_blocks *other;
+    bench_open(&bench, tp_test_map_free(300, 200), TP_BLOCKS_STRAIGHT, CACHE_BYTES);
+    ck_assert_int_eq(tp_blocks_build(&other, bench.map, TP_BLOCKS_STRAIGHT), 0);
+    struct tp_field *fields[6], *kept[2];
+    struct tp_field_cache_stats stats;
+    for (uint32_t i = 0; i < 6; i++) {
+        fields[i] = tp_field_take(bench.cache, other, TP_FIELD_OCTILE, &i, 1);
+        ck_assert(tp_field_see(fields[i], 3).areas <= 3);
+    }
+    for (uint32_t i = 0; i < 2; i++)
+        kept[i] = tp_field_take(bench.cache, bench.blocks, TP_FIELD_OCTILE, &i, 1);
+    tp_field_leave(fields[1]);
+    tp_field_leave(fields[4]);
+    tp_field_leave(kept[0]);
+    tp_field_cache_retire(bench.cache, other);
+    tp_field_cache_stats(bench.cache, &stats);
+    ck_assert_uint_eq(stats.fields, 4 + 2);
+    ck_assert(tp_field_see(fields[0], 20).whole); /* goes on while it is used */
+    tp_field_leave(fields[0]);
+    tp_field_leave(fields[2]);
+    tp_field_leave(fields[3]);
+    tp_field_leave(fields[5]);
+    ck_assert_uint_eq(atomic_load(&other->refs), 1);
+    uint32_t goal = 0;
+    ck_assert_ptr_eq(tp_field_take(bench.cache, bench.blocks, TP_FIELD_OCTILE, &goal, 1), kept[0]);
+    tp_field_cache_stats(bench.cache, &stats);
+    ck_assert_uint_eq(stats.fields, 2);
+    ck_assert_uint_eq(stats.given_up, 0);
+    tp_field_cache_retire(bench.cache, bench.blocks);
+    tp_field_leave(kept[0]);
+    tp_field_leave(kept[1]);
+    tp_field_cache_stats(bench.cache, &stats);
+    ck_assert_uint_eq(stats.fields + stats.bytes, 0);
+    tp_blocks_unref(other);
+    bench_close(&bench);
+}
+END_TEST
+
 START_TEST(units_of_a_large_empty_map)
 {
     struct bench bench;
@@ -279,6 +321,7 @@ static Suite *field_suite(void)
     tcase_add_test(tests, fields_are_dijkstras);
     tcase_add_test(tests, a_view_depends_on_its_own_paying_alone);
     tcase_add_test(tests, the_cap_holds_under_churn);
+    tcase_add_test(tests, retired_fields_go);
     tcase_add_test(tests, units_of_a_large_empty_map);
     suite_add_tcase(suite, tests);
     return suite;

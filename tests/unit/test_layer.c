@@ -159,8 +159,8 @@ START_TEST(test_follow)
     struct tp_test_rng rng = tp_test_rng("follow");
     uint64_t steps = tp_test_steps(40, 2000);
     for (uint64_t step = 0; step < steps; step++) {
-        struct tp_layer_kind kind = {profile_of(1 + (int)tp_test_below(&rng, PROFILES - 1)),
-                                     tp_test_between(&rng, 1, TP_AGENT_SIZE_MAX)};
+        struct tp_layer_kind kind = {.profile = profile_of(1 + (int)tp_test_below(&rng, PROFILES - 1)),
+                                     .size = tp_test_between(&rng, 1, TP_AGENT_SIZE_MAX)};
         struct tp_map *base = random_base(&rng), *layer, *anew;
         ck_assert_int_eq(tp_layer_build(&layer, base, &kind), 0);
         expect_layer(layer, base, &kind);
@@ -209,7 +209,7 @@ START_TEST(test_tiles_made_anew)
                  {0, 0, 8, 1 << 0}};
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
         struct tp_map *base = tp_test_map_free(192, 192), *now, *layer, *next;
-        struct tp_layer_kind kind = {base->profile, cases[n].size};
+        struct tp_layer_kind kind = {.profile = base->profile, .size = cases[n].size};
         kind.profile.weight['W'] = 3; /* closes not what the base closes: the tiles are the layer's own */
         ck_assert_int_eq(tp_layer_build(&layer, base, &kind), 0);
         now = (struct tp_map *)tp_map_ref(base);
@@ -232,7 +232,7 @@ END_TEST
 START_TEST(test_not_felt)
 {
     struct tp_map *base = tp_test_map_free(100, 100), *now, *layer, *next;
-    struct tp_layer_kind kind = {base->profile, 3};
+    struct tp_layer_kind kind = {.profile = base->profile, .size = 3};
     now = (struct tp_map *)tp_map_ref(base);
     tp_test_set(&now, 50, 50, 'G');
     ck_assert_int_eq(tp_layer_build(&layer, base, &kind), 0);
@@ -252,7 +252,7 @@ END_TEST
 START_TEST(test_shares_base)
 {
     struct tp_map *base = tp_test_map_free(100, 100), *now, *layer, *next;
-    struct tp_layer_kind kind = {base->profile, 1};
+    struct tp_layer_kind kind = {.profile = base->profile, .size = 1};
     kind.profile.weight['G'] = 5;
     now = (struct tp_map *)tp_map_ref(base);
     tp_test_set(&now, 50, 50, 'G');
@@ -277,7 +277,7 @@ END_TEST
 START_TEST(test_refused)
 {
     struct tp_map *base = tp_test_map_free(10, 10), *out = base;
-    struct tp_layer_kind kind = {base->profile, 0};
+    struct tp_layer_kind kind = {.profile = base->profile, .size = 0};
     ck_assert_int_eq(tp_layer_build(&out, base, &kind), TP_ERR_INVALID_ARGUMENT);
     ck_assert_ptr_null(out);
     kind.size = TP_AGENT_SIZE_MAX + 1;

@@ -67,6 +67,19 @@ static uint64_t walk_graph(struct seen *seen, const struct tp_graph *graph)
     return bytes;
 }
 
+static uint64_t walk_blocks(struct seen *seen, const struct tp_blocks *blocks)
+{
+    size_t tiles = blocks->tiles_x * blocks->tiles_y;
+    uint64_t bytes = once(seen, blocks, sizeof *blocks + tiles * sizeof(void *) + 2 * (tiles + 1) * 4);
+    bytes += once(seen, blocks->label, blocks->areas * 4);
+    for (size_t i = 0; i < tiles; i++) {
+        const struct tp_blocks_tile *tile = blocks->tiles[i];
+        size_t a_node = 8 + 2 + 2 + (tile->weight ? 2 : 0);
+        bytes += once(seen, tile, sizeof *tile + tile->nodes * a_node + tile->areas * sizeof *tile->areas_at);
+    }
+    return bytes;
+}
+
 static uint64_t walk(struct tp_map *const *live, size_t count)
 {
     struct seen seen = {.count = 0};
@@ -80,6 +93,8 @@ static uint64_t walk(struct tp_map *const *live, size_t count)
         }
         if (map->graph)
             bytes += walk_graph(&seen, map->graph);
+        if (map->blocks)
+            bytes += walk_blocks(&seen, map->blocks);
     }
     return bytes;
 }
@@ -146,6 +161,8 @@ static struct tp_layer_kind kind_of(struct tp_test_rng *rng)
     tp_profile_init_movingai(&kind.profile);
     if (kind.size == 1 && tp_test_percent(rng, 50))
         kind.profile.weight['S'] = tp_test_percent(rng, 50) ? 0 : 3;
+    kind.has_blocks = tp_test_percent(rng, 60);
+    kind.links = tp_test_percent(rng, 50) ? TP_BLOCKS_STRAIGHT : TP_BLOCKS_DIAGONAL;
     return kind;
 }
 

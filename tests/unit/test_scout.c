@@ -1,5 +1,5 @@
-/* Scouts against a plain Dijkstra over the same neighbours: the way found can be walked, is the shortest without a field, costs the units it says,
- * and is the same in whatever portions it is paid for. */
+/* Scouts against a plain Dijkstra over the same neighbours: the way found can be walked, is about the shortest without a field, is as long as
+ * its pieces, and is the same in whatever portions it is paid for. */
 #include "base/pool.h"
 #include "guide/scout.h"
 #include "tests/lib/harness.h"
@@ -69,30 +69,69 @@ static uint32_t *plain_distances(const struct bench *bench, enum tp_field_metric
     return distance;
 }
 
-/* Goes along the way from its first node, each time to the neighbour on it from which least is left: it must get nearer to the goal all
- * the time, by what the edges say, and end on a goal. */
+/* The middle of some cell of a node. */
+static struct tp_blocks_place random_place(const struct bench *bench, struct tp_test_rng *rng, uint32_t number)
+{
+    struct tp_blocks_node node = tp_blocks_node(bench->blocks, number);
+    uint32_t bit;
+    do
+        bit = tp_test_below(rng, TP_BLOCK_CELLS);
+    while (!(node.cells >> bit & 1));
+    return tp_scout_place(bench->blocks, &node, bit);
+}
+
+/* Points straight across a node, from where the way enters it to a place in the next. */
+static uint32_t piece(const struct bench *bench, enum tp_field_metric metric, const struct tp_blocks_node *node, uint32_t entry,
+                      const struct tp_blocks_node *next, uint32_t entry_next)
+{
+    uint32_t points = tp_field_distance(metric, tp_scout_place(bench->blocks, node, entry), tp_scout_place(bench->blocks, next, entry_next));
+    points = tp_field_weigh(points, node->weight + next->weight);
+    return points ? points : 1;
+}
+
+/* Goes along the way from its first node, each time to the neighbour on it that just a piece less is left from: its entry must be a cell of
+ * it, beside the node gone through, and the end a goal, as far as the straight line from the entry. */
 static void check_way(const struct bench *bench, const struct tp_scout *scout, const struct tp_scout_order *order)
 {
-    struct tp_blocks_node out[TP_BLOCKS_NEIGHBOURS_MAX];
-    uint32_t at = order->from, left = tp_scout_at(scout, at);
+    struct tp_blocks_node out[TP_BLOCKS_NEIGHBOURS_MAX], node = tp_blocks_node(bench->blocks, order->from);
+    uint32_t entry, left = tp_scout_at(scout, order->from, &entry);
     ck_assert_uint_eq(left, tp_scout_length(scout));
-    for (uint32_t steps = 0; left; steps++) {
+    struct tp_blocks_place at = tp_scout_place(bench->blocks, &node, entry);
+    ck_assert(at.x == order->at.x && at.y == order->at.y);
+    for (uint32_t steps = 0;; steps++) {
+        uint32_t straight = UINT32_MAX, count = tp_blocks_neighbours(bench->blocks, node.number, out), next = count;
         ck_assert_uint_le(steps, bench->blocks->nodes);
-        struct tp_blocks_node node = tp_blocks_node(bench->blocks, at);
-        uint32_t count = tp_blocks_neighbours(bench->blocks, at, out), next = TP_BLOCKS_NONE;
-        for (uint32_t i = 0; i < count && next == TP_BLOCKS_NONE; i++) {
-            uint32_t beyond = tp_scout_at(scout, out[i].number);
-            if (beyond != TP_FIELD_UNSEEN && beyond + edge(order->metric, &node, &out[i]) == left)
-                next = out[i].number;
+        bool is_goal = false;
+        at = tp_scout_place(bench->blocks, &node, entry);
+        for (uint32_t i = 0; i < order->goal_count; i++) {
+            uint32_t points = tp_field_distance(order->metric, at, order->goals_at[i]);
+            is_goal |= order->goals[i] == node.number;
+            straight = points < straight ? points : straight;
         }
-        ck_assert_uint_ne(next, TP_BLOCKS_NONE);
-        at = next;
-        left = tp_scout_at(scout, at);
+        if (is_goal) {
+            ck_assert_uint_eq(left, straight);
+            return;
+        }
+        for (uint32_t i = 0; i < count && next == count; i++) {
+            uint32_t entry_there, beyond = tp_scout_at(scout, out[i].number, &entry_there);
+            if (beyond != TP_FIELD_UNSEEN &&
+                (uint64_t)beyond + piece(bench, order->metric, &node, entry, &out[i], entry_there) == left)
+                next = i;
+        }
+        ck_assert_uint_ne(next, count);
+        left = tp_scout_at(scout, out[next].number, &entry);
+        node = out[next];
+        ck_assert(node.cells >> entry & 1);
+        struct tp_blocks_place there = tp_scout_place(bench->blocks, &node, entry);
+        struct tp_blocks_node before = tp_blocks_node(bench->blocks, tp_blocks_node_at(bench->blocks, at.x / TP_BLOCK_POINT, at.y / TP_BLOCK_POINT));
+        bool beside = false; /* of some cell of the node before */
+        for (uint32_t bit = 0; bit < TP_BLOCK_CELLS; bit++) {
+            struct tp_blocks_place cell = tp_scout_place(bench->blocks, &before, bit);
+            uint32_t dx = cell.x > there.x ? cell.x - there.x : there.x - cell.x, dy = cell.y > there.y ? cell.y - there.y : there.y - cell.y;
+            beside |= before.cells >> bit & 1 && dx <= TP_BLOCK_POINT && dy <= TP_BLOCK_POINT;
+        }
+        ck_assert(beside);
     }
-    bool arrived = false;
-    for (uint32_t i = 0; i < order->goal_count; i++)
-        arrived |= at == order->goals[i];
-    ck_assert(arrived);
 }
 
 static enum tp_scout_state run_whole(struct tp_scout *scout, struct tp_test_rng *rng, uint64_t *spent)
@@ -151,12 +190,17 @@ START_TEST(a_scout_finds_a_way_that_can_be_walked)
         uint32_t goals[TP_GOALS_MAX], count = tp_test_percent(&rng, 70) ? 1 : tp_test_between(&rng, 1, TP_GOALS_MAX);
         for (uint32_t i = 0; i < count; i++)
             goals[i] = tp_test_below(&rng, bench.blocks->nodes);
+        struct tp_blocks_place goals_at[TP_GOALS_MAX];
+        for (uint32_t i = 0; i < count; i++)
+            goals_at[i] = random_place(&bench, &rng, goals[i]);
         struct tp_scout_order order = {.blocks = bench.blocks,
                                        .metric = (enum tp_field_metric)tp_test_below(&rng, 3),
                                        .from = tp_test_below(&rng, bench.blocks->nodes),
                                        .goals = goals,
+                                       .goals_at = goals_at,
                                        .goal_count = count,
                                        .below = TP_FIELD_UNSEEN};
+        order.at = random_place(&bench, &rng, order.from);
         uint32_t *distance = plain_distances(&bench, order.metric, order.from), least = least_of(distance, goals, count);
         bool led = tp_test_percent(&rng, 50);
         struct tp_field *field = led ? random_field(&bench, &rng, &order) : NULL;
@@ -169,16 +213,15 @@ START_TEST(a_scout_finds_a_way_that_can_be_walked)
         shut += state == TP_SCOUT_NO_WAY;
         if (state == TP_SCOUT_FOUND) {
             check_way(&bench, scout, &order);
-            ck_assert_uint_ge(tp_scout_length(scout), least);
-            /* straight lines are rounded down, and edges too: a few points may be lost where they do not add up */
-            if (!led)
-                ck_assert_uint_le(tp_scout_length(scout), least + least / 50 + 1);
+            /* the plain one goes from middle to middle: at each end, and across its ground, it may be off by a block or so */
+            if (!led && !bench.map->weighted)
+                ck_assert_uint_le(tp_scout_length(scout), least + least / 2 + 2 * 2 * TP_BLOCK_SIDE * TP_BLOCK_POINT);
             struct tp_scout *again = tp_scout_begin(bench.cache, &order);
             ck_assert_int_eq(run_whole(again, NULL, &spent_again), TP_SCOUT_FOUND);
             ck_assert_uint_eq(spent_again, spent);
             ck_assert_uint_eq(tp_scout_length(again), tp_scout_length(scout));
             for (uint32_t node = 0; node < bench.blocks->nodes; node++)
-                if (tp_scout_at(again, node) != tp_scout_at(scout, node))
+                if (tp_scout_at(again, node, NULL) != tp_scout_at(scout, node, NULL))
                     ck_abort_msg("node %u", node);
             tp_scout_end(again);
         }
@@ -205,6 +248,9 @@ START_TEST(only_a_shorter_way_is_looked_for)
                                        .goals = &goal,
                                        .goal_count = 1,
                                        .below = TP_FIELD_UNSEEN};
+        struct tp_blocks_place goal_at = random_place(&bench, &rng, goal);
+        order.goals_at = &goal_at;
+        order.at = random_place(&bench, &rng, order.from);
         uint64_t spent, spent_below;
         struct tp_scout *scout = tp_scout_begin(bench.cache, &order);
         if (run_whole(scout, &rng, &spent) == TP_SCOUT_FOUND && order.from != goal) {
@@ -216,11 +262,11 @@ START_TEST(only_a_shorter_way_is_looked_for)
                 ck_assert(state == TP_SCOUT_NO_WAY || (state == TP_SCOUT_FOUND && tp_scout_length(shorter) < length));
             }
             tp_scout_end(shorter);
-            order.below = length + length / 50 + 2; /* a straight line may be a few points longer than edges that are rounded down */
+            order.below = length + length / 50 + 2; /* a straight line may be a few points longer than pieces that are rounded down */
             shorter = tp_scout_begin(bench.cache, &order);
             ck_assert_int_eq(run_whole(shorter, &rng, &spent_below), TP_SCOUT_FOUND);
             ck_assert_uint_lt(tp_scout_length(shorter), order.below);
-            ck_assert_uint_le(spent_below, spent);
+            ck_assert_uint_le(spent_below, spent + spent / 4 + 8); /* nodes may be entered by other cells */
             tp_scout_end(shorter);
         }
         tp_scout_end(scout);
@@ -234,11 +280,14 @@ START_TEST(a_scout_without_memory_is_over)
 {
     struct tp_test_rng rng = tp_test_rng("a_scout_without_memory");
     int refused = 0;
-    for (int pages = 0; pages < 40; pages++) {
+    for (int pages = 0; pages < 80; pages++) {
         struct bench bench;
         bench_open(&bench, tp_test_map_random(&rng, 500, 500, 30), TP_BLOCKS_STRAIGHT, (uint64_t)pages * PAGE_BYTES);
         uint32_t goal = bench.blocks->nodes - 1;
         struct tp_scout_order order = {.blocks = bench.blocks, .metric = TP_FIELD_OCTILE, .from = 0, .goals = &goal, .goal_count = 1, .below = TP_FIELD_UNSEEN};
+        struct tp_blocks_place goal_at = random_place(&bench, &rng, goal);
+        order.goals_at = &goal_at;
+        order.at = random_place(&bench, &rng, order.from);
         struct tp_scout *scout = tp_scout_begin(bench.cache, &order);
         uint64_t spent;
         enum tp_scout_state state = scout ? run_whole(scout, &rng, &spent) : TP_SCOUT_NO_MEMORY;
@@ -252,7 +301,7 @@ START_TEST(a_scout_without_memory_is_over)
         bench_close(&bench);
     }
     ck_assert_int_gt(refused, 0);
-    ck_assert_int_lt(refused, 40);
+    ck_assert_int_lt(refused, 80);
 }
 END_TEST
 

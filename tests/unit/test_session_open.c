@@ -93,7 +93,7 @@ END_TEST
 START_TEST(w_has_bounds)
 {
     params.algorithm = row_named("tbwa");
-    static const uint32_t bad[] = {0, 1, 999, TP_W_MILLI_MAX + 1, UINT32_MAX};
+    static const uint32_t bad[] = {0, 1, 999, TP_W_MILLI_MAX + 1, UINT32_MAX - 1};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         params.w_milli = bad[i];
         refused(TP_ERR_INVALID_ARGUMENT, 0, "w");
@@ -102,8 +102,12 @@ START_TEST(w_has_bounds)
     accepted();
     params.w_milli = 1000;
     accepted();
+    ck_assert_uint_eq(row_named("tbwa")->w_milli, 0);
+    ck_assert_uint_ge(row_named("guided")->w_milli, 1000);
     for (size_t i = 0; tp_algorithm_at(i); i++) { /* other rows have none */
         params.algorithm = tp_algorithm_at(i);
+        params.w_milli = TP_W_UNSET; /* the row's own, or 1 */
+        accepted();
         params.w_milli = 1400;
         if (params.algorithm->capabilities & TP_CAN_TAKE_W)
             accepted();

@@ -126,6 +126,19 @@ static uint64_t now(void *context)
     return ++clock_us_;
 }
 
+/* Both are there or neither, and they split the map alike. */
+static void expect_blocks(const struct tp_blocks *blocks, const struct tp_blocks *anew)
+{
+    ck_assert_int_eq(blocks != NULL, anew != NULL);
+    if (blocks == NULL)
+        return;
+    ck_assert_uint_eq(blocks->version, map_->version);
+    ck_assert_int_eq(blocks->links, anew->links);
+    ck_assert_uint_eq(blocks->nodes, anew->nodes);
+    for (uint32_t node = 0; node < anew->nodes; node++)
+        ck_assert_uint_eq(tp_blocks_node(blocks, node).cells, tp_blocks_node(anew, node).cells);
+}
+
 /* Each layer in use is that of the map's version. */
 static void expect_layers(void)
 {
@@ -141,6 +154,7 @@ static void expect_layers(void)
         tp_map_copy_cells(layer, a);
         tp_map_copy_cells(anew, b);
         ck_assert_mem_eq(a, b, sizeof a);
+        expect_blocks(layer->blocks, anew->blocks);
         tp_map_unref(anew);
         compared_++;
     }
@@ -173,7 +187,8 @@ static void take_answer(struct tp_test_rng *rng, struct tp_world_request *reques
         ck_assert_ptr_null(request->layer);
     } else if (request->op == TP_WORLD_LAYER && hold_count_ < HOLDS && tp_test_percent(rng, 90)) {
         int profile = request->profile_name[0] == '\0' ? 0 : request->profile_name[0] - '0';
-        holds_[hold_count_++] = (struct hold){request->layer, {profile_of(profile), request->agent_size}};
+        holds_[hold_count_++] = (struct hold){
+            request->layer, {profile_of(profile), request->agent_size, request->has_blocks, request->links}};
         request->layer = NULL;
         granted_layers_++;
         expect_layers();
@@ -238,6 +253,9 @@ static void ask(struct tp_test_rng *rng)
         if (tp_test_percent(rng, 60))
             request->profile_name[0] = (char)('1' + tp_test_below(rng, 2));
         request->agent_size = tp_test_between(rng, 1, 3);
+        request->has_blocks = tp_test_percent(rng, 50);
+        if (request->has_blocks && tp_test_percent(rng, 30))
+            request->links = TP_BLOCKS_DIAGONAL;
     } else {
         request = request_new(TP_WORLD_CHANGE);
         request->change_count = tp_test_between(rng, 1, 4);
