@@ -283,7 +283,7 @@ struct tp_client_session_params {
     const char *map;
     uint32_t start, goal;
     const char *algorithm;
-    uint32_t w_milli; /* w in thousandths */
+    uint32_t w_milli; /* w in thousandths; 0: the algorithm's own */
     struct tp_client_budget budget;
     uint32_t neighbours;
     enum tp_client_corners corners;

@@ -150,6 +150,7 @@ static int read_params(struct tp_session_params *params, struct tp_agent_budget 
             return tp_refuse_value(refusal, "algorithm",
                                    "not one that this server has; a list request tells which it has");
     }
+    params->w_milli = TP_W_UNSET;
     if (open->has_w && !read_milli(open->w, 1, TP_W_MILLI_MAX / 1000.0, &params->w_milli))
         return tp_refuse_value(refusal, "w", "must lie in 1..1000000 and have at most 3 decimals");
     if (open->has_neighbours) {

@@ -53,7 +53,7 @@ const struct tp_cli_option tp_cli_search_options[] = {
      false},
     {"deadline-us", TP_CLI_UINT, AT(deadline_us), "N", "budget: microseconds a tick", 1, 3600000000u, NULL,
      false},
-    {"w", TP_CLI_MILLI, AT(w_milli), "X", "weight of h (1)", 1000, TP_W_MILLI_MAX, NULL, false},
+    {"w", TP_CLI_MILLI, AT(w_milli), "X", "weight of h (1, of guided 2)", 1000, TP_W_MILLI_MAX, NULL, false},
     {"neighbours", TP_CLI_CHOICE, AT(neighbours), "N", "moves from a cell (8)", 0, 0, neighbours_words,
      false},
     {"corners", TP_CLI_CHOICE, AT(corners), "RULE", "orthogonal cells a diagonal needs free (both)", 0, 0,
@@ -108,7 +108,7 @@ void tp_cli_search_init(struct tp_cli_search *search)
     *search = (struct tp_cli_search){
         .algorithm = "tbwa",
         .r_milli = UINT32_MAX,
-        .w_milli = 1000,
+        .w_milli = TP_W_UNSET,
         .neighbours = TP_NEIGHBOURS_8,
         .corners = TP_CORNERS_BOTH_FREE,
         .goal_policy = TP_GOAL_EXACT,
@@ -224,7 +224,7 @@ void tp_cli_search_client_params(const struct tp_cli_search *search, struct tp_c
     /* The wire counts some of these from 1, in the order of the library; 0 there means "not given". */
     *params = (struct tp_client_session_params){
         .algorithm = search->algorithm,
-        .w_milli = local.w_milli,
+        .w_milli = local.w_milli != TP_W_UNSET ? local.w_milli : 0,
         .neighbours = (uint32_t)local.neighbours,
         .corners = (enum tp_client_corners)(local.corners + 1),
         .goal_policy = (enum tp_client_goal_policy)(local.goal_policy + 1),

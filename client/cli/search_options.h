@@ -16,7 +16,7 @@ struct tp_cli_search {
     uint64_t k, R, deadline_us; /* 0: not given */
     uint32_t r_milli;           /* UINT32_MAX: not given */
     uint64_t c;                 /* 0: not given */
-    uint32_t w_milli;           /* thousandths */
+    uint32_t w_milli;           /* thousandths; TP_W_UNSET: the algorithm's own */
     int neighbours;             /* enum tp_neighbours */
     int corners;                /* enum tp_corners */
     int goal_policy;            /* enum tp_goal_policy */

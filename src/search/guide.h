@@ -2,8 +2,8 @@
  *
  * What it is: a session's own dealings with shared goal fields and a scout of its own. Each tick it pays some units: first for the goal's field over areas
  * (64x64 cells, guide/field.h) until that reaches the agent, then for a scout (guide/scout.h) that finds a way over nodes (8x8 cells), led by the field.
- * h of a cell beside the way is the least, over the neighbours of its node that the way leads through, of the distance to the neighbour's place
- * and what is left of the way from there; in the goal's own node it is the space's h; away from the way it is the whole way's length; and it is never below
+ * h of a cell beside the way is the least, over the neighbours of its node that the way leads through, of the distance to where the way
+ * enters the neighbour and what is left of it from there; in the goal's own node it is the space's h; away from the way it is the whole way's length; and it is never below
  * the space's h. Such an h is not admissible: what it promises is guidance.
  * With the units of later ticks a scout without a field looks for a shorter way.
  * A way is of one version of the map, one set of goals and one start. When the map's blocks or the goal's node are others, or the agent has

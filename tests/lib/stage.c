@@ -21,7 +21,8 @@ void stage_open_message(Tickpath__OpenSession *open, Tickpath__Budget *budget,
     tickpath__budget__init(budget);
     ck_assert(params->knowledge != TP_KNOWLEDGE_MAP && params->budget.kind != TP_BUDGET_DEADLINE);
     open->map = (char *)map_name;
-    open->has_start = open->has_goal = open->has_w = open->has_neighbours = open->has_corners = 1;
+    open->has_start = open->has_goal = open->has_neighbours = open->has_corners = 1;
+    open->has_w = params->w_milli != TP_W_UNSET;
     open->start = params->start;
     open->goal = params->goal;
     open->algorithm = (char *)params->algorithm->name;

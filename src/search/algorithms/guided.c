@@ -1,5 +1,5 @@
 /* TB(WA*) led by the block graph: ours, not a paper's. The search is that of tbwa; its h is the guide's (../guide.h), which knows the map's
- * walls from afar.
+ * walls from afar. Once a path reaches the goal, what is left over of each tick makes the rest of it shorter (../smooth.c).
  *
  * What it promises: it is complete, as tbwa is. Its cost has no bound by w: the h is not admissible. Without a block graph (graphs,
  * vehicles, freespace) it is tbwa.
