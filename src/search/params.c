@@ -247,7 +247,8 @@ int tp__session_check_params(const struct tp_session_params *p, const struct tp_
     if (p->restart != TP_RESTART_DEFAULT && p->restart != TP_RESTART_NEVER &&
         p->restart != TP_RESTART_EAGER && !(p->algorithm->capabilities & TP_CAN_RESTART_BY_RULE))
         return refuse(refusal, TP_ERR_UNSUPPORTED, "restart",
-                      "this algorithm restarts never or eagerly; these by any rule: rtbwa rtba tbaa wastar rastar aastar");
+                      "this algorithm restarts never or eagerly; these by any rule: rtbwa guided rtba tbaa wastar rastar "
+                      "aastar");
     bool enhances = p->algorithm->capabilities & TP_CAN_ENHANCE_2009;
     if (p->shortcut && !enhances)
         return refuse(refusal, TP_ERR_UNSUPPORTED, "shortcut", "is an option of tba");
