@@ -363,7 +363,9 @@ static void check_status(struct play *play, const struct tp_tick_reply *r)
 static void check_pause(struct play *play, const struct tp_tick_reply *r)
 {
     bool back = r->flags & TP_FLAG_BACK_MOVE, may = r->flags & (TP_FLAG_PATH_COMPLETE | TP_FLAG_NODE_CAP);
-    bool again = r->flags & TP_FLAG_RESTARTED; /* after the move, so that the path is gone */
+    /* after the move, so that the path is gone, or it saw then that the goal is blocked */
+    bool again = r->flags & TP_FLAG_RESTARTED ||
+                 (play->params.knowledge != TP_KNOWLEDGE_FULL && !play->plain.weight[play->goal]);
     if (!play->params.pause_on_backtrack) {
         SAY(!back || moved(play, r), "BACK_MOVE without a move");
         return;
