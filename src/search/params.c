@@ -168,7 +168,7 @@ static int check_goals(const struct tp_session_params *p, const struct tp_map *m
     bool allowed = tp__goals_allowed(p, map);
     const char *one_goal = map->puzzle ? "a puzzle has one goal, which is to be met exactly"
                                        : "this algorithm walks to one goal only, which is to be met exactly; these choose: tba "
-                                         "tbwa tbrwa tbgbfs rtbwa rtba astar wastar rastar late";
+                                         "tbwa tbrwa tbgbfs rtbwa guided rtba astar wastar rastar late";
     if (p->goal_policy > TP_GOAL_NEAREST)
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "goal_policy", "is none of EXACT, WITHIN, NEAREST");
     if (p->goal_policy != TP_GOAL_EXACT && !allowed)
