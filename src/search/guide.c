@@ -345,6 +345,22 @@ static void pay_coming(struct tp_tick *tick, uint64_t *units)
     }
 }
 
+/* Whether less is left by the way now taken than when the search was last begun anew for another: else, where the map changes all
+ * the time, an agent with a small budget might begin anew for ever. Remembers what is left. */
+static bool gets_nearer(const struct tp_session *session, struct tp_guide *guide)
+{
+    uint64_t left = guide->now.scout ? points_left(session, &guide->now) : TP_FIELD_UNSEEN;
+    if (left >= guide->left_bar)
+        return false;
+    guide->left_bar = left;
+    return true;
+}
+
+void tp__guide_trip(struct tp_session *session)
+{
+    session->guide.left_bar = UINT64_MAX;
+}
+
 enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
@@ -374,10 +390,12 @@ enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)
     if (guide->coming.betters && drop_no_better(session, guide))
         return TP_GUIDE_ON;
     bool led = guide->coming.scout || guide->now.scout, betters = guide->coming.betters;
-    bool goes_on = !betters && !guide->broken && serves_search(session);
+    bool broken = guide->broken, goes_on = !betters && !broken && serves_search(session);
     take_coming(guide);
     guide->settled = betters;
-    return led && session->search.active && !goes_on && !path_serves(session) ? TP_GUIDE_ANEW : TP_GUIDE_ON;
+    if (!led || !session->search.active || goes_on || path_serves(session))
+        return TP_GUIDE_ON;
+    return broken || gets_nearer(session, guide) ? TP_GUIDE_ANEW : TP_GUIDE_ON;
 }
 
 bool tp__guide_open(struct tp_session *session)
@@ -391,6 +409,7 @@ bool tp__guide_open(struct tp_session *session)
     if (!guide->known)
         return false;
     guide->cache = params->fields;
+    guide->left_bar = UINT64_MAX;
     guide->metric = params->neighbours == TP_NEIGHBOURS_4   ? TP_FIELD_MANHATTAN
                     : params->neighbours == TP_NEIGHBOURS_8 ? TP_FIELD_OCTILE
                                                             : TP_FIELD_EUCLID;
@@ -398,9 +417,16 @@ bool tp__guide_open(struct tp_session *session)
     return true;
 }
 
-void tp__guide_close(struct tp_session *session)
+void tp__guide_let_go(struct tp_session *session)
 {
     lead_drop(&session->guide.now);
     lead_drop(&session->guide.coming);
+    session->guide.broken = session->guide.settled = false;
+    session->guide.waited = 0;
+}
+
+void tp__guide_close(struct tp_session *session)
+{
+    tp__guide_let_go(session);
     free(session->guide.known);
 }

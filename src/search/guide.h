@@ -51,6 +51,7 @@ struct tp_guide {
     bool settled;          /* no shorter way is looked for any more than the one taken */
     tp_cost least_h;          /* how near to the goal the search under way has got, */
     uint64_t closed_at_least; /* and when */
+    uint64_t left_bar;     /* points left when a search was last begun anew for another way; UINT64_MAX: none was on this trip */
     uint32_t waited;       /* ticks that the agent waited for the present `coming` */
     struct tp_guide_known *known; /* KNOWN_NODES of them; a cache that any look-up may fill */
 };
@@ -61,6 +62,12 @@ struct tp_tick;
 /* False without memory. */
 bool tp__guide_open(struct tp_session *session);
 void tp__guide_close(struct tp_session *session);
+
+/* The agent is on another trip: its goal is another, or it was put elsewhere. Cost: O(1). */
+void tp__guide_trip(struct tp_session *session);
+
+/* Lets go of every version that the guide holds: what was paid for is lost. */
+void tp__guide_let_go(struct tp_session *session);
 
 /* A tick's units are paid. TP_GUIDE_ANEW: another way was taken, by which a new search is to begin; TP_GUIDE_WAIT: the agent has no way that
  * is any good, and is to wait for one. Cost: at most the session's guide_units, a node of the block graph each. */

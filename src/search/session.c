@@ -519,6 +519,7 @@ int tp_session_at_velocity(struct tp_session *session, uint32_t cell, int vx, in
     session->waits_for_path = false;
     session->watch.summed = false;
     tp__steady_begin(session);
+    tp__guide_trip(session);
     if (!session->params.algorithm->engine->own_search && !search_serves(session, state, had_arrived)) {
         session->restart_wanted = true;
         tp__nearest_drop(session);
@@ -534,6 +535,7 @@ static void take_goals(struct tp_session *session, const tp_state *states, uint3
     tp__goals_set(session, states, count);
     tp__nearest_drop(session);
     tp__steady_begin(session);
+    tp__guide_trip(session);
     session->strandings = 0;
     session->waits_for_path = false;
     session->displaced = session->goal_moved = true;
