@@ -144,9 +144,9 @@ static void compare_map(const struct tp_map *map, enum tp_neighbours neighbours,
             uint32_t moves = tp_walk_moves(&window, neighbours, corners);
             struct standpoint from = {map, x, y};
             for (uint8_t d = 0; d < neighbours; d++)
-                ck_assert_msg(tp_walk_open(map, (uint32_t)x, (uint32_t)y, d, corners) == (moves >> d & 1),
-                              "(%d, %d), direction %d, corner rule %d: tp_walk_moves says %d", x, y, d,
-                              (int)corners, (int)(moves >> d & 1));
+                if (tp_walk_open(map, (uint32_t)x, (uint32_t)y, d, corners) != (moves >> d & 1))
+                    ck_abort_msg("(%d, %d), direction %d, corner rule %d: tp_walk_moves says %d", x, y, d,
+                                 (int)corners, (int)(moves >> d & 1));
             for (int dy = -3; dy <= 3; dy++)
                 for (int dx = -3; dx <= 3; dx++) {
                     bool want = rule_allows(free_in_map, &from, dx, dy, neighbours, corners);
