@@ -78,6 +78,8 @@ static struct debt debt_on_grid(struct play *play)
         debt.arrives = reachable && !was_blocked;
         debt.settles = debt.arrives || row_can(play->params.algorithm, TP_CAN_DETECT_UNREACHABLE);
     }
+    if (row_walks_to_learn(play->params.algorithm)) /* it walks as often as h is to be raised */
+        debt.ticks_max = 400ull * play->map->width * play->map->height + 4000;
     if (!debt.settles)
         debt.ticks_max = OWING_NOTHING_TICKS;
     return debt;
