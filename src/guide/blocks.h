@@ -46,6 +46,20 @@ struct tp_blocks_place {
     uint32_t x, y;
 };
 
+static inline struct tp_blocks_place tp_blocks_cell_place(uint32_t x, uint32_t y)
+{
+    return (struct tp_blocks_place){x * TP_BLOCK_POINT + TP_BLOCK_POINT / 2, y * TP_BLOCK_POINT + TP_BLOCK_POINT / 2};
+}
+
+/* Whether a node or an area is one of so many. Cost: O(count). */
+static inline bool tp_blocks_among(const uint32_t *numbers, uint32_t count, uint32_t number)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (numbers[i] == number)
+            return true;
+    return false;
+}
+
 /* A tile's share of both levels. Its arrays follow it in one allocation. */
 struct tp_blocks_tile {
     _Atomic uint32_t refs;

@@ -160,6 +160,13 @@ void *tp__field_page_get(struct tp_field_cache *cache)
     return page;
 }
 
+void *tp__field_page_at(struct tp_field_cache *cache, void **index, uint32_t page)
+{
+    if (!index[page] && (index[page] = tp__field_page_get(cache)))
+        memset(index[page], 0xff, PAGE_BYTES);
+    return index[page];
+}
+
 /* Room for `more` keys in a queue; false without memory. */
 bool tp__field_queue_reserve(struct tp_field_cache *cache, struct tp_queue *queue, uint32_t more)
 {
@@ -180,21 +187,11 @@ void tp__field_queue_free(struct tp_field_cache *cache, struct tp_queue *queue)
 
 /* ---- The search ---- */
 
-static uint64_t key_of(uint32_t distance, uint32_t area)
-{
-    return (uint64_t)distance << 32 | area;
-}
-
 /* Where an area's distance lies; NULL without memory. */
 static uint32_t *distance_slot(struct tp_field *field, uint32_t area)
 {
-    uint32_t **page = &field->distances[area / PAGE_AREAS];
-    if (!*page) {
-        if (!(*page = tp__field_page_get(field->cache)))
-            return NULL;
-        memset(*page, 0xff, PAGE_BYTES);
-    }
-    return &(*page)[area % PAGE_AREAS];
+    uint32_t *page = tp__field_page_at(field->cache, (void **)field->distances, area / PAGE_AREAS);
+    return page ? &page[area % PAGE_AREAS] : NULL;
 }
 
 /* Lowers a neighbour's distance and queues it; false without memory. Each step costs a point at least, so that keys settled only
@@ -210,7 +207,7 @@ static bool relax(struct tp_field *field, const struct tp_blocks_node *from, uin
         return false;
     if (sum <= TP_FIELD_POINTS_MAX && sum < *slot) {
         *slot = (uint32_t)sum;
-        tp_queue_push(&field->queue, key_of(*slot, to->number));
+        tp_queue_push(&field->queue, tp_queue_key(*slot, to->number));
     }
     return true;
 }
@@ -273,7 +270,7 @@ struct tp_field_view tp_field_see(struct tp_field *field, uint64_t paid)
         return (struct tp_field_view){.empty = true};
     uint32_t last = field->log[(areas - 1) / PAGE_AREAS][(areas - 1) % PAGE_AREAS];
     uint32_t distance = field->distances[last / PAGE_AREAS][last % PAGE_AREAS];
-    return (struct tp_field_view){.last = key_of(distance, last), .areas = areas * TP_FIELD_STEP};
+    return (struct tp_field_view){.last = tp_queue_key(distance, last), .areas = areas * TP_FIELD_STEP};
 }
 
 uint32_t tp_field_at(const struct tp_field *field, uint32_t area, struct tp_field_view view)
@@ -282,7 +279,7 @@ uint32_t tp_field_at(const struct tp_field *field, uint32_t area, struct tp_fiel
     if (!page || view.empty)
         return TP_FIELD_UNSEEN;
     uint32_t distance = page[area % PAGE_AREAS];
-    return key_of(distance, area) <= view.last ? distance : TP_FIELD_UNSEEN;
+    return tp_queue_key(distance, area) <= view.last ? distance : TP_FIELD_UNSEEN;
 }
 
 /* ---- From a place in an area ---- */
@@ -393,7 +390,7 @@ struct tp_field *tp_field_take(struct tp_field_cache *cache, const struct tp_blo
         queued = slot != NULL;
         if (slot) {
             *slot = 0;
-            tp_queue_push(&field->queue, key_of(0, like.goals[i]));
+            tp_queue_push(&field->queue, tp_queue_key(0, like.goals[i]));
         }
     }
     if (!queued) {
@@ -441,10 +438,7 @@ const struct tp_blocks *tp_field_blocks(const struct tp_field *field)
 
 bool tp_field_is_goal(const struct tp_field *field, uint32_t area)
 {
-    for (uint32_t i = 0; i < field->goal_count; i++)
-        if (field->goals[i] == area)
-            return true;
-    return false;
+    return tp_blocks_among(field->goals, field->goal_count, area);
 }
 
 struct tp_field_cache *tp_field_cache_open(struct tp_pool *pool, uint64_t bytes_max)

@@ -1,6 +1,6 @@
 /* A queue of keys, least first: a 4-ary heap of 64-bit words in pages of the cache's memory.
  *
- * Used by the searches over the block graph (field.c, scout.c), which put a distance above and a node below. */
+ * Used by the searches over the block graph (field.c, scout.c), whose keys have a distance above and a number below. */
 #ifndef TP_GUIDE_QUEUE_H
 #define TP_GUIDE_QUEUE_H
 
@@ -13,6 +13,11 @@ struct tp_queue {
     uint64_t **pages; /* room for pages_max pointers, of the owner */
     uint32_t pages_max, room, count; /* pages held, keys queued */
 };
+
+static inline uint64_t tp_queue_key(uint32_t distance, uint32_t number)
+{
+    return (uint64_t)distance << 32 | number;
+}
 
 static inline uint64_t *tp__queue_at(const struct tp_queue *queue, uint32_t i)
 {

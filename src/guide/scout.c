@@ -53,11 +53,6 @@ struct tp_scout {
     struct tp_queue queue; /* of (f, node) */
 };
 
-static uint64_t key_of(uint32_t f, uint32_t node)
-{
-    return (uint64_t)f << 32 | node;
-}
-
 /* ---- Memory ---- */
 
 static void search_free(struct tp_scout *scout)
@@ -83,13 +78,8 @@ void tp_scout_end(struct tp_scout *scout)
 /* What is kept of a node; NULL without memory. */
 static struct met *met_slot(struct tp_scout *scout, uint32_t node)
 {
-    struct met **page = &scout->met[node / PAGE_NODES];
-    if (!*page) {
-        if (!(*page = tp__field_page_get(scout->cache)))
-            return NULL;
-        memset(*page, 0xff, TP_QUEUE_PAGE_BYTES);
-    }
-    return &(*page)[node % PAGE_NODES];
+    struct met *page = tp__field_page_at(scout->cache, (void **)scout->met, node / PAGE_NODES);
+    return page ? &page[node % PAGE_NODES] : NULL;
 }
 
 static struct step *step_at(const struct tp_scout *scout, uint32_t i)
@@ -113,7 +103,7 @@ struct tp_blocks_place tp_scout_place(const struct tp_blocks *blocks, const stru
 {
     uint32_t x = node->tile % blocks->tiles_x * TP_MAP_TILE + node->block % TP_BLOCKS_A_SIDE * TP_BLOCK_SIDE + bit % TP_BLOCK_SIDE;
     uint32_t y = node->tile / blocks->tiles_x * TP_MAP_TILE + node->block / TP_BLOCKS_A_SIDE * TP_BLOCK_SIDE + bit / TP_BLOCK_SIDE;
-    return (struct tp_blocks_place){x * TP_BLOCK_POINT + TP_BLOCK_POINT / 2, y * TP_BLOCK_POINT + TP_BLOCK_POINT / 2};
+    return tp_blocks_cell_place(x, y);
 }
 
 static uint32_t bit_of(struct tp_blocks_place place)
@@ -157,14 +147,6 @@ static uint32_t cross(const struct tp_scout *scout, const struct tp_blocks_node 
 
 /* ---- The search ---- */
 
-static bool is_goal(const struct tp_scout *scout, uint32_t node)
-{
-    for (uint32_t i = 0; i < scout->order.goal_count; i++)
-        if (scout->goals[i] == node)
-            return true;
-    return false;
-}
-
 static uint32_t straight(const struct tp_scout *scout, struct tp_blocks_place place)
 {
     uint32_t least = TP_FIELD_UNSEEN;
@@ -196,7 +178,7 @@ static bool enter(struct tp_scout *scout, const struct tp_blocks_node *node, uin
     if (f >= scout->order.below)
         return true;
     *met = (struct met){(uint32_t)g, entry};
-    tp_queue_push(&scout->queue, key_of(f < UINT32_MAX ? (uint32_t)f : UINT32_MAX, node->number));
+    tp_queue_push(&scout->queue, tp_queue_key(f < UINT32_MAX ? (uint32_t)f : UINT32_MAX, node->number));
     return true;
 }
 
@@ -277,7 +259,7 @@ enum tp_scout_state tp_scout_run(struct tp_scout *scout, uint64_t *units)
             uint32_t node = (uint32_t)tp_queue_least(&scout->queue);
             struct met met = *met_slot(scout, node);
             tp_queue_pop(&scout->queue);
-            if (is_goal(scout, node)) {
+            if (tp_blocks_among(scout->goals, scout->order.goal_count, node)) {
                 struct tp_blocks_node goal = tp_blocks_node(scout->order.blocks, node);
                 scout->traced = node;
                 scout->length = met.g + straight(scout, tp_scout_place(scout->order.blocks, &goal, met.entry));

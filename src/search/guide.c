@@ -43,8 +43,7 @@ static uint32_t node_of(const struct tp_session *session, const struct tp_blocks
 
 static struct tp_blocks_place place_of(const struct tp_session *session, tp_state state)
 {
-    return (struct tp_blocks_place){tp_state_x(&session->search, state) * TP_BLOCK_POINT + TP_BLOCK_POINT / 2,
-                                    tp_state_y(&session->search, state) * TP_BLOCK_POINT + TP_BLOCK_POINT / 2};
+    return tp_blocks_cell_place(tp_state_x(&session->search, state), tp_state_y(&session->search, state));
 }
 
 /* The nodes of the session's goals in a block graph, and the goals' places; returns how many there are. */
@@ -73,15 +72,21 @@ static bool is_of(const struct tp_session *session, const struct tp_lead *lead, 
     return count == lead->goal_count && memcmp(nodes, lead->goals, count * sizeof nodes[0]) == 0;
 }
 
+/* A lead over these blocks begins where the agent stands. */
+static void lead_place(const struct tp_session *session, struct tp_lead *lead, const struct tp_blocks *blocks)
+{
+    lead->blocks = tp_blocks_ref(blocks);
+    lead->from = node_of(session, blocks, session->at);
+    lead->at = place_of(session, session->at);
+}
+
 /* Begins to pay for a lead; without memory, or goals that can be stood upon, it is ready at once, without a way. */
 static void lead_begin(const struct tp_session *session, struct tp_lead *lead, const struct tp_blocks *blocks)
 {
     const struct tp_guide *guide = &session->guide;
     uint32_t areas[TP_GOALS_MAX];
-    lead->blocks = tp_blocks_ref(blocks);
-    lead->from = node_of(session, blocks, session->at);
+    lead_place(session, lead, blocks);
     lead->goal_count = goal_nodes(session, blocks, lead->goals, lead->goals_at);
-    lead->at = place_of(session, session->at);
     lead->view.empty = true;
     for (uint32_t i = 0; i < lead->goal_count; i++)
         areas[i] = tp_blocks_node(blocks, lead->goals[i]).area;
@@ -179,16 +184,13 @@ static const struct tp_guide_known *know(const struct tp_guide *guide, uint32_t 
 
 static bool is_goal(const struct tp_lead *lead, uint32_t node)
 {
-    for (uint32_t i = 0; i < lead->goal_count; i++)
-        if (lead->goals[i] == node)
-            return true;
-    return false;
+    return tp_blocks_among(lead->goals, lead->goal_count, node);
 }
 
 /* Points from a cell to the goal by what is known of its node; TP_FIELD_UNSEEN away from the way. */
 static uint64_t points_from(const struct tp_guide *guide, const struct tp_guide_known *known, uint32_t x, uint32_t y)
 {
-    struct tp_blocks_place place = {x * TP_BLOCK_POINT + TP_BLOCK_POINT / 2, y * TP_BLOCK_POINT + TP_BLOCK_POINT / 2};
+    struct tp_blocks_place place = tp_blocks_cell_place(x, y);
     uint64_t least = TP_FIELD_UNSEEN;
     for (uint32_t i = 0; i < known->count; i++) {
         uint32_t to = tp_field_weigh(tp_field_distance(guide->metric, place, known->next[i].at), known->next[i].weights);
@@ -214,25 +216,25 @@ tp_cost tp__guide_h(const struct tp_search *search, tp_state state, tp_cost plai
 
 /* ---- A tick ---- */
 
-/* Points from a state to its goal by a lead; TP_FIELD_UNSEEN away from its way, 0 in the goal's node. */
-static uint64_t points_from_state(const struct tp_session *session, const struct tp_lead *lead, tp_state state)
+/* Points from where the agent stands to its goal by a lead; TP_FIELD_UNSEEN away from its way and without one, 0 in the goal's node. */
+static uint64_t points_left(const struct tp_session *session, const struct tp_lead *lead)
 {
     const struct tp_search *search = &session->search;
-    struct tp_guide_known known;
+    const struct tp_guide *guide = &session->guide;
+    struct tp_guide_known looked_up;
     if (!lead->scout)
         return TP_FIELD_UNSEEN;
-    uint32_t node = node_of(session, lead->blocks, state);
+    uint32_t node = node_of(session, lead->blocks, session->at);
     if (node == TP_BLOCKS_NONE)
         return TP_FIELD_UNSEEN;
     if (is_goal(lead, node))
         return 0;
-    look_up(lead, node, &known);
-    return points_from(&session->guide, &known, tp_state_x(search, state), tp_state_y(search, state));
-}
-
-static uint64_t points_left(const struct tp_session *session, const struct tp_lead *lead)
-{
-    return points_from_state(session, lead, session->at);
+    const struct tp_guide_known *known = &looked_up;
+    if (lead == &guide->now)
+        known = know(guide, node);
+    else
+        look_up(lead, node, &looked_up);
+    return points_from(guide, known, tp_state_x(search, session->at), tp_state_y(search, session->at));
 }
 
 /* Whether the path followed is whole, and about as short as the way now taken. */
@@ -300,9 +302,7 @@ static void take_coming(struct tp_guide *guide)
 static void better_begin(const struct tp_session *session, struct tp_guide *guide, uint64_t left)
 {
     struct tp_lead *lead = &guide->coming;
-    lead->blocks = tp_blocks_ref(guide->now.blocks);
-    lead->from = node_of(session, lead->blocks, session->at);
-    lead->at = place_of(session, session->at);
+    lead_place(session, lead, guide->now.blocks);
     lead->goal_count = guide->now.goal_count;
     memcpy(lead->goals, guide->now.goals, lead->goal_count * sizeof lead->goals[0]);
     memcpy(lead->goals_at, guide->now.goals_at, lead->goal_count * sizeof lead->goals_at[0]);
@@ -315,9 +315,7 @@ static void better_begin(const struct tp_session *session, struct tp_guide *guid
 /* Drops a way that was looked for and is no better than the one taken. */
 static bool drop_no_better(const struct tp_session *session, struct tp_guide *guide)
 {
-    uint64_t left = points_left(session, &guide->now), by_coming = TP_FIELD_UNSEEN;
-    if (guide->coming.scout)
-        by_coming = points_left(session, &guide->coming);
+    uint64_t left = points_left(session, &guide->now), by_coming = points_left(session, &guide->coming);
     if (by_coming != TP_FIELD_UNSEEN && by_coming * WORTH_MILLI <= left * 1000)
         return false;
     lead_drop(&guide->coming);
@@ -349,7 +347,7 @@ static void pay_coming(struct tp_tick *tick, uint64_t *units)
  * the time, an agent with a small budget might begin anew for ever. Remembers what is left. */
 static bool gets_nearer(const struct tp_session *session, struct tp_guide *guide)
 {
-    uint64_t left = guide->now.scout ? points_left(session, &guide->now) : TP_FIELD_UNSEEN;
+    uint64_t left = points_left(session, &guide->now);
     if (left >= guide->left_bar)
         return false;
     guide->left_bar = left;

@@ -467,6 +467,9 @@ void tp__trace_follow(struct tp_session *session);
 /* Forgets the path followed and the trace under way, and looks no more at what changed under them. Cost: O(1). */
 void tp__trace_forget(struct tp_session *session);
 
+/* The move of the path followed out of a state of it; TP_MOVE_NONE at its end, and off it. */
+uint8_t tp__trace_move(const struct tp_session *session, tp_state state);
+
 /* The next move along the path followed, or along the shortcut to it; TP_MOVE_NONE when the agent is on neither, or at
  * the path's end. */
 uint8_t tp__trace_next(const struct tp_session *session);

@@ -77,11 +77,10 @@ static bool path_rose_near(const struct tp_session *session, uint32_t x, uint32_
     const struct tp_map *map = session->map;
     for (uint32_t cy = y > 2 ? y - 2 : 0; cy <= y + 2 && cy < map->height; cy++)
         for (uint32_t cx = x > 2 ? x - 2 : 0; cx <= x + 2 && cx < map->width; cx++) {
-            uint8_t mark = tp_marks_at(&session->trace.follow, cx, cy);
             tp_state from = tp_state_at(search, cx, cy);
-            if (mark < TP_MARK_NEXT || !to_be_followed(session, from))
+            uint8_t direction = tp__trace_move(session, from);
+            if (direction == TP_MOVE_NONE || !to_be_followed(session, from))
                 continue;
-            uint8_t direction = mark - TP_MARK_NEXT;
             if (cx == x && cy == y && from != session->at && !tp_belief_passable(belief, x, y))
                 return true;
             if (!tp_belief_legal(belief, cx, cy, direction, session->params.neighbours, session->params.corners))

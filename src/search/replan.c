@@ -23,8 +23,7 @@ static uint8_t step_back(const struct tp_session *session)
     tp_state before = session->at_before;
     if (!paces(session) || before == TP_STATE_NONE)
         return TP_MOVE_NONE;
-    if (session->path_complete &&
-        tp_marks_at(&session->trace.follow, tp_state_x(search, before), tp_state_y(search, before)) < TP_MARK_NEXT)
+    if (session->path_complete && tp__trace_move(session, before) == TP_MOVE_NONE)
         return TP_MOVE_NONE;
     uint8_t move = search->domain->move_between(search, session->at, session->at_before);
     return move != TP_MOVE_NONE && tp__session_move_legal(session, move) ? move : TP_MOVE_NONE;

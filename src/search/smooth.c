@@ -66,14 +66,6 @@ static void end(struct tp_smooth *smooth)
     smooth->phase = SMOOTH_DONE;
 }
 
-/* The path's move out of a state of it; TP_MOVE_NONE at its end, and off it. */
-static uint8_t move_of(const struct tp_session *session, tp_state state)
-{
-    const struct tp_search *tree = &session->search;
-    uint8_t mark = tp_marks_at(&session->trace.follow, tp_state_x(tree, state), tp_state_y(tree, state));
-    return mark >= TP_MARK_NEXT ? mark - TP_MARK_NEXT : TP_MOVE_NONE;
-}
-
 /* Windows of a span begin: far enough ahead of the agent to be searched before it comes there. */
 static void begin_ahead(const struct tp_tick *tick, struct tp_smooth *smooth, uint32_t span, uint32_t lead)
 {
@@ -107,7 +99,7 @@ static bool skip(struct tp_tick *tick, struct tp_smooth *smooth)
 {
     const struct tp_session *session = tick->session;
     for (; smooth->steps; smooth->steps--) {
-        uint8_t move = move_of(session, smooth->cursor);
+        uint8_t move = tp__trace_move(session, smooth->cursor);
         if (move == TP_MOVE_NONE) {
             end(smooth); /* the agent is about there */
             return true;
@@ -144,7 +136,7 @@ static bool measure(struct tp_tick *tick, struct tp_smooth *smooth)
     const struct tp_search *tree = &session->search;
     for (; smooth->steps < smooth->span; smooth->steps++) {
         struct tp_successor step;
-        uint8_t move = move_of(session, smooth->cursor);
+        uint8_t move = tp__trace_move(session, smooth->cursor);
         if (move == TP_MOVE_NONE)
             break;
         if (!tp__tick_step(tick))
@@ -236,7 +228,7 @@ static bool lower(struct tp_tick *tick, struct tp_smooth *smooth)
     while (changed && smooth->cursor != session->trace.follow_end) {
         if (!tp__tick_step(tick))
             return false;
-        smooth->cursor = link_step(session, smooth->cursor, move_of(session, smooth->cursor), &changed);
+        smooth->cursor = link_step(session, smooth->cursor, tp__trace_move(session, smooth->cursor), &changed);
         if (smooth->cursor == TP_STATE_NONE) {
             end(smooth);
             return true;
@@ -261,7 +253,7 @@ static bool trace(struct tp_tick *tick, struct tp_smooth *smooth)
         tp__trace_follow(session);
         session->watch.walks |= walks; /* what was being looked at along it is looked at from the agent on */
     }
-    if (move_of(session, smooth->from) == TP_MOVE_NONE || tp_search_g(&session->search, smooth->from) < tp_search_g(&session->search, session->at))
+    if (tp__trace_move(session, smooth->from) == TP_MOVE_NONE || tp_search_g(&session->search, smooth->from) < tp_search_g(&session->search, session->at))
         begin_ahead(tick, smooth, smooth->span, smooth->lead);
     else
         slide(tick, smooth);

@@ -122,15 +122,19 @@ void tp__trace_forget(struct tp_session *session)
     tp__watch_forget(session);
 }
 
-uint8_t tp__trace_next(const struct tp_session *session)
+uint8_t tp__trace_move(const struct tp_session *session, tp_state state)
 {
     const struct tp_search *search = &session->search;
+    uint8_t mark = tp_marks_at(&session->trace.follow, tp_state_x(search, state), tp_state_y(search, state));
+    return mark >= TP_MARK_NEXT ? mark - TP_MARK_NEXT : TP_MOVE_NONE;
+}
+
+uint8_t tp__trace_next(const struct tp_session *session)
+{
     if (session->trace.follow_end == TP_STATE_NONE)
         return TP_MOVE_NONE;
     uint8_t shortcut = tp__shortcut_next(session);
     if (shortcut != TP_MOVE_NONE)
         return shortcut;
-    uint8_t mark = tp_marks_at(&session->trace.follow, tp_state_x(search, session->at),
-                               tp_state_y(search, session->at));
-    return mark >= TP_MARK_NEXT ? mark - TP_MARK_NEXT : TP_MOVE_NONE;
+    return tp__trace_move(session, session->at);
 }

@@ -154,15 +154,14 @@ static bool path_rose(struct tp_tick *tick, uint64_t *looks)
             break;
         if (!look(tick, looks))
             return false;
-        uint8_t move, mark = tp_marks_at(&session->trace.follow, tp_state_x(search, from), tp_state_y(search, from));
-        if (mark < TP_MARK_NEXT) {
+        uint8_t move = tp__trace_move(session, from);
+        if (move == TP_MOVE_NONE) {
             watch->step = tp_search_parent(search, from, &move);
             uint8_t back = session->map->graph || watch->step == TP_STATE_NONE ? TP_MOVE_NONE : tp_search_move_to_parent(search, from);
             if (back != TP_MOVE_NONE && step_rose(session, from, watch->step, back))
                 return true;
             continue;
         }
-        move = mark - TP_MARK_NEXT;
         watch->step = tp_search_move(search, from, move);
         if (watch->step == TP_STATE_NONE || step_rose(session, from, watch->step, move))
             return true;
