@@ -137,11 +137,7 @@ static void half_open(struct half *half, bool is_graph)
             if (besides[i] < NODE_SIDE * NODE_SIDE)
                 edges[half->edges++] = (struct tp_graph_edge){node, besides[i], 10};
     }
-    const struct tp_graph *graph;
-    size_t bad;
-    ck_assert_int_eq(tp_graph_build(&graph, NODE_SIDE * NODE_SIDE, edges, half->edges, NULL, NULL, &bad), 0);
-    ck_assert_int_eq(tp_map_build_graph(&half->map, graph, 1, 1), 0);
-    tp_graph_unref(graph);
+    half->map = tp_test_map_graph(NODE_SIDE * NODE_SIDE, edges, half->edges, NULL, NULL);
     plain_graph_init(&half->graph, NODE_SIDE * NODE_SIDE, edges, half->edges);
 }
 

@@ -48,13 +48,8 @@ static void country_init(struct country *country, struct tp_test_rng *rng, bool 
     country->x[country->nodes] = country->x[country->nodes + 1] = road / 2;
     both_ways(country, country->nodes, country->nodes + 1, 5);
     country->nodes += 2;
-    const struct tp_graph *graph;
-    size_t bad;
-    ck_assert_int_eq(tp_graph_build(&graph, country->nodes, country->edges, country->count,
-                                    flat ? country->x : NULL, flat ? country->y : NULL, &bad),
-                     0);
-    ck_assert_int_eq(tp_map_build_graph(&country->map, graph, 1, 1), 0);
-    tp_graph_unref(graph);
+    country->map = tp_test_map_graph(country->nodes, country->edges, country->count, flat ? country->x : NULL,
+                                     flat ? country->y : NULL);
 }
 
 static void stir_up(struct play *play, struct plain_graph *plain, const struct country *country,

@@ -2,27 +2,10 @@
  * each reply the same as the library's in process. */
 #include "tests/lib/cases.h"
 
-static struct wire_daemon daemon_;
-static struct wire wire_;
-
-static void begin(void)
-{
-    wire_daemon_init(&daemon_);
-    wire_daemon_start(&daemon_, "--threads", "1", NULL);
-    wire_open_greeted(&wire_, daemon_.port);
-}
-
-static void end(void)
-{
-    wire_close(&wire_);
-    wire_daemon_stop(&daemon_);
-    wire_daemon_fini(&daemon_);
-}
-
 #define TEST(name)                                                                                           \
     START_TEST(case_of_##name)                                                                               \
     {                                                                                                        \
-        case_play_all(case_##name, &wire_);                                                                  \
+        case_play_all(case_##name, &stage_wire);                                                             \
     }                                                                                                        \
     END_TEST
 CASES(TEST)
@@ -31,7 +14,7 @@ CASES(TEST)
 #define TEST(name)                                                                                           \
     START_TEST(goals_##name)                                                                                 \
     {                                                                                                        \
-        case_play_choosing(case_##name, &wire_);                                                             \
+        case_play_choosing(case_##name, &stage_wire);                                                        \
     }                                                                                                        \
     END_TEST
 GOAL_CASES(TEST)
@@ -40,14 +23,14 @@ static Suite *cases_wire_suite(void)
 {
     Suite *suite = suite_create("cases_wire");
     TCase *tcase = tcase_create("small cases");
-    tcase_add_checked_fixture(tcase, begin, end);
+    tcase_add_checked_fixture(tcase, stage_daemon_begin, stage_daemon_end);
     tcase_set_timeout(tcase, tp_test_long() ? 3600 : 120);
 #define ADD(name) tcase_add_test(tcase, case_of_##name);
     CASES(ADD)
 #undef ADD
     suite_add_tcase(suite, tcase);
     tcase = tcase_create("goals");
-    tcase_add_checked_fixture(tcase, begin, end);
+    tcase_add_checked_fixture(tcase, stage_daemon_begin, stage_daemon_end);
     tcase_set_timeout(tcase, tp_test_long() ? 3600 : 120);
 #define ADD(name) tcase_add_test(tcase, goals_##name);
     GOAL_CASES(ADD)

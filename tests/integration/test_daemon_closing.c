@@ -1,6 +1,5 @@
 /* Many sessions with large searches end at once, by request or with their connection: the memory goes back bit by
  * bit, and the other connections of that loop do not wait for all of it. */
-#include "tests/lib/exposition.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/wire.h"
 
@@ -33,16 +32,6 @@ static double now_ms(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
-
-static double sample(const char *name)
-{
-    int status;
-    char *text = wire_http_get(&daemon_, "/metrics", &status);
-    ck_assert_ptr_nonnull(text);
-    double value = tp_test_sample(text, name);
-    free(text);
-    return value;
 }
 
 /* Opens `count` sessions whose goal is walled off, and lets each search the whole map. */
@@ -81,7 +70,7 @@ static void ping_until_done(struct wire *wire, double *longest_ms, double *all_m
             double took = now_ms() - before;
             *longest_ms = took > *longest_ms ? took : *longest_ms;
         }
-        is_done = sample("tickpath_sessions_closing") == 0;
+        is_done = wire_sample(&daemon_, "tickpath_sessions_closing") == 0;
         *all_ms = all - began;
     }
 }
@@ -94,8 +83,8 @@ START_TEST(test_nobody_waits_for_all)
     wire_open_greeted(&large, daemon_.port);
     wire_open_greeted(&other, daemon_.port);
     fill(&large, count);
-    ck_assert_uint_eq((uint32_t)sample("tickpath_sessions_open"), count);
-    double before = sample("tickpath_node_bytes"), longest_ms, all_ms;
+    ck_assert_uint_eq((uint32_t)wire_sample(&daemon_, "tickpath_sessions_open"), count);
+    double before = wire_sample(&daemon_, "tickpath_node_bytes"), longest_ms, all_ms;
     if (by_request) {
         Tickpath__CloseSession close = TICKPATH__CLOSE_SESSION__INIT;
         close.has_all = close.all = 1;
@@ -104,9 +93,9 @@ START_TEST(test_nobody_waits_for_all)
         wire_close(&large);
     }
     ping_until_done(&other, &longest_ms, &all_ms);
-    ck_assert_uint_eq((uint32_t)sample("tickpath_sessions_open"), 0);
-    ck_assert_uint_eq((uint32_t)sample("tickpath_sessions_closed_total"), count);
-    ck_assert_msg(sample("tickpath_node_bytes") <= KEPT_BYTES, "the memory is not given back");
+    ck_assert_uint_eq((uint32_t)wire_sample(&daemon_, "tickpath_sessions_open"), 0);
+    ck_assert_uint_eq((uint32_t)wire_sample(&daemon_, "tickpath_sessions_closed_total"), count);
+    ck_assert_msg(wire_sample(&daemon_, "tickpath_node_bytes") <= KEPT_BYTES, "the memory is not given back");
     if (tp_test_long()) /* all at once would take several times that */
         ck_assert_msg(longest_ms < 100, "another connection waited %.1f ms", longest_ms);
     printf("%u sessions, %.0f MB, closed %s: all in %.1f ms, the longest wait %.2f ms\n", count, before / 1e6,

@@ -1,5 +1,4 @@
 /* What sessions that nobody ticks hold of a changing map is bounded, and what closed sessions held goes back to the system. */
-#include "tests/lib/exposition.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/wire.h"
 
@@ -20,16 +19,6 @@ enum { SIDE = 512, MIB = 1 << 20 };
 static struct wire_daemon daemon_;
 static struct wire wire_;
 
-static double sample(const char *name)
-{
-    int status;
-    char *text = wire_http_get(&daemon_, "/metrics", &status);
-    ck_assert_ptr_nonnull(text);
-    double value = tp_test_sample(text, name);
-    free(text);
-    return value;
-}
-
 static void rest(void)
 {
     nanosleep(&(struct timespec){.tv_nsec = 50 * 1000 * 1000}, NULL);
@@ -40,7 +29,7 @@ static double await_at_most(const char *name, double most)
 {
     uint64_t end_ms = wire_now_ms() + WIRE_TIMEOUT_MS;
     double value;
-    while ((value = sample(name)) > most && wire_now_ms() < end_ms)
+    while ((value = wire_sample(&daemon_, name)) > most && wire_now_ms() < end_ms)
         rest();
     return value;
 }
@@ -94,8 +83,8 @@ START_TEST(test_idle_sessions_let_go)
     }
     /* what is published, what sessions may hold, and what D* Lite and the looks at falls hold besides */
     ck_assert_msg(await_at_most("tickpath_map_versions", VERSIONS_MAX + 1) <= VERSIONS_MAX + 1,
-                  "%g versions are held", sample("tickpath_map_versions"));
-    ck_assert(sample("tickpath_versions_let_go_total") >= SESSIONS - VERSIONS_MAX - 1);
+                  "%g versions are held", wire_sample(&daemon_, "tickpath_map_versions"));
+    ck_assert(wire_sample(&daemon_, "tickpath_versions_let_go_total") >= SESSIONS - VERSIONS_MAX - 1);
     for (int i = 0; i < SESSIONS; i++) { /* those that had begun begin anew, and all go on */
         Tickpath__Reply *reply = wire_tick(&wire_, session[i]);
         bool restarted = reply->ticked->flags[0] & TICKPATH__FLAG__RESTARTED;
@@ -121,7 +110,7 @@ START_TEST(test_who_is_ticked_keeps_its_search)
             wire_set_cell(&wire_, "m", (SIDE - 1) * SIDE + i, '@');
         rest();
     }
-    ck_assert(sample("tickpath_versions_let_go_total") == 0);
+    ck_assert(wire_sample(&daemon_, "tickpath_versions_let_go_total") == 0);
     end();
 }
 END_TEST

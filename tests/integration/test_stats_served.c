@@ -341,13 +341,7 @@ static void wait_for_versions(uint64_t versions, uint64_t bytes)
 
 static void tick_session(struct wire *wire, uint64_t session)
 {
-    Tickpath__Tick tick = TICKPATH__TICK__INIT;
-    tick.n_session = 1;
-    tick.session = &session;
-    Tickpath__Reply *reply =
-        wire_ask(wire, TICKPATH__REQUEST__BODY_TICK, &tick, TICKPATH__REPLY__BODY_TICKED);
-    ck_assert_uint_eq(reply->ticked->n_session, 1);
-    wire_reply_free(reply);
+    wire_reply_free(wire_tick(wire, session));
 }
 
 /* A session that does not tick holds its version, and of that just the tiles that changed since: its tick, its end or its

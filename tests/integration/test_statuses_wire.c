@@ -4,23 +4,6 @@
 
 #include <string.h>
 
-static struct wire_daemon daemon_;
-static struct wire wire_;
-
-static void begin(void)
-{
-    wire_daemon_init(&daemon_);
-    wire_daemon_start(&daemon_, "--threads", "1", NULL);
-    wire_open_greeted(&wire_, daemon_.port);
-}
-
-static void end(void)
-{
-    wire_close(&wire_);
-    wire_daemon_stop(&daemon_);
-    wire_daemon_fini(&daemon_);
-}
-
 static struct tp_session_params params_of(const char *algorithm, struct tp_budget budget, uint32_t start,
                                           uint32_t goal)
 {
@@ -44,7 +27,7 @@ static void walks(void)
     struct tp_map *map = tp_test_map_free(8, 1);
     struct tp_session_params params = params_of("tbwa", tp_budget_k(100), 0, 7);
     struct stage stage;
-    stage_open(&stage, &wire_, &params, map, "walks");
+    stage_open(&stage, &stage_wire, &params, map, "walks");
     for (uint32_t cell = 1; cell < 7; cell++) {
         struct tp_tick_reply reply = stage_tick(&stage);
         STAGE_SAY(&stage, reply.status == TP_STATUS_MOVING && reply.to == cell &&
@@ -63,7 +46,7 @@ static void searches(void)
     struct tp_map *map = tp_test_map_free(20, 20);
     struct tp_session_params params = params_of("astar", tp_budget_k(2), 0, 399);
     struct stage stage;
-    stage_open(&stage, &wire_, &params, map, "searches");
+    stage_open(&stage, &stage_wire, &params, map, "searches");
     for (int i = 0; i < 5; i++) {
         struct tp_tick_reply reply = stage_tick(&stage);
         STAGE_SAY(&stage, reply.status == TP_STATUS_SEARCHING && reply.to == 0 && reply.work.expansions == 2);
@@ -78,7 +61,7 @@ static void is_blocked(void)
     struct tp_map *map = tp_test_map(corridors);
     struct tp_session_params params = params_of("astar", tp_budget_k(4), 0, 9);
     struct stage stage;
-    stage_open(&stage, &wire_, &params, map, "is blocked");
+    stage_open(&stage, &stage_wire, &params, map, "is blocked");
     struct tp_tick_reply reply = stage_tick(&stage);
     STAGE_SAY(&stage, reply.status == TP_STATUS_SEARCHING);
     stage_set(&stage, 1, 0, '@');
@@ -98,7 +81,7 @@ static void is_shut_in(void)
     struct tp_map *map = tp_test_map_free(5, 5);
     struct tp_session_params params = params_of("tbwa", tp_budget_k(1), 12, 24);
     struct stage stage;
-    stage_open(&stage, &wire_, &params, map, "is shut in");
+    stage_open(&stage, &stage_wire, &params, map, "is shut in");
     static const struct tp_change ring[] = {
         {.kind = TP_CHANGE_RECT, .class_to = '@', .x = 1, .y = 1, .width = 3, .height = 1},
         {.kind = TP_CHANGE_RECT, .class_to = '@', .x = 1, .y = 3, .width = 3, .height = 1},
@@ -131,7 +114,7 @@ static void steps_back(void)
             params_of("tbwa", tp_budget_k(2), case_at(map, 2, 3), case_at(map, 18, 3));
         params.pause_on_backtrack = pauses;
         struct stage stage;
-        stage_open(&stage, &wire_, &params, map, pauses ? "waits" : "steps back");
+        stage_open(&stage, &stage_wire, &params, map, pauses ? "waits" : "steps back");
         uint64_t waited = 0;
         struct tp_tick_reply reply;
         do {
@@ -154,7 +137,7 @@ static void goes_on(void)
     struct tp_map *map = tp_test_map(corridors);
     struct tp_session_params params = params_of("tbwa", tp_budget_k(3), 0, 9);
     struct stage stage;
-    stage_open(&stage, &wire_, &params, map, "goes on");
+    stage_open(&stage, &stage_wire, &params, map, "goes on");
     stage_tick(&stage);
     stage_set(&stage, 5, 1, '.');
     struct tp_tick_reply reply = stage_tick(&stage);
@@ -172,7 +155,7 @@ static void repairs(void)
     struct tp_map *map = tp_test_map(corridors);
     struct tp_session_params params = params_of("dstarlite", tp_budget_k(1000), 0, 9);
     struct stage stage;
-    stage_open(&stage, &wire_, &params, map, "repairs");
+    stage_open(&stage, &stage_wire, &params, map, "repairs");
     stage_tick(&stage);
     stage_set(&stage, 6, 0, '@');
     struct tp_tick_reply reply = stage_tick(&stage);
@@ -189,7 +172,7 @@ static void begins_anew(void)
     struct tp_session_params params = params_of("rtbwa", tp_budget_k(1000), 0, 9);
     params.restart = TP_RESTART_ON_RISE;
     struct stage stage;
-    stage_open(&stage, &wire_, &params, map, "begins anew");
+    stage_open(&stage, &stage_wire, &params, map, "begins anew");
     stage_tick(&stage);
     stage_set(&stage, 6, 0, '@');
     struct tp_tick_reply reply = stage_tick(&stage);
@@ -206,7 +189,7 @@ static void comes_near(void)
     struct tp_session_params params = params_of("tbwa", tp_budget_k(100), 0, 9);
     params.goal_policy = TP_GOAL_NEAREST;
     struct stage stage;
-    stage_open(&stage, &wire_, &params, map, "comes near");
+    stage_open(&stage, &stage_wire, &params, map, "comes near");
     stage_set(&stage, 6, 0, '@');
     struct tp_tick_reply reply = stage_tick(&stage);
     while (!(reply.flags & TP_FLAG_PARTIAL) && stage.play.ticks < 20)
@@ -228,7 +211,7 @@ static void runs_out_of_memory(void)
         struct tp_session_params params = params_of("tbwa", tp_budget_k(200), 150 * 300 + 150, 300 * 300 - 1);
         params.node_bytes_max = 30000;
         struct stage stage;
-        stage_open(&stage, &wire_, &params, map, "runs out of memory");
+        stage_open(&stage, &stage_wire, &params, map, "runs out of memory");
         for (int tick = 0; tick < 300; tick++) {
             struct tp_tick_reply reply = stage_tick(&stage);
             bool cap = reply.flags & TP_FLAG_NODE_CAP;
@@ -254,7 +237,7 @@ static void stands_in_a_block(void)
     struct tp_map *map = tp_test_map_free(5, 5);
     struct tp_session_params params = params_of("astar", tp_budget_k(2), 0, 24);
     struct stage stage;
-    stage_open(&stage, &wire_, &params, map, "stands in a block");
+    stage_open(&stage, &stage_wire, &params, map, "stands in a block");
     stage_set(&stage, 0, 0, '@');
     struct tp_tick_reply reply = stage_tick(&stage);
     STAGE_SAY(&stage, reply.flags & TP_FLAG_START_BLOCKED && reply.status == TP_STATUS_SEARCHING);
@@ -263,7 +246,7 @@ static void stands_in_a_block(void)
     stage_close(&stage);
     tp_test_set(&map, 2, 2, '@');
     params.start = 12;
-    stage_open(&stage, &wire_, &params, map, "begins in a block");
+    stage_open(&stage, &stage_wire, &params, map, "begins in a block");
     reply = stage_tick(&stage);
     STAGE_SAY(&stage, reply.flags & TP_FLAG_START_BLOCKED);
     case_expect_end(&stage, TP_STATUS_ARRIVED, false, 24);
@@ -332,18 +315,18 @@ static void expect_choice(const struct tp_algorithm *row, struct tp_session_para
     Tickpath__Budget budget;
     stage_open_message(&open, &budget, params, false);
     if (!(row->capabilities & TP_CAN_CHOOSE_GOAL)) {
-        wire_ask_error(&wire_, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__ERROR_CODE__UNSUPPORTED,
+        wire_ask_error(&stage_wire, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__ERROR_CODE__UNSUPPORTED,
                        field);
         return;
     }
     wire_reply_free(
-        wire_ask(&wire_, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED));
+        wire_ask(&stage_wire, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED));
 }
 
 START_TEST(test_rows_that_take_one_goal)
 {
     static const uint32_t cells[] = {5, 6};
-    wire_put_free_map(&wire_, "stage", 10, 10);
+    wire_put_free_map(&stage_wire, "stage", 10, 10);
     int choose = 0, refuse = 0;
     for (size_t i = 0; tp_algorithm_at(i); i++) {
         const struct tp_algorithm *row = tp_algorithm_at(i);
@@ -361,8 +344,8 @@ START_TEST(test_rows_that_take_one_goal)
         choose += chooses;
         refuse += !chooses;
         /* and so it is in mid-walk; what was refused left the goal as it was */
-        uint64_t session = wire_open_session(&wire_, "stage", 0, 9, row->name, 50);
-        wire_reply_free(wire_tick(&wire_, session));
+        uint64_t session = wire_open_session(&stage_wire, "stage", 0, 9, row->name, 50);
+        wire_reply_free(wire_tick(&stage_wire, session));
         Tickpath__SetGoal set = TICKPATH__SET_GOAL__INIT;
         set.has_session = set.has_goal = 1;
         set.session = session;
@@ -371,13 +354,13 @@ START_TEST(test_rows_that_take_one_goal)
         set.n_more_goals = 2;
         if (chooses)
             wire_reply_free(
-                wire_ask(&wire_, TICKPATH__REQUEST__BODY_SET_GOAL, &set, TICKPATH__REPLY__BODY_GOAL_SET));
+                wire_ask(&stage_wire, TICKPATH__REQUEST__BODY_SET_GOAL, &set, TICKPATH__REPLY__BODY_GOAL_SET));
         else
-            wire_ask_error(&wire_, TICKPATH__REQUEST__BODY_SET_GOAL, &set, TICKPATH__ERROR_CODE__UNSUPPORTED,
+            wire_ask_error(&stage_wire, TICKPATH__REQUEST__BODY_SET_GOAL, &set, TICKPATH__ERROR_CODE__UNSUPPORTED,
                            "more_goals");
         uint32_t status = 0, cell = 0;
         for (int tick = 0; tick < 400 && status != TICKPATH__STATUS__ARRIVED; tick++) {
-            Tickpath__Reply *reply = wire_tick(&wire_, session);
+            Tickpath__Reply *reply = wire_tick(&stage_wire, session);
             status = reply->ticked->status[0];
             cell = reply->ticked->cell[0];
             wire_reply_free(reply);
@@ -394,25 +377,25 @@ END_TEST
 START_TEST(test_sets_refused_in_mid_walk)
 {
     uint32_t many[17] = {0}, outside[] = {1, 100};
-    wire_put_free_map(&wire_, "stage", 10, 10);
-    uint64_t session = wire_open_session(&wire_, "stage", 0, 9, NULL, 100);
-    wire_reply_free(wire_tick(&wire_, session));
+    wire_put_free_map(&stage_wire, "stage", 10, 10);
+    uint64_t session = wire_open_session(&stage_wire, "stage", 0, 9, NULL, 100);
+    wire_reply_free(wire_tick(&stage_wire, session));
     Tickpath__SetGoal set = TICKPATH__SET_GOAL__INIT;
     set.has_session = set.has_goal = 1;
     set.session = session;
     set.goal = 90;
     set.more_goals = outside;
     set.n_more_goals = 2;
-    wire_ask_error(&wire_, TICKPATH__REQUEST__BODY_SET_GOAL, &set, TICKPATH__ERROR_CODE__OUT_OF_RANGE,
+    wire_ask_error(&stage_wire, TICKPATH__REQUEST__BODY_SET_GOAL, &set, TICKPATH__ERROR_CODE__OUT_OF_RANGE,
                    "more_goals");
     set.more_goals = many;
     for (size_t count = 16; count <= 17; count++) { /* with `goal` one and two too many */
         set.n_more_goals = count;
-        wire_ask_error(&wire_, TICKPATH__REQUEST__BODY_SET_GOAL, &set, TICKPATH__ERROR_CODE__INVALID_ARGUMENT,
+        wire_ask_error(&stage_wire, TICKPATH__REQUEST__BODY_SET_GOAL, &set, TICKPATH__ERROR_CODE__INVALID_ARGUMENT,
                        "more_goals");
     }
     for (uint32_t cell = 2; cell <= 9; cell++) {
-        Tickpath__Reply *reply = wire_tick(&wire_, session);
+        Tickpath__Reply *reply = wire_tick(&stage_wire, session);
         ck_assert_uint_eq(reply->ticked->cell[0], cell);
         wire_reply_free(reply);
     }
@@ -423,7 +406,7 @@ static Suite *statuses_suite(void)
 {
     Suite *suite = suite_create("statuses_wire");
     TCase *tcase = tcase_create("served");
-    tcase_add_checked_fixture(tcase, begin, end);
+    tcase_add_checked_fixture(tcase, stage_daemon_begin, stage_daemon_end);
     tcase_add_test(tcase, test_none_is_left_out);
     tcase_add_loop_test(tcase, test_scenario, 0, SCENARIOS);
     tcase_add_test(tcase, test_rows_that_take_one_goal);

@@ -172,3 +172,15 @@ size_t tp_test_random_batch(struct tp_test_rng *rng, struct tp_change *changes, 
     }
     return count;
 }
+
+struct tp_map *tp_test_map_graph(uint32_t nodes, const struct tp_graph_edge *edges, size_t count, const double *x,
+                                 const double *y)
+{
+    const struct tp_graph *graph;
+    struct tp_map *map;
+    size_t bad;
+    ck_assert_int_eq(tp_graph_build(&graph, nodes, edges, count, x, y, &bad), 0);
+    ck_assert_int_eq(tp_map_build_graph(&map, graph, 1, 1), 0);
+    tp_graph_unref(graph);
+    return map;
+}

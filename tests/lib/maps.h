@@ -24,6 +24,10 @@ struct tp_map *tp_test_map_random(struct tp_test_rng *rng, uint32_t width, uint3
 struct tp_map *tp_test_map_random_weighted(struct tp_test_rng *rng, uint32_t width, uint32_t height,
                                            uint32_t percent, uint32_t top);
 
+/* Version 1 of a graph map; x and y NULL: without coordinates. Gives a reference. */
+struct tp_map *tp_test_map_graph(uint32_t nodes, const struct tp_graph_edge *edges, size_t count, const double *x,
+                                 const double *y);
+
 /* The cell `symbol` of a drawing as a cell id (y * width + x); UINT32_MAX if it does not stand there. */
 uint32_t tp_test_find(const char *art, char symbol);
 

@@ -181,11 +181,7 @@ static void random_graph(struct space *space, struct tp_test_rng *rng, struct sp
             }
         }
     plain_graph_init(&space->graph, nodes, maker.edges, maker.count);
-    const struct tp_graph *graph;
-    size_t bad;
-    ck_assert_int_eq(tp_graph_build(&graph, nodes, maker.edges, maker.count, space->x, space->y, &bad), 0);
-    ck_assert_int_eq(tp_map_build_graph(&space->map, graph, 1, 1), 0);
-    tp_graph_unref(graph);
+    space->map = tp_test_map_graph(nodes, maker.edges, maker.count, space->x, space->y);
     free(maker.edges);
     free(maker.degree);
 }

@@ -4,6 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct wire_daemon stage_daemon;
+struct wire stage_wire;
+
+void stage_daemon_begin(void)
+{
+    wire_daemon_init(&stage_daemon);
+    wire_daemon_start(&stage_daemon, "--threads", "1", NULL);
+    wire_open_greeted(&stage_wire, stage_daemon.port);
+}
+
+void stage_daemon_end(void)
+{
+    wire_close(&stage_wire);
+    wire_daemon_stop(&stage_daemon);
+    wire_daemon_fini(&stage_daemon);
+}
+
 enum { PATH_MAX_CELLS = 4096 }; /* of the daemon's --path-cells-max */
 
 struct stage_seen stage_seen;

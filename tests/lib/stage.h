@@ -28,6 +28,11 @@ struct stage_seen {
 };
 extern struct stage_seen stage_seen;
 
+/* A daemon of one thread for the tests of a program, and a greeted connection to it: a checked fixture. */
+extern struct wire stage_wire;
+void stage_daemon_begin(void);
+void stage_daemon_end(void);
+
 /* Opens the agent on a map (which it puts on the wire as "stage", in place of the stage before). The label names the case,
  * the row, the policy and the budget. */
 void stage_open(struct stage *stage, struct wire *wire, const struct tp_session_params *params,

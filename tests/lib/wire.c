@@ -1,4 +1,6 @@
 #include "tests/lib/wire.h"
+
+#include "tests/lib/exposition.h"
 #include "tests/lib/harness.h"
 
 #include <arpa/inet.h>
@@ -254,6 +256,16 @@ char *wire_http_get(const struct wire_daemon *daemon, const char *path, int *sta
         *status = code;
     memmove(text, body + 4, strlen(body + 4) + 1);
     return text;
+}
+
+double wire_sample(const struct wire_daemon *daemon, const char *name)
+{
+    int status;
+    char *text = wire_http_get(daemon, "/metrics", &status);
+    ck_assert_ptr_nonnull(text);
+    double value = tp_test_sample(text, name);
+    free(text);
+    return value;
 }
 
 /* ---- A connection ---- */

@@ -65,6 +65,9 @@ uint64_t wire_resident_bytes(pid_t pid);
  * there is no such port or no answer. */
 char *wire_http_get(const struct wire_daemon *daemon, const char *path, int *status);
 
+/* The value of a sample of its /metrics, named as exported. */
+double wire_sample(const struct wire_daemon *daemon, const char *name);
+
 /* ---- A connection ---- */
 
 struct wire {

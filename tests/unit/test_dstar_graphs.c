@@ -146,7 +146,7 @@ START_TEST(a_change_is_repaired)
 {
     enum { NODES = 1000 };
     static struct tp_graph_edge edges[4 * NODES];
-    size_t count = 0, bad;
+    size_t count = 0;
     for (uint32_t i = 0; i + 1 < NODES; i++) {
         edges[count++] = (struct tp_graph_edge){i, i + 1, 10};
         edges[count++] = (struct tp_graph_edge){i + 1, i, 10};
@@ -155,11 +155,7 @@ START_TEST(a_change_is_repaired)
         edges[count++] = (struct tp_graph_edge){i, i + 10, 200};
         edges[count++] = (struct tp_graph_edge){i + 10, i, 200};
     }
-    const struct tp_graph *graph;
-    struct tp_map *map;
-    ck_assert_int_eq(tp_graph_build(&graph, NODES, edges, count, NULL, NULL, &bad), 0);
-    ck_assert_int_eq(tp_map_build_graph(&map, graph, 1, 1), 0);
-    tp_graph_unref(graph);
+    struct tp_map *map = tp_test_map_graph(NODES, edges, count, NULL, NULL);
     struct plain_graph plain;
     plain_graph_init(&plain, NODES, edges, count);
     struct tp_session_params params;

@@ -583,14 +583,8 @@ START_TEST(it_is_optimal_on_directed_graphs)
             edges[filled++] =
                 (struct tp_graph_edge){from, tp_test_below(&rng, nodes), tp_test_between(&rng, 1, 1000)};
         }
-        const struct tp_graph *graph;
-        size_t bad;
         bool placed = tp_test_percent(&rng, 50);
-        ck_assert_int_eq(
-            tp_graph_build(&graph, nodes, edges, filled, placed ? x : NULL, placed ? y : NULL, &bad), 0);
-        struct tp_map *map;
-        ck_assert_int_eq(tp_map_build_graph(&map, graph, 1, 1), 0);
-        tp_graph_unref(graph);
+        struct tp_map *map = tp_test_map_graph(nodes, edges, filled, placed ? x : NULL, placed ? y : NULL);
         struct tp_session_params params;
         tp_session_params_init(&params);
         params.start = tp_test_below(&rng, nodes);

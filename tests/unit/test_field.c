@@ -1,95 +1,16 @@
 /* Goal fields against a plain Dijkstra over the same neighbours; what a session sees depends on its own paying alone; the cap. */
-#include "base/pool.h"
 #include "guide/field.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/maps.h"
+#include "tests/lib/plain_blocks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { CACHE_BYTES = 64 << 20, PAGE_BYTES = 2048 };
 
-struct bench {
-    struct tp_pool pool;
-    struct tp_field_cache *cache;
-    struct tp_map *map;
-    struct tp_blocks *blocks;
-};
-
-/* Takes the map. */
-static void bench_open(struct bench *bench, struct tp_map *map, enum tp_blocks_links links, uint64_t bytes_max)
-{
-    bench->map = map;
-    tp_pool_init(&bench->pool, NULL);
-    bench->cache = tp_field_cache_open(&bench->pool, bytes_max);
-    ck_assert_ptr_nonnull(bench->cache);
-    ck_assert_int_eq(tp_blocks_build(&bench->blocks, bench->map, links), 0);
-}
-
-static void bench_close(struct bench *bench)
-{
-    tp_field_cache_close(bench->cache);
-    ck_assert_uint_eq(bench->pool.used_bytes, 0);
-    tp_pool_fini(&bench->pool);
-    tp_blocks_unref(bench->blocks);
-    tp_map_unref(bench->map);
-}
-
-/* ---- A plain Dijkstra: no queue, all nodes looked through ---- */
-
-struct plain {
-    uint32_t nodes, settled;
-    uint32_t *distance; /* TP_FIELD_UNSEEN: never met */
-    uint32_t *order;    /* nodes by rank */
-};
-
-static uint32_t plain_edge(enum tp_field_metric metric, const struct tp_blocks_node *a, const struct tp_blocks_node *b)
-{
-    uint32_t points = tp_field_weigh(tp_field_distance(metric, a->at, b->at), a->weight + b->weight);
-    return points ? points : 1;
-}
-
-static void plain_fill(struct plain *plain, const struct bench *bench, enum tp_field_metric metric,
-                       const uint32_t *goals, uint32_t count)
-{
-    struct tp_blocks_node out[TP_BLOCKS_NEIGHBOURS_MAX];
-    plain->nodes = bench->blocks->areas;
-    plain->settled = 0;
-    plain->distance = malloc(plain->nodes * sizeof *plain->distance);
-    plain->order = malloc(plain->nodes * sizeof *plain->order);
-    bool *done = calloc(plain->nodes, sizeof *done);
-    memset(plain->distance, 0xff, plain->nodes * sizeof *plain->distance);
-    for (uint32_t i = 0; i < count; i++)
-        plain->distance[goals[i]] = 0;
-    for (;;) {
-        uint32_t best = TP_BLOCKS_NONE;
-        for (uint32_t node = 0; node < plain->nodes; node++)
-            if (!done[node] && plain->distance[node] != TP_FIELD_UNSEEN &&
-                (best == TP_BLOCKS_NONE || plain->distance[node] < plain->distance[best]))
-                best = node;
-        if (best == TP_BLOCKS_NONE)
-            break;
-        done[best] = true;
-        plain->order[plain->settled++] = best;
-        struct tp_blocks_node from = tp_blocks_area(bench->blocks, best);
-        uint32_t neighbours = tp_blocks_area_neighbours(bench->blocks, best, out);
-        for (uint32_t i = 0; i < neighbours; i++) {
-            uint32_t to = plain->distance[best] + plain_edge(metric, &from, &out[i]);
-            if (to < plain->distance[out[i].number])
-                plain->distance[out[i].number] = to;
-        }
-    }
-    free(done);
-}
-
-static void plain_free(struct plain *plain)
-{
-    free(plain->distance);
-    free(plain->order);
-}
-
 /* Everything that a view promises. */
-static void check_view(const struct tp_field *field, const struct plain *plain, uint64_t paid, struct tp_field_view view)
+static void check_view(const struct tp_field *field, const struct plain_ways *plain, uint64_t paid, struct tp_field_view view)
 {
     bool whole = paid >= plain->settled;
     uint64_t seen = whole ? plain->settled : paid / TP_FIELD_STEP * TP_FIELD_STEP;
@@ -101,7 +22,7 @@ static void check_view(const struct tp_field *field, const struct plain *plain, 
         if (tp_field_at(field, node, view) != (rank < seen ? plain->distance[node] : TP_FIELD_UNSEEN))
             ck_abort_msg("node %u of rank %llu: %u", node, (unsigned long long)rank, tp_field_at(field, node, view));
     }
-    for (uint32_t node = 0; node < plain->nodes; node++)
+    for (uint32_t node = 0; node < plain->count; node++)
         if (plain->distance[node] == TP_FIELD_UNSEEN && tp_field_at(field, node, view) != TP_FIELD_UNSEEN)
             ck_abort_msg("node %u is seen, but no way leads to it", node);
     ck_assert_uint_eq(tp_field_reach(view), seen ? plain->distance[plain->order[seen - 1]] : 0);
@@ -142,15 +63,15 @@ START_TEST(fields_are_dijkstras)
 {
     struct tp_test_rng rng = tp_test_rng("fields_are_dijkstras");
     for (int round = 0; round < (tp_test_long() ? 600 : 60); round++) {
-        struct bench bench;
+        struct block_bench bench;
         enum tp_blocks_links links = tp_test_percent(&rng, 50) ? TP_BLOCKS_STRAIGHT : TP_BLOCKS_DIAGONAL;
         enum tp_field_metric metric = (enum tp_field_metric)tp_test_below(&rng, 3);
-        bench_open(&bench, random_map(&rng), links, CACHE_BYTES);
+        block_bench_open(&bench, random_map(&rng), links, CACHE_BYTES);
         uint32_t goals[TP_GOALS_MAX], nodes = bench.blocks->areas;
         if (nodes) {
             uint32_t count = random_goals(&rng, nodes, goals);
-            struct plain plain;
-            plain_fill(&plain, &bench, metric, goals, count);
+            struct plain_ways plain;
+            plain_ways_init(&plain, &bench, PLAIN_AREAS, metric, goals, count);
             struct tp_field *field = tp_field_take(bench.cache, bench.blocks, metric, goals, count);
             ck_assert_ptr_nonnull(field);
             ck_assert_ptr_eq(tp_field_blocks(field), bench.blocks);
@@ -162,9 +83,9 @@ START_TEST(fields_are_dijkstras)
             }
             check_view(field, &plain, plain.settled, tp_field_see(field, plain.settled));
             tp_field_leave(field);
-            plain_free(&plain);
+            plain_ways_fini(&plain);
         }
-        bench_close(&bench);
+        block_bench_close(&bench);
     }
 }
 END_TEST
@@ -176,13 +97,13 @@ START_TEST(a_view_depends_on_its_own_paying_alone)
     enum { SESSIONS = 12, GOALS = 4, TURNS = 300 };
     struct tp_test_rng rng = tp_test_rng("a_view_depends_on_its_own_paying_alone");
     for (int round = 0; round < (tp_test_long() ? 40 : 4); round++) {
-        struct bench bench;
-        bench_open(&bench, tp_test_map_random(&rng, 900, 900, 45), TP_BLOCKS_STRAIGHT, CACHE_BYTES);
+        struct block_bench bench;
+        block_bench_open(&bench, tp_test_map_random(&rng, 900, 900, 45), TP_BLOCKS_STRAIGHT, CACHE_BYTES);
         uint32_t goals[GOALS];
-        struct plain plain[GOALS];
+        struct plain_ways plain[GOALS];
         for (int i = 0; i < GOALS; i++) {
             goals[i] = tp_test_below(&rng, bench.blocks->areas);
-            plain_fill(&plain[i], &bench, TP_FIELD_OCTILE, &goals[i], 1);
+            plain_ways_init(&plain[i], &bench, PLAIN_AREAS, TP_FIELD_OCTILE, &goals[i], 1);
         }
         struct {
             struct tp_field *field;
@@ -209,8 +130,8 @@ START_TEST(a_view_depends_on_its_own_paying_alone)
         for (int i = 0; i < SESSIONS; i++)
             tp_field_leave(session[i].field);
         for (int i = 0; i < GOALS; i++)
-            plain_free(&plain[i]);
-        bench_close(&bench);
+            plain_ways_fini(&plain[i]);
+        block_bench_close(&bench);
     }
 }
 END_TEST
@@ -220,8 +141,8 @@ START_TEST(the_cap_holds_under_churn)
 {
     enum { PAGES = 9, HELD = 5 };
     struct tp_test_rng rng = tp_test_rng("the_cap_holds_under_churn");
-    struct bench bench;
-    bench_open(&bench, tp_test_map_random(&rng, 1500, 1500, 45), TP_BLOCKS_STRAIGHT, PAGES * PAGE_BYTES);
+    struct block_bench bench;
+    block_bench_open(&bench, tp_test_map_random(&rng, 1500, 1500, 45), TP_BLOCKS_STRAIGHT, PAGES * PAGE_BYTES);
     struct tp_field *held[HELD] = {NULL};
     struct tp_field_cache_stats stats;
     for (int turn = 0; turn < 500; turn++) {
@@ -242,24 +163,24 @@ START_TEST(the_cap_holds_under_churn)
         held[i] = NULL;
     }
     uint32_t goal = 0;
-    struct plain plain;
+    struct plain_ways plain;
     tp_field_leave(held[0]);
-    plain_fill(&plain, &bench, TP_FIELD_OCTILE, &goal, 1);
+    plain_ways_init(&plain, &bench, PLAIN_AREAS, TP_FIELD_OCTILE, &goal, 1);
     held[0] = tp_field_take(bench.cache, bench.blocks, TP_FIELD_OCTILE, &goal, 1);
     ck_assert_ptr_nonnull(held[0]);
     check_view(held[0], &plain, plain.settled, tp_field_see(held[0], plain.settled));
     tp_field_leave(held[0]);
-    plain_free(&plain);
-    bench_close(&bench);
+    plain_ways_fini(&plain);
+    block_bench_close(&bench);
 }
 END_TEST
 
 /* Fields of blocks that are no longer anybody's go: those not in use at once, the others when they are left; the rest stay. */
 START_TEST(retired_fields_go)
 {
-    struct bench bench;
+    struct block_bench bench;
     struct tp_blocks *other;
-    bench_open(&bench, tp_test_map_free(300, 200), TP_BLOCKS_STRAIGHT, CACHE_BYTES);
+    block_bench_open(&bench, tp_test_map_free(300, 200), TP_BLOCKS_STRAIGHT, CACHE_BYTES);
     ck_assert_int_eq(tp_blocks_build(&other, bench.map, TP_BLOCKS_STRAIGHT), 0);
     struct tp_field *fields[6], *kept[2];
     struct tp_field_cache_stats stats;
@@ -292,14 +213,14 @@ START_TEST(retired_fields_go)
     tp_field_cache_stats(bench.cache, &stats);
     ck_assert_uint_eq(stats.fields + stats.bytes, 0);
     tp_blocks_unref(other);
-    bench_close(&bench);
+    block_bench_close(&bench);
 }
 END_TEST
 
 START_TEST(units_of_a_large_empty_map)
 {
-    struct bench bench;
-    bench_open(&bench, tp_test_map_free(1024, 1024), TP_BLOCKS_STRAIGHT, CACHE_BYTES);
+    struct block_bench bench;
+    block_bench_open(&bench, tp_test_map_free(1024, 1024), TP_BLOCKS_STRAIGHT, CACHE_BYTES);
     ck_assert_uint_eq(bench.blocks->areas, 16 * 16);
     uint32_t corner = 0, far_area = bench.blocks->areas - 1;
     struct tp_field *field = tp_field_take(bench.cache, bench.blocks, TP_FIELD_OCTILE, &corner, 1);
@@ -308,7 +229,7 @@ START_TEST(units_of_a_large_empty_map)
     ck_assert_uint_eq(view.areas, 16 * 16);
     ck_assert_uint_eq(tp_field_at(field, far_area, view), (uint32_t)(15 * 64 * 16 + 15 * 424)); /* 64 * 16 * 0.4142 a diagonal */
     tp_field_leave(field);
-    bench_close(&bench);
+    block_bench_close(&bench);
 }
 END_TEST
 

@@ -3,6 +3,7 @@
 #include "search/algorithm.h"
 #include "search/session.h"
 #include "tests/lib/harness.h"
+#include "tests/lib/maps.h"
 #include "tests/lib/plain_spaces.h"
 #include "tests/lib/play.h"
 #include "tests/lib/random_spaces.h"
@@ -18,17 +19,6 @@ static struct tp_change edge_change(uint32_t edge, uint32_t cost)
 static struct tp_change node_change(uint32_t node, bool open)
 {
     return (struct tp_change){.kind = TP_CHANGE_NODE, .x = node, .y = open};
-}
-
-static struct tp_map *graph_map(uint32_t nodes, const struct tp_graph_edge *edges, size_t count, const double *x, const double *y)
-{
-    const struct tp_graph *graph;
-    size_t bad;
-    struct tp_map *map;
-    ck_assert_int_eq(tp_graph_build(&graph, nodes, edges, count, x, y, &bad), 0);
-    ck_assert_int_eq(tp_map_build_graph(&map, graph, 1, 1), 0);
-    tp_graph_unref(graph);
-    return map;
 }
 
 /* ---- Versions ---- */
@@ -121,7 +111,7 @@ START_TEST(untouched_pages_are_shared)
     struct tp_graph_edge edges[NODES];
     for (uint32_t i = 0; i < NODES; i++)
         edges[i] = (struct tp_graph_edge){i, (i + 1) % NODES, 5};
-    struct tp_map *map = graph_map(NODES, edges, NODES, NULL, NULL), *next;
+    struct tp_map *map = tp_test_map_graph(NODES, edges, NODES, NULL, NULL), *next;
     struct tp_change changes[] = {edge_change(3, 9), edge_change(4, 9), edge_change(5 * TP_GRAPH_PAGE, 0)};
     size_t bad;
     uint32_t x, y;
@@ -138,7 +128,7 @@ END_TEST
 START_TEST(bad_batches_change_nothing)
 {
     static const struct tp_graph_edge edges[] = {{0, 1, 3}, {1, 2, 4}};
-    struct tp_map *map = graph_map(3, edges, 2, NULL, NULL), *next;
+    struct tp_map *map = tp_test_map_graph(3, edges, 2, NULL, NULL), *next;
     const struct {
         struct tp_change change;
         int error;
@@ -186,7 +176,7 @@ static void walk_case_b(enum tp_goal_policy policy, bool blocked, const uint32_t
 {
     struct plain_graph plain;
     plain_graph_init(&plain, 16, case_b, 9);
-    struct tp_map *map = graph_map(16, case_b, 9, case_b_x, case_b_y);
+    struct tp_map *map = tp_test_map_graph(16, case_b, 9, case_b_x, case_b_y);
     struct tp_session_params params;
     tp_session_params_init(&params);
     params.start = 13;
@@ -253,7 +243,7 @@ static uint32_t flags_after(const char *algorithm, enum tp_restart rule, struct 
 {
     struct plain_graph plain;
     plain_graph_init(&plain, 10, roads, 9);
-    struct tp_map *map = graph_map(10, roads, 9, NULL, NULL);
+    struct tp_map *map = tp_test_map_graph(10, roads, 9, NULL, NULL);
     struct tp_session_params params;
     tp_session_params_init(&params);
     params.algorithm = tp_algorithm_find(algorithm);

@@ -296,12 +296,8 @@ START_TEST(test_refused)
     ck_assert_int_eq(tp_map_build_puzzle(&puzzle, tiles), 0);
     ck_assert_int_eq(tp_layer_build(&out, puzzle, &kind), TP_ERR_UNSUPPORTED);
     tp_map_unref(puzzle);
-    const struct tp_graph *graph;
     struct tp_graph_edge edge = {0, 1, 1};
-    size_t bad;
-    ck_assert_int_eq(tp_graph_build(&graph, 2, &edge, 1, NULL, NULL, &bad), 0);
-    ck_assert_int_eq(tp_map_build_graph(&base, graph, 1, 1), 0);
-    tp_graph_unref(graph);
+    base = tp_test_map_graph(2, &edge, 1, NULL, NULL);
     ck_assert_int_eq(tp_layer_build(&out, base, &kind), TP_ERR_UNSUPPORTED);
     ck_assert_ptr_null(out);
     tp_map_unref(base);

@@ -105,16 +105,12 @@ static void edges_fall_all_the_time(const struct tp_algorithm *row, const struct
 {
     enum { NODES = 60, ROAD = 40 };
     struct tp_graph_edge edges[2 * NODES];
-    size_t count = 0, bad;
+    size_t count = 0;
     for (uint32_t i = 0; i + 1 < NODES; i++) {
         edges[count++] = (struct tp_graph_edge){i, i + 1, 10};
         edges[count++] = (struct tp_graph_edge){i + 1, i, 10};
     }
-    const struct tp_graph *graph;
-    struct tp_map *map = NULL;
-    ck_assert_int_eq(tp_graph_build(&graph, NODES, edges, count, NULL, NULL, &bad), 0);
-    ck_assert_int_eq(tp_map_build_graph(&map, graph, 1, 1), 0);
-    tp_graph_unref(graph);
+    struct tp_map *map = tp_test_map_graph(NODES, edges, count, NULL, NULL);
     struct plain_graph plain;
     plain_graph_init(&plain, NODES, edges, count);
     struct tp_session_params params;

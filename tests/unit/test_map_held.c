@@ -166,6 +166,22 @@ static struct tp_layer_kind kind_of(struct tp_test_rng *rng)
     return kind;
 }
 
+/* What is counted is what can be found. */
+static void check_held(struct tp_map *const *live, size_t count, int step)
+{
+    ck_assert_msg(bytes_held() == walk(live, count), "step %d: %llu bytes counted, %llu found", step,
+                  (unsigned long long)bytes_held(), (unsigned long long)walk(live, count));
+    ck_assert_uint_eq(versions_held(), count);
+}
+
+static void drop_all(struct tp_map **live, size_t count)
+{
+    while (count)
+        tp_map_unref(live[--count]);
+    ck_assert_uint_eq(bytes_held(), 0);
+    ck_assert_uint_eq(versions_held(), 0);
+}
+
 static void random_changes(struct tp_test_rng *rng, struct tp_change *changes, size_t count)
 {
     static const char classes[] = ".@ST";
@@ -206,14 +222,9 @@ START_TEST(test_random)
             tp_map_unref(live[i]);
             live[i] = live[--count];
         }
-        ck_assert_msg(bytes_held() == walk(live, count), "step %d: %llu bytes counted, %llu found", step,
-                      (unsigned long long)bytes_held(), (unsigned long long)walk(live, count));
-        ck_assert_uint_eq(versions_held(), count);
+        check_held(live, count, step);
     }
-    while (count)
-        tp_map_unref(live[--count]);
-    ck_assert_uint_eq(bytes_held(), 0);
-    ck_assert_uint_eq(versions_held(), 0);
+    drop_all(live, count);
 }
 END_TEST
 
@@ -233,13 +244,8 @@ START_TEST(test_graph)
         edges[i] = (struct tp_graph_edge){tp_test_below(&rng, NODES), tp_test_below(&rng, NODES),
                                           tp_test_between(&rng, 1, 9)};
     bool placed = tp_test_percent(&rng, 50);
-    const struct tp_graph *graph;
-    struct tp_map *live[LIVE_MAX + 1], *tip;
-    size_t bad, count = 0;
-    ck_assert_int_eq(tp_graph_build(&graph, NODES, edges, EDGES, placed ? x : NULL, placed ? y : NULL, &bad),
-                     0);
-    ck_assert_int_eq(tp_map_build_graph(&tip, graph, 1, 1), 0);
-    tp_graph_unref(graph);
+    struct tp_map *live[LIVE_MAX + 1], *tip = tp_test_map_graph(NODES, edges, EDGES, placed ? x : NULL, placed ? y : NULL);
+    size_t count = 0;
     tp_map_count_in(tip, &held);
     live[count++] = tip;
     for (int step = 0; step < 500; step++) {
@@ -255,14 +261,9 @@ START_TEST(test_graph)
             tp_map_unref(live[i]);
             live[i] = live[--count];
         }
-        ck_assert_msg(bytes_held() == walk(live, count), "step %d: %llu bytes counted, %llu found", step,
-                      (unsigned long long)bytes_held(), (unsigned long long)walk(live, count));
-        ck_assert_uint_eq(versions_held(), count);
+        check_held(live, count, step);
     }
-    while (count)
-        tp_map_unref(live[--count]);
-    ck_assert_uint_eq(bytes_held(), 0);
-    ck_assert_uint_eq(versions_held(), 0);
+    drop_all(live, count);
 }
 END_TEST
 

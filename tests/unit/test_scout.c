@@ -1,76 +1,17 @@
 /* Scouts against a plain Dijkstra over the same neighbours: the way found can be walked, is about the shortest without a field, is as long as
  * its pieces, and is the same in whatever portions it is paid for. */
-#include "base/pool.h"
 #include "guide/scout.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/maps.h"
+#include "tests/lib/plain_blocks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { CACHE_BYTES = 64 << 20, PAGE_BYTES = 2048 };
 
-struct bench {
-    struct tp_pool pool;
-    struct tp_field_cache *cache;
-    struct tp_map *map;
-    struct tp_blocks *blocks;
-};
-
-/* Takes the map. */
-static void bench_open(struct bench *bench, struct tp_map *map, enum tp_blocks_links links, uint64_t bytes_max)
-{
-    bench->map = map;
-    tp_pool_init(&bench->pool, NULL);
-    bench->cache = tp_field_cache_open(&bench->pool, bytes_max);
-    ck_assert_ptr_nonnull(bench->cache);
-    ck_assert_int_eq(tp_blocks_build(&bench->blocks, bench->map, links), 0);
-}
-
-static void bench_close(struct bench *bench)
-{
-    tp_field_cache_close(bench->cache);
-    ck_assert_uint_eq(bench->pool.used_bytes, 0);
-    tp_pool_fini(&bench->pool);
-    tp_blocks_unref(bench->blocks);
-    tp_map_unref(bench->map);
-}
-
-static uint32_t edge(enum tp_field_metric metric, const struct tp_blocks_node *a, const struct tp_blocks_node *b)
-{
-    uint32_t points = tp_field_weigh(tp_field_distance(metric, a->at, b->at), a->weight + b->weight);
-    return points ? points : 1;
-}
-
-/* Distances from a node to all others, TP_FIELD_UNSEEN for none; malloc'd. */
-static uint32_t *plain_distances(const struct bench *bench, enum tp_field_metric metric, uint32_t from)
-{
-    struct tp_blocks_node out[TP_BLOCKS_NEIGHBOURS_MAX];
-    uint32_t nodes = bench->blocks->nodes, *distance = malloc(nodes * sizeof *distance);
-    bool *done = calloc(nodes, sizeof *done);
-    memset(distance, 0xff, nodes * sizeof *distance);
-    distance[from] = 0;
-    for (;;) {
-        uint32_t best = TP_BLOCKS_NONE;
-        for (uint32_t node = 0; node < nodes; node++)
-            if (!done[node] && distance[node] != TP_FIELD_UNSEEN && (best == TP_BLOCKS_NONE || distance[node] < distance[best]))
-                best = node;
-        if (best == TP_BLOCKS_NONE)
-            break;
-        done[best] = true;
-        struct tp_blocks_node node = tp_blocks_node(bench->blocks, best);
-        uint32_t count = tp_blocks_neighbours(bench->blocks, best, out);
-        for (uint32_t i = 0; i < count; i++) {
-            uint32_t to = distance[best] + edge(metric, &node, &out[i]);
-            distance[out[i].number] = to < distance[out[i].number] ? to : distance[out[i].number];
-        }
-    }
-    free(done);
-    return distance;
-}
-
 /* The middle of some cell of a node. */
-static struct tp_blocks_place random_place(const struct bench *bench, struct tp_test_rng *rng, uint32_t number)
+static struct tp_blocks_place random_place(const struct block_bench *bench, struct tp_test_rng *rng, uint32_t number)
 {
     struct tp_blocks_node node = tp_blocks_node(bench->blocks, number);
     uint32_t bit;
@@ -81,7 +22,7 @@ static struct tp_blocks_place random_place(const struct bench *bench, struct tp_
 }
 
 /* Points straight across a node, from where the way enters it to a place in the next. */
-static uint32_t piece(const struct bench *bench, enum tp_field_metric metric, const struct tp_blocks_node *node, uint32_t entry,
+static uint32_t piece(const struct block_bench *bench, enum tp_field_metric metric, const struct tp_blocks_node *node, uint32_t entry,
                       const struct tp_blocks_node *next, uint32_t entry_next)
 {
     uint32_t points = tp_field_distance(metric, tp_scout_place(bench->blocks, node, entry), tp_scout_place(bench->blocks, next, entry_next));
@@ -91,7 +32,7 @@ static uint32_t piece(const struct bench *bench, enum tp_field_metric metric, co
 
 /* Goes along the way from its first node, each time to the neighbour on it that just a piece less is left from: its entry must be a cell of
  * it, beside the node gone through, and the end a goal, as far as the straight line from the entry. */
-static void check_way(const struct bench *bench, const struct tp_scout *scout, const struct tp_scout_order *order)
+static void check_way(const struct block_bench *bench, const struct tp_scout *scout, const struct tp_scout_order *order)
 {
     struct tp_blocks_node out[TP_BLOCKS_NEIGHBOURS_MAX], node = tp_blocks_node(bench->blocks, order->from);
     uint32_t entry, left = tp_scout_at(scout, order->from, &entry);
@@ -164,7 +105,7 @@ static uint32_t least_of(const uint32_t *distance, const uint32_t *goals, uint32
 }
 
 /* A field of the goals' areas, run as far as drawn. */
-static struct tp_field *random_field(struct bench *bench, struct tp_test_rng *rng, struct tp_scout_order *order)
+static struct tp_field *random_field(struct block_bench *bench, struct tp_test_rng *rng, struct tp_scout_order *order)
 {
     uint32_t areas[TP_GOALS_MAX];
     for (uint32_t i = 0; i < order->goal_count; i++)
@@ -181,10 +122,10 @@ START_TEST(a_scout_finds_a_way_that_can_be_walked)
     struct tp_test_rng rng = tp_test_rng("a_scout_finds_a_way");
     int found = 0, shut = 0;
     for (int round = 0; round < (tp_test_long() ? 1500 : 120); round++) {
-        struct bench bench;
-        bench_open(&bench, random_map(&rng), tp_test_percent(&rng, 50) ? TP_BLOCKS_STRAIGHT : TP_BLOCKS_DIAGONAL, CACHE_BYTES);
+        struct block_bench bench;
+        block_bench_open(&bench, random_map(&rng), tp_test_percent(&rng, 50) ? TP_BLOCKS_STRAIGHT : TP_BLOCKS_DIAGONAL, CACHE_BYTES);
         if (bench.blocks->nodes == 0) {
-            bench_close(&bench);
+            block_bench_close(&bench);
             continue;
         }
         uint32_t goals[TP_GOALS_MAX], count = tp_test_percent(&rng, 70) ? 1 : tp_test_between(&rng, 1, TP_GOALS_MAX);
@@ -201,7 +142,9 @@ START_TEST(a_scout_finds_a_way_that_can_be_walked)
                                        .goal_count = count,
                                        .below = TP_FIELD_UNSEEN};
         order.at = random_place(&bench, &rng, order.from);
-        uint32_t *distance = plain_distances(&bench, order.metric, order.from), least = least_of(distance, goals, count);
+        struct plain_ways ways;
+        plain_ways_init(&ways, &bench, PLAIN_NODES, order.metric, &order.from, 1);
+        uint32_t least = least_of(ways.distance, goals, count);
         bool led = tp_test_percent(&rng, 50);
         struct tp_field *field = led ? random_field(&bench, &rng, &order) : NULL;
         struct tp_scout *scout = tp_scout_begin(bench.cache, &order);
@@ -227,8 +170,8 @@ START_TEST(a_scout_finds_a_way_that_can_be_walked)
         }
         tp_scout_end(scout);
         tp_field_leave(field);
-        free(distance);
-        bench_close(&bench);
+        plain_ways_fini(&ways);
+        block_bench_close(&bench);
     }
     ck_assert_int_gt(found, 0);
     ck_assert_int_gt(shut, 0);
@@ -239,8 +182,8 @@ START_TEST(only_a_shorter_way_is_looked_for)
 {
     struct tp_test_rng rng = tp_test_rng("only_a_shorter_way");
     for (int round = 0; round < (tp_test_long() ? 400 : 40); round++) {
-        struct bench bench;
-        bench_open(&bench, tp_test_map_random(&rng, 150, 150, 25), TP_BLOCKS_STRAIGHT, CACHE_BYTES);
+        struct block_bench bench;
+        block_bench_open(&bench, tp_test_map_random(&rng, 150, 150, 25), TP_BLOCKS_STRAIGHT, CACHE_BYTES);
         uint32_t goal = tp_test_below(&rng, bench.blocks->nodes);
         struct tp_scout_order order = {.blocks = bench.blocks,
                                        .metric = TP_FIELD_OCTILE,
@@ -270,7 +213,7 @@ START_TEST(only_a_shorter_way_is_looked_for)
             tp_scout_end(shorter);
         }
         tp_scout_end(scout);
-        bench_close(&bench);
+        block_bench_close(&bench);
     }
 }
 END_TEST
@@ -281,8 +224,8 @@ START_TEST(a_scout_without_memory_is_over)
     struct tp_test_rng rng = tp_test_rng("a_scout_without_memory");
     int refused = 0;
     for (int pages = 0; pages < 80; pages++) {
-        struct bench bench;
-        bench_open(&bench, tp_test_map_random(&rng, 500, 500, 30), TP_BLOCKS_STRAIGHT, (uint64_t)pages * PAGE_BYTES);
+        struct block_bench bench;
+        block_bench_open(&bench, tp_test_map_random(&rng, 500, 500, 30), TP_BLOCKS_STRAIGHT, (uint64_t)pages * PAGE_BYTES);
         uint32_t goal = bench.blocks->nodes - 1;
         struct tp_scout_order order = {.blocks = bench.blocks, .metric = TP_FIELD_OCTILE, .from = 0, .goals = &goal, .goal_count = 1, .below = TP_FIELD_UNSEEN};
         struct tp_blocks_place goal_at = random_place(&bench, &rng, goal);
@@ -298,7 +241,7 @@ START_TEST(a_scout_without_memory_is_over)
         ck_assert_uint_le(stats.bytes, (uint64_t)pages * PAGE_BYTES);
         refused += state == TP_SCOUT_NO_MEMORY;
         tp_scout_end(scout);
-        bench_close(&bench);
+        block_bench_close(&bench);
     }
     ck_assert_int_gt(refused, 0);
     ck_assert_int_lt(refused, 80);

@@ -199,7 +199,7 @@ START_TEST(an_agent_off_its_path_searches_on_with_any_purse)
     struct tp_graph_edge edges[2 * (NODES + 1)];
     double x[NODES] = {0, 8, 0, 10}, y[NODES] = {0, 0, 1, 0};
     uint32_t ends[NODES + 1][3] = {{0, 1, 8}, {0, 2, 1}};
-    size_t pairs = 2, bad;
+    size_t pairs = 2;
     for (uint32_t i = 0; i < WAY; i++, pairs++) {
         y[4 + i] = 2 + i;
         memcpy(ends[pairs], (uint32_t[]){i ? 3 + i : 2, 4 + i, 2}, sizeof ends[pairs]);
@@ -212,11 +212,7 @@ START_TEST(an_agent_off_its_path_searches_on_with_any_purse)
         edges[2 * i] = (struct tp_graph_edge){ends[i][0], ends[i][1], ends[i][2]};
         edges[2 * i + 1] = (struct tp_graph_edge){ends[i][1], ends[i][0], ends[i][2]};
     }
-    const struct tp_graph *graph;
-    struct tp_map *map = NULL;
-    ck_assert_int_eq(tp_graph_build(&graph, NODES, edges, 2 * pairs, x, y, &bad), 0);
-    ck_assert_int_eq(tp_map_build_graph(&map, graph, 1, 1), 0);
-    tp_graph_unref(graph);
+    struct tp_map *map = tp_test_map_graph(NODES, edges, 2 * pairs, x, y);
     for (uint64_t R = 1; R <= 6; R++) {
         struct plain_graph plain;
         plain_graph_init(&plain, NODES, edges, 2 * pairs);

@@ -26,13 +26,8 @@ static void net_edge(struct net *net, uint32_t from, uint32_t to, uint32_t cost)
 
 static void net_build(struct net *net, bool coordinates)
 {
-    const struct tp_graph *graph;
-    size_t bad;
-    ck_assert_int_eq(tp_graph_build(&graph, net->nodes, net->edges, net->edge_count,
-                                    coordinates ? net->x : NULL, coordinates ? net->y : NULL, &bad),
-                     0);
-    ck_assert_int_eq(tp_map_build_graph(&net->map, graph, 1, 1), 0);
-    tp_graph_unref(graph);
+    net->map = tp_test_map_graph(net->nodes, net->edges, net->edge_count, coordinates ? net->x : NULL,
+                                 coordinates ? net->y : NULL);
 }
 
 /* Random edges; with `ring`, also one cycle through all nodes in random order, so that every node reaches every other. */
