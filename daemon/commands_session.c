@@ -127,13 +127,6 @@ static bool is_of_another_kind(const Tickpath__OpenSession *open)
     return open->profile != NULL || (open->has_agent_size && open->agent_size != 1);
 }
 
-/* Whether the session is led by the block graph of a map. */
-static bool is_guided(const struct tp_session_params *params, const struct tp_map *map)
-{
-    return params->algorithm->capabilities & TP_CAN_BE_GUIDED && params->guide_units > 0 && map->graph == NULL &&
-           params->motion == TP_MOTION_STEPS && params->knowledge == TP_KNOWLEDGE_FULL;
-}
-
 static int read_params(struct tp_session_params *params, struct tp_agent_budget *budget,
                        const Tickpath__OpenSession *open, struct tp_refusal *refusal)
 {
@@ -316,7 +309,7 @@ void tp__command_open_session(const struct tp_call *call)
     if (of == NULL)
         return;
     const struct tp_map *of_now = tp_shard_refresh(call->shard, of);
-    bool guided = of_now != NULL && is_guided(&params, of_now);
+    bool guided = of_now != NULL && tp_session_wants_blocks(&params, of_now);
     if ((is_of_another_kind(open) || guided) && call->peer->layer == NULL) {
         ask_for_layer(call, &params, guided);
         return;

@@ -10,15 +10,10 @@ int tp_shard_init(struct tp_shard *shard, struct tp_pool_cap *cap)
     shard->current = calloc(shard->config->maps_max, sizeof(struct tp_map *));
     shard->layers = calloc(shard->config->maps_max, sizeof(struct tp_world_layers *));
     shard->seq = calloc(shard->config->maps_max, sizeof shard->seq[0]);
-    if (shard->current == NULL || shard->layers == NULL || shard->seq == NULL) {
-        free(shard->current);
-        free(shard->layers);
-        free(shard->seq);
-        return TP_ERR_NO_MEMORY;
-    }
     tp_pool_init(&shard->pool, cap);
     shard->fields = tp_field_cache_open(&shard->pool, shard->config->guide_bytes_max);
-    if (shard->fields == NULL) {
+    if (shard->current == NULL || shard->layers == NULL || shard->seq == NULL || shard->fields == NULL) {
+        tp_field_cache_close(shard->fields);
         free(shard->current);
         free(shard->layers);
         free(shard->seq);

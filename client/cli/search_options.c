@@ -163,12 +163,11 @@ bool tp_cli_search_layer(const struct tp_cli_search *search, const struct tp_map
 {
     *kind = (struct tp_layer_kind){search->profile.given ? search->profile.profile : map->profile,
                                    (uint32_t)search->agent_size, false, TP_BLOCKS_STRAIGHT};
-    const struct tp_algorithm *algorithm = tp_algorithm_find(search->algorithm);
-    bool is_grid = map->graph == NULL && map->puzzle == 0 && search->motion == TP_MOTION_STEPS;
-    if (algorithm->capabilities & TP_CAN_BE_GUIDED && is_grid && search->guide_units != 0) {
-        kind->has_blocks = true;
-        kind->links = tp_blocks_links_of((enum tp_neighbours)search->neighbours, (enum tp_corners)search->corners);
-    }
+    struct tp_session_params params;
+    tp_cli_search_params(search, &params);
+    kind->has_blocks = tp_session_wants_blocks(&params, map);
+    if (kind->has_blocks)
+        kind->links = tp_blocks_links_of(params.neighbours, params.corners);
     return search->profile.given || search->agent_size > 1 || kind->has_blocks;
 }
 

@@ -5,8 +5,8 @@
 
 #include "base/check.h"
 #include "base/limits.h"
-#include "map/graph_internal.h"
 #include "guide/blocks.h"
+#include "map/graph_internal.h"
 #include "map/map_internal.h"
 
 #include <stdlib.h>

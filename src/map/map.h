@@ -19,12 +19,12 @@
 #include "map/held.h"
 #include "map/profile.h"
 
-struct tp_blocks;
-
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct tp_blocks;
 
 enum { TP_MAP_TILE = 64 }; /* cells on a tile's side; tiles at the right and lower edge hold what is left */
 

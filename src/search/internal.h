@@ -311,9 +311,9 @@ void tp__tick_expand_back(struct tp_tick *tick);
 /* Pays for one open entry renewed, and counts it: false when the tick can't. */
 bool tp__tick_rekey(struct tp_tick *tick);
 
-/* Runs a search (the session's own, or its shortcut's) for at most `expansions`, or as many entries renewed as that pays for under
- * R, within the tick's cap and deadline, and books the work. Gives what it cost of R, in traceback steps. */
-uint64_t tp__tick_run(struct tp_tick *tick, struct tp_search *search, uint64_t expansions);
+/* Runs a search beside the session's own (shortcut.c, smooth.c) with what the tick has left, for at most `most` expansions; books it and
+ * takes it from the purse. */
+void tp__tick_run_beside(struct tp_tick *tick, struct tp_search *search, uint64_t most);
 
 /* Runs the session's own. */
 void tp__session_expand(struct tp_tick *tick, uint64_t expansions);

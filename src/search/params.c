@@ -125,6 +125,12 @@ const struct tp_domain *tp__session_domain(const struct tp_session_params *param
     return tp_domain_grid(params->neighbours);
 }
 
+bool tp_session_wants_blocks(const struct tp_session_params *params, const struct tp_map *map)
+{
+    return params->algorithm->capabilities & TP_CAN_BE_GUIDED && params->guide_units > 0 &&
+           params->knowledge == TP_KNOWLEDGE_FULL && !tp__session_domain(params, map)->listed;
+}
+
 /* What only grids have. */
 static int check_listed(const struct tp_session_params *p, struct tp_refusal *refusal)
 {

@@ -128,7 +128,9 @@ bool tp__tick_rekey(struct tp_tick *tick)
     return true;
 }
 
-uint64_t tp__tick_run(struct tp_tick *tick, struct tp_search *search, uint64_t expansions)
+/* Runs a search for at most `expansions`, or as many entries renewed as that pays for under R, within the tick's cap and deadline,
+ * and books the work. Gives what it cost of R, in traceback steps. */
+static uint64_t run_search(struct tp_tick *tick, struct tp_search *search, uint64_t expansions)
 {
     struct tp_tick_work *work = &tick->reply->work;
     const struct tp_budget *budget = tick->budget;
@@ -153,9 +155,18 @@ uint64_t tp__tick_run(struct tp_tick *tick, struct tp_search *search, uint64_t e
     return under_r(tick) ? run.expansions * budget->c + run.rekeyed : 0;
 }
 
+void tp__tick_run_beside(struct tp_tick *tick, struct tp_search *search, uint64_t most)
+{
+    const struct tp_budget *budget = tick->budget;
+    uint64_t left = under_r(tick)                   ? tick->steps_left / budget->c
+                    : budget->kind == TP_BUDGET_K ? budget->expansions - tick->reply->work.expansions
+                                                  : UINT64_MAX;
+    tick->steps_left -= run_search(tick, search, left < most ? left : most);
+}
+
 void tp__session_expand(struct tp_tick *tick, uint64_t expansions)
 {
     uint64_t before = tick->reply->work.expansions;
-    tp__tick_run(tick, &tick->session->search, expansions);
+    run_search(tick, &tick->session->search, expansions);
     tick->session->closed += tick->reply->work.expansions - before;
 }

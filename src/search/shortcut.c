@@ -119,11 +119,7 @@ bool tp__shortcut_try(struct tp_tick *tick)
 
     if (shortcut->search.goal != session->at)
         tp_search_retarget(&shortcut->search, session->at);
-    const struct tp_budget *budget = tick->budget;
-    uint64_t expansions = budget->kind == TP_BUDGET_R   ? tick->steps_left / budget->c
-                          : budget->kind == TP_BUDGET_K ? budget->expansions - tick->reply->work.expansions
-                                                        : UINT64_MAX;
-    tick->steps_left -= tp__tick_run(tick, &shortcut->search, expansions);
+    tp__tick_run_beside(tick, &shortcut->search, UINT64_MAX);
     if (shortcut->search.exhausted && !shortcut->search.found)
         shortcut->phase = SHORTCUT_FAILED;
     if (!shortcut->search.found || !shortens(session, shortcut))

@@ -159,14 +159,9 @@ static bool measure(struct tp_tick *tick, struct tp_smooth *smooth)
 /* Searches the window. False when the tick has nothing left for it. */
 static bool search(struct tp_tick *tick, struct tp_smooth *smooth)
 {
-    const struct tp_budget *budget = tick->budget;
-    uint64_t done = tick->reply->work.expansions, before = done;
-    uint64_t left = budget->kind == TP_BUDGET_R   ? tick->steps_left / budget->c
-                    : budget->kind == TP_BUDGET_K ? budget->expansions - done
-                                                  : UINT64_MAX;
-    uint64_t in_window = (uint64_t)SEARCH_SPANS * smooth->span - smooth->spent;
+    uint64_t before = tick->reply->work.expansions, in_window = (uint64_t)SEARCH_SPANS * smooth->span;
     bool capped = tick->node_cap;
-    tick->steps_left -= tp__tick_run(tick, &smooth->search, left < in_window ? left : in_window);
+    tp__tick_run_beside(tick, &smooth->search, in_window - smooth->spent);
     smooth->spent += tick->reply->work.expansions - before;
     bool is_short = tick->node_cap && !capped;
     tick->node_cap = capped; /* the agent has its path */
@@ -178,7 +173,7 @@ static bool search(struct tp_tick *tick, struct tp_smooth *smooth)
         smooth->phase = SMOOTH_LINK;
         if (!is_cheaper)
             slide(tick, smooth);
-    } else if (smooth->search.exhausted || smooth->spent >= (uint64_t)SEARCH_SPANS * smooth->span) {
+    } else if (smooth->search.exhausted || smooth->spent >= in_window) {
         slide(tick, smooth);
     } else {
         return false;
