@@ -112,12 +112,15 @@ int tp_cli__play_local(struct tp_cli_play *play, struct tp_cli_problem *problems
     tp_cli_search_params(play->search, &params);
     if (params.budget.kind == TP_BUDGET_DEADLINE)
         params.budget.expired = deadline_expired;
-    if (play->known != NULL)
-        params.known = play->known->map;
     const struct tp_map *map;
     int result = take_map(play, &map);
     if (result != TP_CLI_OK)
         return result;
+    int told = play->known != NULL ? tp_cli_search_tell(play->search, map, play->known->map, &params.known) : 0;
+    if (told != 0) {
+        tp_map_unref(map);
+        return tp_cli_fail(play->usage, "%s", tp_error_text(told));
+    }
     if (map->graph != NULL)
         params.goal_radius /= TP_COST_UNIT; /* in the graph's own unit */
     struct tp_pool pool;
@@ -138,6 +141,7 @@ int tp_cli__play_local(struct tp_cli_play *play, struct tp_cli_problem *problems
     }
     tp_field_cache_close(params.fields);
     tp_pool_fini(&pool);
+    tp_map_unref(params.known);
     tp_map_unref(map);
     return result;
 }

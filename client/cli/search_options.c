@@ -165,10 +165,27 @@ bool tp_cli_search_layer(const struct tp_cli_search *search, const struct tp_map
                                    (uint32_t)search->agent_size, false, TP_BLOCKS_STRAIGHT};
     struct tp_session_params params;
     tp_cli_search_params(search, &params);
-    kind->has_blocks = tp_session_wants_blocks(&params, map);
+    kind->has_blocks = tp_session_wants_blocks(&params, map) && params.knowledge != TP_KNOWLEDGE_MAP;
     if (kind->has_blocks)
         kind->links = tp_blocks_links_of(params.neighbours, params.corners);
     return search->profile.given || search->agent_size > 1 || kind->has_blocks;
+}
+
+int tp_cli_search_tell(const struct tp_cli_search *search, const struct tp_map *map, const struct tp_map *known,
+                       const struct tp_map **told)
+{
+    struct tp_session_params params;
+    tp_cli_search_params(search, &params);
+    *told = known;
+    if (!tp_session_wants_blocks(&params, map) || known->graph != NULL) {
+        tp_map_ref(known);
+        return 0;
+    }
+    const struct tp_layer_kind kind = {known->profile, 1, true, tp_blocks_links_of(params.neighbours, params.corners)};
+    struct tp_map *layer;
+    int error = tp_layer_build(&layer, known, &kind);
+    *told = layer;
+    return error;
 }
 
 const struct tp_profile *tp_cli_search_profile(const struct tp_cli_search *search)

@@ -49,8 +49,13 @@ int tp_cli_search_check(const struct tp_cli_usage *usage, const struct tp_cli_se
 /* The profile for the map: what --terrain gave, or NULL for the benchmarks'. Borrowed. */
 const struct tp_profile *tp_cli_search_profile(const struct tp_cli_search *search);
 
-/* Whether the agents meet the map as a layer of it, by a profile or a size of their own; fills *kind then. */
+/* Whether the agents meet the map as a layer of it, by a profile or a size of their own, or led; fills *kind then. */
 bool tp_cli_search_layer(const struct tp_cli_search *search, const struct tp_map *map, struct tp_layer_kind *kind);
+
+/* The map told to agents on `map` as they are told it: a layer that leads them, or `known` itself. Gives a reference in *told. An error of the
+ * library. */
+int tp_cli_search_tell(const struct tp_cli_search *search, const struct tp_map *map, const struct tp_map *known,
+                       const struct tp_map **told);
 
 /* The name of the agents' profile on a daemon. */
 #define TP_CLI_PROFILE_NAME "agents"

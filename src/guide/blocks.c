@@ -406,7 +406,7 @@ static size_t own_bytes(const struct tp_blocks *blocks)
 {
     size_t tiles = tiles_of(blocks);
     return sizeof *blocks + tiles * sizeof blocks->tiles[0] + 2 * (tiles + 1) * sizeof(uint32_t) +
-           blocks->areas * sizeof blocks->label[0];
+           (blocks->label ? blocks->areas * sizeof blocks->label[0] : 0);
 }
 
 /* Counts a version that is whole, and those of its tiles that it shares with no other: the one before is held meanwhile. */
@@ -531,6 +531,128 @@ int tp_blocks_follow(struct tp_blocks **out, const struct tp_blocks *blocks, con
         return error;
     }
     count_in(next, blocks->held);
+    *out = next;
+    return TP_OK;
+}
+
+/* ---- What is believed ---- */
+
+/* A tile that cells can be written to; freed with free. NULL when out of memory. */
+static struct tp_map_tile *page_new(void)
+{
+    return malloc(sizeof(struct tp_map_tile) + TP_MAP_TILE * (sizeof(uint64_t) + TP_MAP_TILE));
+}
+
+/* Makes a tile's part of cells that are all free. */
+static struct tp_blocks_tile *free_part(struct scratch *scratch, struct tp_map_tile *page, const struct tp_map_tile *of)
+{
+    page->columns = of->columns;
+    page->rows = of->rows;
+    for (uint32_t row = 0; row < page->rows; row++)
+        page->passable[row] = ~UINT64_C(0) >> (TP_MAP_TILE - page->columns);
+    memset(tp_map_tile_classes(page), tp_profile_least_class(&scratch->map->profile), (size_t)page->columns * page->rows);
+    return tile_build(scratch, page);
+}
+
+/* Makes or shares all tiles. They are counted in `held`. */
+static int fill_free(struct tp_blocks *blocks, const struct tp_map *map)
+{
+    enum { LAST_COLUMN = 1, LAST_ROW = 2 };
+    struct tp_blocks_tile *parts[LAST_COLUMN + LAST_ROW + 1] = {NULL};
+    struct scratch *scratch = scratch_new(map, blocks->links);
+    struct tp_map_tile *page = page_new();
+    int error = scratch && page ? TP_OK : TP_ERR_NO_MEMORY;
+    for (size_t i = 0; i < tiles_of(blocks) && !error; i++) {
+        uint32_t place = (i % map->tiles_x == map->tiles_x - 1 ? LAST_COLUMN : 0) +
+                         (i / map->tiles_x == map->tiles_y - 1 ? LAST_ROW : 0);
+        struct tp_blocks_tile *part = parts[place];
+        blocks->tiles[i] = part ? tile_ref(part) : free_part(scratch, page, map->tiles[i]);
+        if (!blocks->tiles[i])
+            error = TP_ERR_NO_MEMORY;
+        else if (!part)
+            tp__held_add(map->held, tile_bytes(blocks->tiles[i]->nodes, blocks->tiles[i]->areas, blocks->tiles[i]->weight));
+        parts[place] = blocks->tiles[i];
+    }
+    free(scratch);
+    free(page);
+    return error;
+}
+
+int tp_blocks_build_free(struct tp_blocks **out, const struct tp_map *map, enum tp_blocks_links links)
+{
+    *out = NULL;
+    if (map->graph || map->puzzle)
+        return TP_ERR_UNSUPPORTED;
+    struct tp_blocks *blocks = blocks_new(map, links);
+    if (!blocks)
+        return TP_ERR_NO_MEMORY;
+    blocks->changed_version = map->version;
+    blocks->held = map->held;
+    tp__held_add(blocks->held, own_bytes(blocks));
+    int error = fill_free(blocks, map);
+    if (error) {
+        tp_blocks_unref(blocks);
+        return error;
+    }
+    number(blocks);
+    *out = blocks;
+    return TP_OK;
+}
+
+/* Whether two parts are the same. */
+static bool is_part_same(const struct tp_blocks_tile *a, const struct tp_blocks_tile *b)
+{
+    return a->nodes == b->nodes && memcmp(a->first, b->first, sizeof a->first) == 0 &&
+           memcmp(a->cells, b->cells, a->nodes * sizeof a->cells[0]) == 0 &&
+           (!a->weight || memcmp(a->weight, b->weight, a->nodes * sizeof a->weight[0]) == 0);
+}
+
+/* Shares or makes all tiles. */
+static int fill_believed(struct tp_blocks *blocks, const struct tp_blocks *from, const struct tp_map *map, const uint32_t *tiles,
+                         uint32_t count, tp_blocks_read_cb read, const void *context)
+{
+    struct scratch *scratch = scratch_new(map, blocks->links);
+    struct tp_map_tile *page = page_new();
+    int error = scratch && page ? TP_OK : TP_ERR_NO_MEMORY;
+    for (size_t i = 0; i < tiles_of(blocks) && !error; i++)
+        blocks->tiles[i] = tile_ref(from->tiles[i]);
+    for (uint32_t i = 0; i < count && !error; i++) {
+        page->columns = map->tiles[tiles[i]]->columns;
+        page->rows = map->tiles[tiles[i]]->rows;
+        read(context, tiles[i], page);
+        struct tp_blocks_tile **at = &blocks->tiles[tiles[i]], *part = tile_build(scratch, page);
+        if (part && !is_part_same(part, *at)) {
+            struct tp_blocks_tile *before = *at;
+            *at = part;
+            part = before;
+            blocks->changed_version = blocks->version;
+        }
+        error = part ? TP_OK : TP_ERR_NO_MEMORY;
+        tile_unref(NULL, part); /* the part before is held by `from`, the one that is the same was never counted */
+    }
+    free(scratch);
+    free(page);
+    return error;
+}
+
+int tp_blocks_believe(struct tp_blocks **out, const struct tp_blocks *blocks, const struct tp_map *map, const uint32_t *tiles,
+                      uint32_t count, tp_blocks_read_cb read, const void *context, struct tp_map_held *held)
+{
+    *out = NULL;
+    TP_CHECK(blocks->tiles_x == map->tiles_x && blocks->tiles_y == map->tiles_y);
+    struct tp_blocks *next = blocks_new(map, blocks->links);
+    if (!next)
+        return TP_ERR_NO_MEMORY;
+    next->epoch = blocks->epoch;
+    next->version = blocks->version + 1;
+    next->changed_version = blocks->changed_version;
+    int error = fill_believed(next, blocks, map, tiles, count, read, context);
+    if (error) {
+        tp_blocks_unref(next);
+        return error;
+    }
+    number(next);
+    count_in(next, held);
     *out = next;
     return TP_OK;
 }

@@ -86,7 +86,8 @@ struct tp_blocks {
     uint32_t nodes, areas;        /* all of them; numbered tile by tile */
     uint32_t *first_node, *first_area; /* per tile: the number of its first; tiles + 1 entries */
     struct tp_blocks_tile **tiles;
-    /* Reachability (labels.c): per area a label; areas with different labels are in parts of the map that no way joins. */
+    /* Reachability (labels.c): per area a label; areas with different labels are in parts of the map that no way joins. NULL: nothing is
+     * known of that (of a map that is free, or believed) */
     uint32_t *label;
     uint32_t label_count;         /* labels are below this */
     uint32_t blurred;             /* tiles in which cells closed since the labels were last made anew; 0: the labels are exact */
@@ -103,6 +104,21 @@ int tp_blocks_build(struct tp_blocks **out, const struct tp_map *map, enum tp_bl
  * made anew, for O(nodes along all tiles' borders). */
 int tp_blocks_follow(struct tp_blocks **out, const struct tp_blocks *blocks, const struct tp_map *before,
                      const struct tp_map *now) TP_MUST_CHECK;
+
+/* Makes the block graph of a map of that size, profile and version of which nothing is known: every cell is free, at the least weight.
+ * Without labels. Tiles of one size share their part. TP_ERR_UNSUPPORTED: no grid; TP_ERR_NO_MEMORY. On error *out is NULL. Cost:
+ * O(tiles). */
+int tp_blocks_build_free(struct tp_blocks **out, const struct tp_map *map, enum tp_blocks_links links) TP_MUST_CHECK;
+
+/* What somebody believes of the cells of a tile of the map, by its number: passable bits and classes go into `tile`, whose columns and rows
+ * are set. */
+typedef void (*tp_blocks_read_cb)(const void *context, uint32_t number, struct tp_map_tile *tile);
+
+/* Makes what somebody believes: `blocks` but for some tiles, whose numbers rise, which are as `read` says. It has the next version number,
+ * and its changed_version is that where some part differs; no labels. `map` gives size and profile. What it does not share is counted
+ * in `held`, which outlives it; `blocks` does so too. TP_ERR_NO_MEMORY. Cost: O(nodes of those tiles), and copying a few bytes a tile. */
+int tp_blocks_believe(struct tp_blocks **out, const struct tp_blocks *blocks, const struct tp_map *map, const uint32_t *tiles,
+                      uint32_t count, tp_blocks_read_cb read, const void *context, struct tp_map_held *held) TP_MUST_CHECK;
 
 const struct tp_blocks *tp_blocks_ref(const struct tp_blocks *blocks);
 void tp_blocks_unref(const struct tp_blocks *blocks); /* NULL is allowed */
@@ -135,7 +151,7 @@ uint32_t tp_blocks_area_neighbours(const struct tp_blocks *blocks, uint32_t area
 struct tp_blocks_node tp_blocks_area(const struct tp_blocks *blocks, uint32_t area);
 
 /* Whether two cells are in parts of the map that no way joins, as far as the labels know; false says nothing. A cell that is
- * impassable is in no part: false. Cost: O(1). */
+ * impassable is in no part: false; so it is without labels. Cost: O(1). */
 bool tp_blocks_apart(const struct tp_blocks *blocks, uint32_t x0, uint32_t y0, uint32_t x1, uint32_t y1);
 
 #endif

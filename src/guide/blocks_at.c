@@ -187,7 +187,7 @@ bool tp_blocks_apart(const struct tp_blocks *blocks, uint32_t x0, uint32_t y0, u
     uint64_t cell0, cell1;
     struct tp__block from = block_at(blocks, x0, y0, &cell0), to = block_at(blocks, x1, y1, &cell1);
     uint32_t index0 = index_at(from, cell0), index1 = index_at(to, cell1);
-    if (index0 == TP_BLOCKS_NONE || index1 == TP_BLOCKS_NONE)
+    if (!blocks->label || index0 == TP_BLOCKS_NONE || index1 == TP_BLOCKS_NONE)
         return false;
     return blocks->label[blocks->first_area[from.tile_number] + from.tile->area[index0]] !=
            blocks->label[blocks->first_area[to.tile_number] + to.tile->area[index1]];

@@ -415,6 +415,13 @@ void tp_field_leave(struct tp_field *field)
     }
 }
 
+void tp_field_leave_for_good(struct tp_field *field)
+{
+    if (field)
+        field->retired = true;
+    tp_field_leave(field);
+}
+
 void tp_field_cache_retire(struct tp_field_cache *cache, const struct tp_blocks *blocks)
 {
     for (int i = 0; i < BUCKETS; i++)

@@ -63,6 +63,9 @@ struct tp_field *tp_field_take(struct tp_field_cache *cache, const struct tp_blo
                                const uint32_t *goals, uint32_t count);
 void tp_field_leave(struct tp_field *field); /* NULL is allowed */
 
+/* The same of one that nobody will ask for again: it is kept no longer than others use it. Cost: O(1), but for its pages. */
+void tp_field_leave_for_good(struct tp_field *field);
+
 /* Says that no session will ask for a field of these blocks again: those that nobody uses are freed now, the others when they are left, so
  * that the blocks are not kept for nothing. Cost: O(fields). */
 void tp_field_cache_retire(struct tp_field_cache *cache, const struct tp_blocks *blocks);

@@ -220,14 +220,25 @@ static struct tp_map *layer_new(const struct ranks *ranks, const struct tp_map *
     return layer;
 }
 
-/* Gives a layer whose cells are made its block graph, if it has one: that of `before`, followed, or a first. It is freed on error. */
+/* Gives a layer its block graphs: those of `before`, followed, or the first. */
+static int add_blocks(struct tp_map *layer, const struct tp_map *before, enum tp_blocks_links links)
+{
+    struct tp_blocks *blocks = NULL, *free_blocks = NULL;
+    bool follows = before && before->blocks;
+    int error = follows ? tp_blocks_follow(&blocks, before->blocks, before, layer) : tp_blocks_build(&blocks, layer, links);
+    layer->blocks = blocks;
+    if (error)
+        return error;
+    if (!follows)
+        error = tp_blocks_build_free(&free_blocks, layer, links);
+    layer->free_blocks = follows ? tp_blocks_ref(before->free_blocks) : free_blocks;
+    return error;
+}
+
+/* Ends a layer whose cells are made. It is freed on error. */
 static int layer_finish(struct tp_map **out, struct tp_map *layer, const struct tp_map *before, const struct tp_layer_kind *kind)
 {
-    struct tp_blocks *blocks = NULL;
-    int error = !kind->has_blocks        ? TP_OK
-                : before && before->blocks ? tp_blocks_follow(&blocks, before->blocks, before, layer)
-                                           : tp_blocks_build(&blocks, layer, kind->links);
-    layer->blocks = blocks;
+    int error = kind->has_blocks ? add_blocks(layer, before, kind->links) : TP_OK;
     if (error)
         tp_map_unref(layer);
     else

@@ -19,7 +19,8 @@ enum { TP_AGENT_SIZE_MAX = 8 };
 struct tp_layer_kind {
     struct tp_profile profile;
     uint32_t size;
-    bool has_blocks;            /* whether the layer carries its block graph (guide/blocks.h) */
+    bool has_blocks;            /* whether the layer carries its block graph (guide/blocks.h), and a free one for agents that don't know
+                                 * the map */
     enum tp_blocks_links links; /* and how cells hang together in it */
 };
 

@@ -408,6 +408,7 @@ void tp_map_unref(const struct tp_map *map)
         tp__map_tile_unref(own->held, own->tiles[i]);
     tp_graph_unref(own->graph);
     tp_blocks_unref(own->blocks);
+    tp_blocks_unref(own->free_blocks);
     version_gone(own->held, own);
     free(own);
 }

@@ -17,6 +17,15 @@ uint16_t tp_profile_least_weight(const struct tp_profile *profile)
     return least ? least : 1;
 }
 
+uint8_t tp_profile_least_class(const struct tp_profile *profile)
+{
+    uint16_t least = tp_profile_least_weight(profile);
+    for (int i = 0; i < 256; i++)
+        if (profile->weight[i] == least)
+            return (uint8_t)i;
+    return 0;
+}
+
 uint16_t tp_profile_largest_weight(const struct tp_profile *profile)
 {
     uint16_t largest = 1;

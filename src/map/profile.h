@@ -16,6 +16,9 @@ void tp_profile_init_movingai(struct tp_profile *profile);
 /* The least weight of a passable class of the profile, whatever classes a map holds; 1 if none is passable. */
 uint16_t tp_profile_least_weight(const struct tp_profile *profile);
 
+/* The first class of that weight; 0 if none is passable. */
+uint8_t tp_profile_least_class(const struct tp_profile *profile);
+
 /* The largest weight of the profile; 1 if none is passable. */
 uint16_t tp_profile_largest_weight(const struct tp_profile *profile);
 

@@ -21,6 +21,11 @@ void tp_belief_forget(struct tp_belief *belief)
 {
     tp_tiles_begin(&belief->sights);
     belief->since_version = belief->truth->version;
+    if (belief->news) {
+        memset(belief->news->tiles, 0, tp_belief_news_words(belief->truth) * sizeof belief->news->tiles[0]);
+        belief->news->count = 0;
+        belief->news->forgot = true;
+    }
     if (!belief->full) {
         belief->stamp++;
         belief->falls++; /* what was seen blocked or dear is taken for what was assumed again */
@@ -52,6 +57,17 @@ uint16_t tp_belief_weight(const struct tp_belief *belief, uint32_t x, uint32_t y
     return tp_profile_least_weight(&belief->truth->profile);
 }
 
+/* The cell is believed otherwise. */
+static void take_note(struct tp_belief *belief, uint32_t x, uint32_t y)
+{
+    struct tp_belief_news *news = belief->news;
+    uint32_t tile = y / TP_MAP_TILE * belief->truth->tiles_x + x / TP_MAP_TILE;
+    if (!news || news->tiles[tile / 64] >> tile % 64 & 1)
+        return;
+    news->tiles[tile / 64] |= UINT64_C(1) << tile % 64;
+    news->count++;
+}
+
 uint32_t tp_belief_observe(struct tp_belief *belief, uint32_t x, uint32_t y, uint32_t radius,
                            struct tp_belief_change *changes)
 {
@@ -78,6 +94,7 @@ uint32_t tp_belief_observe(struct tp_belief *belief, uint32_t x, uint32_t y, uin
                 continue;
             bool rose = !now || (before && now > before);
             belief->falls += !rose;
+            take_note(belief, cx, cy);
             changes[count++] = (struct tp_belief_change){cx, cy, rose};
         }
     if (count)
@@ -127,6 +144,41 @@ void tp_belief_passable_block(const struct tp_belief *belief, int64_t x, int64_t
             const struct tp_belief_tile *sight = sight_at(belief, (uint32_t)tx, (uint32_t)ty);
             if (sight)
                 lay_sight(sight, tx, ty, x, y, side, rows);
+        }
+}
+
+/* Writes a sight over its cells of the map's tile. */
+static void write_sight(const struct tp_belief_tile *sight, struct tp_map_tile *tile, uint32_t x, uint32_t y)
+{
+    uint8_t *classes = tp_map_tile_classes(tile);
+    for (uint32_t row = 0; row < TP_TILE_SIDE && y + row < tile->rows; row++) {
+        uint64_t seen = sight->seen >> (row * TP_TILE_SIDE) & 0xff, passable = sight->passable >> (row * TP_TILE_SIDE) & seen;
+        tile->passable[y + row] = (tile->passable[y + row] & ~(seen << x)) | passable << x;
+        for (; seen; seen &= seen - 1) {
+            uint32_t column = (uint32_t)__builtin_ctzll(seen);
+            classes[(y + row) * tile->columns + x + column] = sight->class_of[row * TP_TILE_SIDE + column];
+        }
+    }
+}
+
+void tp_belief_read_tile(const struct tp_belief *belief, uint32_t number, struct tp_map_tile *tile)
+{
+    uint32_t x0 = number % belief->truth->tiles_x * TP_MAP_TILE, y0 = number / belief->truth->tiles_x * TP_MAP_TILE;
+    size_t cells = (size_t)tile->rows * tile->columns;
+    if (belief->assumed) {
+        const struct tp_map_tile *told = belief->assumed->tiles[number];
+        memcpy(tile->passable, told->passable, tile->rows * sizeof tile->passable[0]);
+        memcpy(tp_map_tile_classes(tile), tp_map_tile_classes(told), cells);
+    } else {
+        for (uint32_t row = 0; row < tile->rows; row++)
+            tile->passable[row] = ~UINT64_C(0) >> (TP_MAP_TILE - tile->columns);
+        memset(tp_map_tile_classes(tile), tp_profile_least_class(&belief->truth->profile), cells);
+    }
+    for (uint32_t y = 0; y < tile->rows; y += TP_TILE_SIDE)
+        for (uint32_t x = 0; x < tile->columns; x += TP_TILE_SIDE) {
+            const struct tp_belief_tile *sight = sight_at(belief, x0 + x, y0 + y);
+            if (sight)
+                write_sight(sight, tile, x, y);
         }
 }
 

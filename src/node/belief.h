@@ -18,6 +18,19 @@ struct tp_belief_tile {
     uint8_t class_of[TP_TILE_CELLS]; /* as seen */
 };
 
+/* Where beliefs changed, for somebody who takes note of it. */
+struct tp_belief_news {
+    uint64_t *tiles; /* a bit each tile of the map (map/map.h): some cell of it is believed otherwise */
+    uint32_t count;  /* of bits set */
+    bool forgot;     /* all that was seen was forgotten before that */
+};
+
+/* Words of `tiles` over a map. */
+static inline size_t tp_belief_news_words(const struct tp_map *map)
+{
+    return ((size_t)map->tiles_x * map->tiles_y + 63) / 64;
+}
+
 struct tp_belief {
     const struct tp_map *truth;   /* this tick's version; borrowed */
     const struct tp_map *assumed; /* the map told; NULL for freespace. Borrowed from the session */
@@ -27,6 +40,7 @@ struct tp_belief {
                                    * forgotten: a believed cost may have fallen since a search when this grew */
     uint64_t since_version;       /* nothing seen is older than this version of the truth */
     struct tp_tiles sights;
+    struct tp_belief_news *news;     /* borrowed, and written to; NULL: nobody takes note */
 };
 
 /* A cell whose believed weight an observation changed. */
@@ -58,6 +72,10 @@ void tp_belief_passable_block(const struct tp_belief *belief, int64_t x, int64_t
 
 /* The believed weight of a cell, 0 where impassable. */
 uint16_t tp_belief_weight(const struct tp_belief *belief, uint32_t x, uint32_t y);
+
+/* Writes what is believed of the cells of a tile of the map into `tile`, whose columns and rows are set. Not with full knowledge. Cost: O(cells of
+ * the tile). */
+void tp_belief_read_tile(const struct tp_belief *belief, uint32_t number, struct tp_map_tile *tile);
 
 static inline bool tp_belief_passable(const struct tp_belief *belief, uint32_t x, uint32_t y)
 {

@@ -31,7 +31,10 @@ enum {
 static void lead_drop(struct tp_lead *lead)
 {
     tp_scout_end(lead->scout);
-    tp_field_leave(lead->areas);
+    if (lead->own)
+        tp_field_leave_for_good(lead->areas);
+    else
+        tp_field_leave(lead->areas);
     tp_blocks_unref(lead->blocks);
     *lead = (struct tp_lead){0};
 }
@@ -76,6 +79,7 @@ static bool is_of(const struct tp_session *session, const struct tp_lead *lead, 
 static void lead_place(const struct tp_session *session, struct tp_lead *lead, const struct tp_blocks *blocks)
 {
     lead->blocks = tp_blocks_ref(blocks);
+    lead->own = !session->belief.full && blocks != session->map->free_blocks;
     lead->from = node_of(session, blocks, session->at);
     lead->at = place_of(session, session->at);
 }
@@ -269,7 +273,7 @@ static bool serves_search(const struct tp_session *session)
     return is_alike(points_left(session, &guide->now), points_left(session, &guide->coming));
 }
 
-/* Whether the search under way gets no nearer to the goal any more, and the map has changed since it began: a state closed before a
+/* Whether the search under way gets no nearer to the goal any more, and the map, or what the agent takes it for, has changed since it began: a state closed before a
  * cell beside it opened leads nowhere. */
 static bool is_stalled(struct tp_session *session)
 {
@@ -283,7 +287,8 @@ static bool is_stalled(struct tp_session *session)
         guide->least_h = h;
         guide->closed_at_least = session->closed;
     }
-    return session->map->version != search->begun_version && session->closed - guide->closed_at_least >= STALL_EXPANSIONS;
+    bool changed = session->belief.full ? session->map->version != search->begun_version : session->belief.stamp != search->begun_stamp;
+    return changed && session->closed - guide->closed_at_least >= STALL_EXPANSIONS;
 }
 
 static void take_coming(struct tp_guide *guide)
@@ -291,7 +296,7 @@ static void take_coming(struct tp_guide *guide)
     lead_drop(&guide->now);
     guide->now = guide->coming;
     guide->coming = (struct tp_lead){0};
-    guide->broken = guide->settled = false;
+    guide->broken = guide->settled = guide->touched = false;
     guide->waited = 0;
     guide->least_h = TP_COST_INFINITE;
     for (int i = 0; i < KNOWN_NODES; i++)
@@ -354,32 +359,54 @@ static bool gets_nearer(const struct tp_session *session, struct tp_guide *guide
     return true;
 }
 
+/* Whether another way is to be looked for by what the agent saw since: what is aside of the way taken, or of a path that is whole, can
+ * wait. */
+static bool is_outdated(const struct tp_session *session)
+{
+    const struct tp_guide *guide = &session->guide;
+    return tp__overlay_is_behind(session) && (guide->broken || guide->touched || !guide->now.scout);
+}
+
+void tp__guide_see(struct tp_session *session, const struct tp_belief_change *changes, uint32_t count)
+{
+    struct tp_guide *guide = &session->guide;
+    const struct tp_lead *lead = &guide->now;
+    if (!guide->overlay.told || !lead->scout || session->path_complete)
+        return;
+    for (uint32_t i = 0; i < count && !guide->touched; i++) {
+        uint32_t node = tp_blocks_node_at(lead->blocks, changes[i].x, changes[i].y);
+        guide->touched = !changes[i].rose || (node != TP_BLOCKS_NONE && tp_scout_at(lead->scout, node, NULL) != TP_FIELD_UNSEEN);
+    }
+}
+
 void tp__guide_trip(struct tp_session *session)
 {
     session->guide.left_bar = UINT64_MAX;
 }
 
-enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)
+static enum tp_guide_outcome guide_run(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
     struct tp_guide *guide = &session->guide;
-    const struct tp_blocks *blocks = session->map->blocks;
+    const struct tp_blocks *blocks = tp__overlay_blocks(session);
     uint64_t units = units_of(tick), unspent = units;
     if (!guide->cache || !blocks || !session->params.guide_units)
         return TP_GUIDE_ON;
     if (is_stalled(session))
         session->restart_wanted = true;
     uint64_t left = guide->now.scout ? points_left(session, &guide->now) : 0;
-    bool away = left == TP_FIELD_UNSEEN, lost = away && !follows_whole(session), current = is_of(session, &guide->now, blocks);
+    bool away = left == TP_FIELD_UNSEEN, lost = away && !follows_whole(session);
+    bool current = is_of(session, &guide->now, blocks) && !is_outdated(session), wanted = lost || !current;
     if (guide->coming.betters && (away || !current || guide->broken))
         lead_drop(&guide->coming);
-    if (!guide->coming.blocks && (lost || !current))
-        lead_begin(session, &guide->coming, blocks);
-    else if (!guide->coming.blocks && guide->now.scout && left && !away && !guide->settled)
+    if (!guide->coming.blocks && wanted && tp__overlay_catch_up(session, &unspent))
+        lead_begin(session, &guide->coming, tp__overlay_blocks(session));
+    else if (!guide->coming.blocks && !wanted && guide->now.scout && left && !away && !guide->settled)
         better_begin(session, guide, left);
-    if (!guide->coming.blocks)
+    if (!guide->coming.blocks && !wanted)
         return TP_GUIDE_ON;
-    pay_coming(tick, &unspent);
+    if (guide->coming.blocks)
+        pay_coming(tick, &unspent);
     tick->reply->work.guide += units - unspent;
     if (!guide->coming.ready) {
         bool blind = !guide->coming.betters && (!guide->now.blocks || lost || guide->broken);
@@ -396,6 +423,13 @@ enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)
     return broken || gets_nearer(session, guide) ? TP_GUIDE_ANEW : TP_GUIDE_ON;
 }
 
+enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)
+{
+    enum tp_guide_outcome outcome = guide_run(tick);
+    tp__overlay_count(tick->session);
+    return outcome;
+}
+
 bool tp__guide_open(struct tp_session *session)
 {
     const struct tp_session_params *params = &session->params;
@@ -404,7 +438,7 @@ bool tp__guide_open(struct tp_session *session)
     if (!guided || session->search.domain->listed || !params->fields)
         return true;
     guide->known = malloc(KNOWN_NODES * sizeof *guide->known);
-    if (!guide->known)
+    if (!guide->known || !tp__overlay_open(session))
         return false;
     guide->cache = params->fields;
     guide->left_bar = UINT64_MAX;
@@ -419,12 +453,14 @@ void tp__guide_let_go(struct tp_session *session)
 {
     lead_drop(&session->guide.now);
     lead_drop(&session->guide.coming);
-    session->guide.broken = session->guide.settled = false;
+    session->guide.broken = session->guide.settled = session->guide.touched = false;
     session->guide.waited = 0;
+    tp__overlay_count(session);
 }
 
 void tp__guide_close(struct tp_session *session)
 {
     tp__guide_let_go(session);
+    tp__overlay_close(session);
     free(session->guide.known);
 }

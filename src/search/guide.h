@@ -8,6 +8,7 @@
  * With the units of later ticks a scout without a field looks for a shorter way.
  * A way is of one version of the map, one set of goals and one start. When the map's blocks or the goal's node are others, or the agent has
  * left its way, another is paid for beside, and taken when it is found. Legality and completeness never depend on either.
+ * An agent that does not know the map is led by what it takes it for (overlay.c).
  * What it refuses: nothing; without a block graph, a cache or memory a session goes by the space's h.
  * Who calls it: the session and the time-bounded engine.
  */
@@ -15,11 +16,13 @@
 #define TP_SEARCH_GUIDE_H
 
 #include "guide/scout.h"
+#include "node/belief.h"
 #include "search/search.h"
 
 /* A way to the goal, while it is paid for and when it is found. */
 struct tp_lead {
     const struct tp_blocks *blocks; /* referenced; NULL: none */
+    bool own;                       /* no other session is led by them */
     struct tp_field *areas;
     uint64_t paid;
     struct tp_field_view view;
@@ -31,6 +34,16 @@ struct tp_lead {
     struct tp_blocks_place at; /* and its place */
     uint32_t goals[TP_GOALS_MAX], goal_count; /* nodes */
     struct tp_blocks_place goals_at[TP_GOALS_MAX];
+};
+
+/* What an agent that does not know the map takes it for. */
+struct tp_overlay {
+    const struct tp_blocks *told; /* referenced; NULL: it knows the map, or is not led */
+    const struct tp_blocks *now;  /* with what it saw laid over; likewise */
+    struct tp_belief_news news;   /* what is not laid over yet */
+    uint64_t paid;                /* units, for that */
+    struct tp_map_held held;      /* what the session's own block graphs hold, */
+    uint64_t counted;             /* and how much of that is in the session's bytes */
 };
 
 /* What a node's h is made of, kept for the next cells of it. */
@@ -53,6 +66,8 @@ struct tp_guide {
     uint64_t closed_at_least; /* and when */
     uint64_t left_bar;     /* points left when a search was last begun anew for another way; UINT64_MAX: none was on this trip */
     uint32_t waited;       /* ticks that the agent waited for the present `coming` */
+    bool touched;          /* something was seen where the way leads, or that may be a shorter one, since it was taken */
+    struct tp_overlay overlay;
     struct tp_guide_known *known; /* KNOWN_NODES of them; a cache that any look-up may fill */
 };
 
@@ -69,6 +84,9 @@ void tp__guide_trip(struct tp_session *session);
 /* Lets go of every version that the guide holds: what was paid for is lost. */
 void tp__guide_let_go(struct tp_session *session);
 
+/* The agent saw that cells are not what it believed. Cost: O(log of the way's nodes) each. */
+void tp__guide_see(struct tp_session *session, const struct tp_belief_change *changes, uint32_t count);
+
 /* A tick's units are paid. TP_GUIDE_ANEW: another way was taken, by which a new search is to begin; TP_GUIDE_WAIT: the agent has no way that
  * is any good, and is to wait for one. Cost: at most the session's guide_units, a node of the block graph each. */
 enum tp_guide_outcome { TP_GUIDE_ON, TP_GUIDE_ANEW, TP_GUIDE_WAIT };
@@ -76,5 +94,24 @@ enum tp_guide_outcome tp__guide_run(struct tp_tick *tick);
 
 /* h by the way taken, `plain` (the space's h to the goals) at least. Grids only. Cost: O(neighbours of a node). */
 tp_cost tp__guide_h(const struct tp_search *search, tp_state state, tp_cost plain);
+
+/* ---- overlay.c ---- */
+
+/* False without memory. */
+bool tp__overlay_open(struct tp_session *session);
+void tp__overlay_close(struct tp_session *session);
+
+/* The block graph that the session is led by, borrowed; NULL: none. */
+const struct tp_blocks *tp__overlay_blocks(const struct tp_session *session);
+
+/* Whether something that the agent saw is not laid over yet. */
+bool tp__overlay_is_behind(const struct tp_session *session);
+
+/* Lays over what the agent saw, as far as the units last, which it takes; true when all is. What was paid for a part is kept. Cost: a
+ * unit is worth a table's 64 tiles copied, or some nodes made. */
+bool tp__overlay_catch_up(struct tp_session *session, uint64_t *units);
+
+/* Brings the session's count of its bytes up to date, after block graphs of its own were let go of. */
+void tp__overlay_count(struct tp_session *session);
 
 #endif

@@ -128,7 +128,7 @@ const struct tp_domain *tp__session_domain(const struct tp_session_params *param
 bool tp_session_wants_blocks(const struct tp_session_params *params, const struct tp_map *map)
 {
     return params->algorithm->capabilities & TP_CAN_BE_GUIDED && params->guide_units > 0 &&
-           params->knowledge == TP_KNOWLEDGE_FULL && !tp__session_domain(params, map)->listed;
+           !tp__session_domain(params, map)->listed;
 }
 
 /* What only grids have. */
@@ -238,7 +238,7 @@ int tp__session_check_params(const struct tp_session_params *p, const struct tp_
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "knowledge", "is none of FULL, FREESPACE, KNOWN_MAP");
     if (p->knowledge != TP_KNOWLEDGE_FULL && !(p->algorithm->capabilities & TP_CAN_DISCOVER))
         return refuse(refusal, TP_ERR_UNSUPPORTED, "knowledge",
-                      "this algorithm searches maps that are known; these don't ask for it: rtbwa rtba tbaa wastar rastar "
+                      "this algorithm searches maps that are known; these don't ask for it: rtbwa guided rtba tbaa wastar rastar "
                       "aastar lrta plrta lss lsswa rtaa dartaa dstarlite");
     if (p->knowledge == TP_KNOWLEDGE_MAP &&
         (!p->known || p->known->width != map->width || p->known->height != map->height))

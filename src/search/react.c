@@ -100,6 +100,7 @@ static bool look_around(struct tp_session *session)
     struct tp_belief_change changes[TP_BELIEF_CHANGES_MAX];
     uint32_t count = tp_belief_observe(&session->belief, tp_state_x(search, session->at), tp_state_y(search, session->at),
                                        session->params.sensor_radius, changes);
+    tp__guide_see(session, changes, count);
     bool restart = count && session->params.restart == TP_RESTART_EAGER;
     for (uint32_t i = 0; i < count && by_rule(session) && follows(session); i++)
         restart |= changes[i].rose && path_rose_near(session, changes[i].x, changes[i].y);

@@ -115,8 +115,8 @@ struct tp_session_params {
 /* Algorithm tbwa, w = 1, R = 100, r = 0.9, c = 10, 8 neighbours, both free, EXACT, full knowledge. */
 void tp_session_params_init(struct tp_session_params *params);
 
-/* Whether a session with these parameters is led by the block graph of its map (guide/blocks.h), and so is best opened on a layer
- * that has one. Cost: O(1). */
+/* Whether a session with these parameters is led by a block graph (guide/blocks.h), and so is best opened on a layer that has one; with
+ * the knowledge KNOWN_MAP it is the map told that should be on one, of the map's profile. Cost: O(1). */
 bool tp_session_wants_blocks(const struct tp_session_params *params, const struct tp_map *map);
 
 struct tp_session;

@@ -129,11 +129,25 @@ static void search_begin(struct tp_tick *tick, struct tp_smooth *smooth)
         end(smooth);
 }
 
+/* A step out of a state as the agent believes it; false where it is not legal. */
+static bool believed_step(const struct tp_session *session, tp_state from, uint8_t move, struct tp_successor *step)
+{
+    const struct tp_search *tree = &session->search;
+    const struct tp_belief *belief = &session->belief;
+    if (belief->full)
+        return tree->domain->step(tree, session->map, from, move, step);
+    uint32_t x = tp_state_x(tree, from), y = tp_state_y(tree, from);
+    if (!tp_belief_legal(belief, x, y, move, session->params.neighbours, session->params.corners))
+        return false;
+    step->state = tp_search_move(tree, from, move);
+    step->cost = tp_belief_cost(belief, x, y, tp_state_x(tree, step->state), tp_state_y(tree, step->state), move);
+    return true;
+}
+
 /* Walks along the path's piece, and sums up what it costs now. False when it can't be paid. */
 static bool measure(struct tp_tick *tick, struct tp_smooth *smooth)
 {
     const struct tp_session *session = tick->session;
-    const struct tp_search *tree = &session->search;
     for (; smooth->steps < smooth->span; smooth->steps++) {
         struct tp_successor step;
         uint8_t move = tp__trace_move(session, smooth->cursor);
@@ -141,7 +155,7 @@ static bool measure(struct tp_tick *tick, struct tp_smooth *smooth)
             break;
         if (!tp__tick_step(tick))
             return false;
-        if (!tree->domain->step(tree, session->map, smooth->cursor, move, &step)) {
+        if (!believed_step(session, smooth->cursor, move, &step)) {
             end(smooth); /* it closed */
             return true;
         }
@@ -149,7 +163,7 @@ static bool measure(struct tp_tick *tick, struct tp_smooth *smooth)
         smooth->cursor = step.state;
     }
     smooth->to = smooth->cursor;
-    if (smooth->sum <= tp_search_h(tree, smooth->from, smooth->to))
+    if (smooth->sum <= tp_search_h(&session->search, smooth->from, smooth->to))
         slide(tick, smooth);
     else
         search_begin(tick, smooth);
@@ -188,7 +202,7 @@ static tp_state link_step(struct tp_session *session, tp_state from, uint8_t mov
     struct tp_search *tree = &session->search;
     struct tp_successor step;
     *changed = false;
-    if (move == TP_MOVE_NONE || !tree->domain->step(tree, session->map, from, move, &step))
+    if (move == TP_MOVE_NONE || !believed_step(session, from, move, &step))
         return TP_STATE_NONE;
     tp_cost g = tp_search_g(tree, from) + step.cost;
     if (tp_search_knows(tree, step.state) && tp_search_g(tree, step.state) <= g)
@@ -293,7 +307,7 @@ void tp__smooth_run(struct tp_tick *tick)
     if (!session->smooth && !(session->smooth = smooth_open()))
         return;
     struct tp_smooth *smooth = session->smooth;
-    if (tick->changed)
+    if (tick->changed && session->belief.full) /* what an agent sees that does not know the map is aside of its path, or it searches anew */
         tp__smooth_forget(session);
     if (smooth->phase == SMOOTH_DONE)
         return;

@@ -174,6 +174,13 @@ void play_open_graph(struct play *play, const struct tp_session_params *params, 
     play->pool = pool ? pool : &play->own_pool;
     struct tp_refusal refusal = {NULL, NULL};
     struct tp_session_params given = *params;
+    if (play->served != play->map && params->knowledge == TP_KNOWLEDGE_MAP) {
+        struct tp_layer_kind kind = play->kind;
+        struct tp_map *told;
+        kind.profile = params->known->profile;
+        ck_assert_int_eq(tp_layer_build(&told, params->known, &kind), 0);
+        given.known = play->told = told;
+    }
     if (play->served != play->map) {
         play->fields = tp_field_cache_open(play->pool, 64 << 20);
         ck_assert_ptr_nonnull(play->fields);
@@ -721,5 +728,6 @@ void play_close(struct play *play)
     free(play->ends);
     free(play->record.states);
     tp_map_unref(play->served);
+    tp_map_unref(play->told);
     tp_map_unref(play->map);
 }

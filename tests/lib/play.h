@@ -31,6 +31,7 @@ struct play {
     struct tp_map *map;       /* the version in force; a reference of ours */
     const struct tp_map *served; /* what the session is handed: `map`, or for a guided row its layer with a block graph; likewise */
     struct tp_layer_kind kind;   /* of that layer */
+    const struct tp_map *told; /* for guided rows that know another map: that, on a layer with a block graph */
     struct tp_field_cache *fields; /* for guided rows */
     struct ref_problem plain; /* the same, for the reference; its weights are ours */
     const struct plain_graph *graph; /* of a graph; the caller's */
