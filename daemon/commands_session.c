@@ -203,13 +203,18 @@ static int read_params(struct tp_session_params *params, struct tp_agent_budget 
     return 0;
 }
 
-/* The known map that the request names, its present version, as a reference of the caller's; NULL where it names none.
- * False: an error was answered. */
+/* The known map that the request names, its present version (or that of `told`, its layer, which was entered), as a reference of the
+ * caller's; NULL where it names none. False: an error was answered. */
 static bool take_known(const struct tp_call *call, const struct tp_session_params *params,
-                       const struct tp_map **known)
+                       const struct tp_world_layer *told, const struct tp_map **known)
 {
     const char *name = call->request->open_session->known_map;
     *known = NULL;
+    if (told != NULL) {
+        tp_shard_refresh(call->shard, told->of);
+        *known = tp_map_ref(tp_shard_layer(call->shard, told));
+        return true;
+    }
     if (params->knowledge != TP_KNOWLEDGE_MAP || !(params->algorithm->capabilities & TP_CAN_DISCOVER))
         return true; /* the session refuses the knowledge of a row that can't have it */
     if (name == NULL) {
@@ -231,8 +236,22 @@ static bool take_known(const struct tp_call *call, const struct tp_session_param
     return true;
 }
 
-/* Asks the world for the layer that the session is on; the frame is handled again with it. */
-static void ask_for_layer(const struct tp_call *call, const struct tp_session_params *params, bool guided)
+/* The name of the map whose layer with a block graph leads the session: its own, or the one it is told; NULL: it is not led. */
+static const char *leading_map(const struct tp_call *call, const struct tp_session_params *params, const struct tp_map *map)
+{
+    const Tickpath__OpenSession *open = call->request->open_session;
+    if (map == NULL || !tp_session_wants_blocks(params, map))
+        return NULL;
+    if (params->knowledge != TP_KNOWLEDGE_MAP)
+        return open->map;
+    struct tp_world_map *of = open->known_map != NULL ? tp_world_find(call->shard->world, open->known_map) : NULL;
+    const struct tp_map *known = of != NULL ? tp_shard_refresh(call->shard, of) : NULL;
+    bool fits = known != NULL && known->graph == NULL && known->width == map->width && known->height == map->height;
+    return fits ? open->known_map : NULL; /* else it is refused, soon */
+}
+
+/* Asks the world for the layer that the session is on, or that leads it; the frame is handled again with it. */
+static void ask_for_layer(const struct tp_call *call, const struct tp_session_params *params, const char *leading)
 {
     const Tickpath__OpenSession *open = call->request->open_session;
     struct tp_world_request *request = tp_world_request_new(TP_WORLD_LAYER);
@@ -240,12 +259,12 @@ static void ask_for_layer(const struct tp_call *call, const struct tp_session_pa
         tp__call_refuse(call, TP_ERR_NO_MEMORY, NULL, NULL);
         return;
     }
-    tp_world_name_copy(request->name, open->map);
+    tp_world_name_copy(request->name, leading != NULL ? leading : open->map);
     if (open->profile != NULL)
         tp_world_name_copy(request->profile_name, open->profile);
     request->agent_size = open->has_agent_size ? open->agent_size : 1;
-    request->has_blocks = guided;
-    if (guided)
+    request->has_blocks = leading != NULL;
+    if (leading != NULL)
         request->links = tp_blocks_links_of(params->neighbours, params->corners);
     tp_peer_wait(call->peer, call->id, request, true);
 }
@@ -259,9 +278,9 @@ static void leave(struct tp_world_map *of, struct tp_world_layer *layer)
         tp_world_leave(of);
 }
 
-/* Opens a session on a map (of `layer`, or its own version) that was entered; leaves it again on error. */
+/* Opens a session on a map (of `layer`, or its own version) that was entered; leaves it again on error, but not `told`. */
 static int open_entered(const struct tp_call *call, struct tp_world_map *of, struct tp_world_layer *layer,
-                        const struct tp_map *map, const struct tp_session_params *params,
+                        struct tp_world_layer *told, const struct tp_map *map, const struct tp_session_params *params,
                         const struct tp_agent_budget *budget, uint32_t *slot, struct tp_refusal *refusal)
 {
     struct tp_session *session = NULL;
@@ -271,6 +290,7 @@ static int open_entered(const struct tp_call *call, struct tp_world_map *of, str
         if (error == 0) {
             call->peer->sessions.agents[*slot].is_vehicle = params->motion == TP_MOTION_INERTIA;
             call->peer->sessions.agents[*slot].layer = layer;
+            call->peer->sessions.agents[*slot].told = told;
             return 0;
         }
         tp_session_close(session);
@@ -309,15 +329,18 @@ void tp__command_open_session(const struct tp_call *call)
     if (of == NULL)
         return;
     const struct tp_map *of_now = tp_shard_refresh(call->shard, of);
-    bool guided = of_now != NULL && tp_session_wants_blocks(&params, of_now);
-    if ((is_of_another_kind(open) || guided) && call->peer->layer == NULL) {
-        ask_for_layer(call, &params, guided);
+    const char *leading = leading_map(call, &params, of_now);
+    if ((is_of_another_kind(open) || leading != NULL) && call->peer->layer == NULL) {
+        ask_for_layer(call, &params, leading);
         return;
     }
-    if (!take_known(call, &params, &params.known))
+    /* a layer was entered, and with it `of`, or the map told: the peer leaves that, if the session does not take it */
+    bool is_told = params.knowledge == TP_KNOWLEDGE_MAP;
+    struct tp_world_layer *layer = is_told ? NULL : call->peer->layer, *told = is_told ? call->peer->layer : NULL;
+    if (!take_known(call, &params, told, &params.known))
         return;
-    struct tp_world_layer *layer = call->peer->layer; /* entered, and `of` with it */
-    call->peer->layer = NULL;
+    if (!is_told)
+        call->peer->layer = NULL;
     if (layer == NULL && !tp_world_enter(of)) {
         tp_peer_reply_error(call->peer, call->id, TP_ERR_UNAVAILABLE, "map",
                             "the map is being replaced or dropped", 100);
@@ -343,8 +366,10 @@ void tp__command_open_session(const struct tp_call *call)
         error = tp_refuse_value(&refusal, "known_map", fits ? "must be a grid" : "must be of the map's size");
         leave(of, layer);
     } else {
-        error = open_entered(call, of, layer, map, &params, &budget, &slot, &refusal);
+        error = open_entered(call, of, layer, told, map, &params, &budget, &slot, &refusal);
     }
+    if (error == 0 && is_told)
+        call->peer->layer = NULL;
     if (params.known != NULL)
         tp_map_unref(params.known); /* the session has a reference of its own */
     if (error != 0) {

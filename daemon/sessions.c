@@ -91,7 +91,7 @@ int tp_sessions_add(struct tp_sessions *sessions, struct tp_session *session, st
     agent->tick_seen = 0;
     agent->ticks_looked = agent->looked_ms = 0;
     agent->is_vehicle = false;
-    agent->layer = NULL;
+    agent->layer = agent->told = NULL;
     agent->previous = sessions->last;
     agent->next = TP_AGENT_NONE;
     if (sessions->last == TP_AGENT_NONE)
@@ -126,9 +126,11 @@ void tp_sessions_close(struct tp_sessions *sessions, uint32_t slot)
         tp_world_layer_leave(agent->layer);
     else
         tp_world_leave(agent->map);
+    if (agent->told != NULL)
+        tp_world_layer_leave(agent->told);
     agent->session = NULL;
     agent->map = NULL;
-    agent->layer = NULL;
+    agent->layer = agent->told = NULL;
     if (agent->previous == TP_AGENT_NONE)
         sessions->first = agent->next;
     else

@@ -26,6 +26,7 @@ struct tp_agent {
     struct tp_session *session; /* owned until it closes; NULL: the slot is free */
     struct tp_world_map *map;   /* entered (tp_world_enter) */
     struct tp_world_layer *layer; /* entered, and the map with it; NULL: the session is on the map itself */
+    struct tp_world_layer *told; /* of the map told, entered likewise, where that leads the session; else NULL */
     struct tp_agent_budget budget;
     bool is_vehicle;         /* its replies have a velocity */
     uint32_t salt;           /* of the session, or of the last one that had the slot */

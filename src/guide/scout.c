@@ -174,7 +174,8 @@ static bool enter(struct tp_scout *scout, const struct tp_blocks_node *node, uin
         return false;
     if (g > G_MAX || (met->g != UNMET && (met->g & CLOSED || g >= met->g)))
         return true;
-    uint64_t f = g + h_of(scout, node, tp_scout_place(scout->order.blocks, node, entry));
+    uint64_t h = h_of(scout, node, tp_scout_place(scout->order.blocks, node, entry));
+    uint64_t f = g + h + h * scout->order.haste_milli / 1000;
     if (f >= scout->order.below)
         return true;
     *met = (struct met){(uint32_t)g, entry};

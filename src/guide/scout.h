@@ -29,6 +29,7 @@ struct tp_scout_order {
     uint32_t goal_count;
     const struct tp_field *areas; /* the field of the goals' areas over the same blocks, and what is seen of it; borrowed likewise. NULL: the */
     struct tp_field_view view;    /* straight line alone leads, and the way found is the shortest there is over nodes */
+    uint32_t haste_milli; /* h counts for so much more than it is, in thousandths: a way is found sooner, and is longer */
     uint32_t below; /* only a way shorter than so many points is looked for; TP_FIELD_UNSEEN: any */
 };
 

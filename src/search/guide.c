@@ -21,6 +21,7 @@ enum {
     ALIKE_POINTS = 8 * TP_BLOCK_POINT,            /* two ways are about as long as each other: so many points, */
     ALIKE_SHARE = 16,                             /* and this share of one, apart */
     UNITS_BETWEEN_LOOKS = 256,                    /* at the clock */
+    STRAIGHT_MILLI = 500,                         /* haste of a scout over ground that is taken for free */
     BETTER_UNITS_MAX = 2000,                      /* what may be spent on looking for a shorter way */
     STALL_EXPANSIONS = 128,                       /* a search of an older version that gets no nearer for so many is given up */
     KNOWN_NODES = 8,
@@ -79,7 +80,8 @@ static bool is_of(const struct tp_session *session, const struct tp_lead *lead, 
 static void lead_place(const struct tp_session *session, struct tp_lead *lead, const struct tp_blocks *blocks)
 {
     lead->blocks = tp_blocks_ref(blocks);
-    lead->own = !session->belief.full && blocks != session->map->free_blocks;
+    lead->own = !session->belief.full;
+    lead->goes_straight = !session->belief.full && !session->belief.assumed;
     lead->from = node_of(session, blocks, session->at);
     lead->at = place_of(session, session->at);
 }
@@ -92,10 +94,15 @@ static void lead_begin(const struct tp_session *session, struct tp_lead *lead, c
     lead_place(session, lead, blocks);
     lead->goal_count = goal_nodes(session, blocks, lead->goals, lead->goals_at);
     lead->view.empty = true;
+    if (!lead->goal_count || lead->from == TP_BLOCKS_NONE) {
+        lead->ready = true;
+        return;
+    }
+    if (lead->goes_straight)
+        return;
     for (uint32_t i = 0; i < lead->goal_count; i++)
         areas[i] = tp_blocks_node(blocks, lead->goals[i]).area;
-    if (lead->goal_count && lead->from != TP_BLOCKS_NONE)
-        lead->areas = tp_field_take(guide->cache, blocks, guide->metric, areas, lead->goal_count);
+    lead->areas = tp_field_take(guide->cache, blocks, guide->metric, areas, lead->goal_count);
     lead->ready = !lead->areas;
 }
 
@@ -132,6 +139,7 @@ static struct tp_scout *scout_begin(const struct tp_guide *guide, const struct t
         .areas = lead->areas,
         .view = lead->view,
         .below = below,
+        .haste_milli = lead->goes_straight ? STRAIGHT_MILLI : 0,
     };
     return tp_scout_begin(guide->cache, &order);
 }
@@ -140,7 +148,7 @@ static void lead_pay(const struct tp_session *session, struct tp_lead *lead, uin
 {
     const struct tp_guide *guide = &session->guide;
     uint64_t before = *units;
-    if (!lead->betters && !pay_areas(lead, units))
+    if (lead->areas && !pay_areas(lead, units))
         return;
     if (!lead->scout && !lead->betters)
         lead->scout = scout_begin(guide, lead, TP_FIELD_UNSEEN);
@@ -401,7 +409,7 @@ static enum tp_guide_outcome guide_run(struct tp_tick *tick)
         lead_drop(&guide->coming);
     if (!guide->coming.blocks && wanted && tp__overlay_catch_up(session, &unspent))
         lead_begin(session, &guide->coming, tp__overlay_blocks(session));
-    else if (!guide->coming.blocks && !wanted && guide->now.scout && left && !away && !guide->settled)
+    else if (!guide->coming.blocks && !wanted && guide->now.scout && !guide->now.goes_straight && left && !away && !guide->settled)
         better_begin(session, guide, left);
     if (!guide->coming.blocks && !wanted)
         return TP_GUIDE_ON;

@@ -23,6 +23,7 @@
 struct tp_lead {
     const struct tp_blocks *blocks; /* referenced; NULL: none */
     bool own;                       /* no other session is led by them */
+    bool goes_straight;             /* most ground is taken for free: a scout that goes by the straight line finds a way soonest */
     struct tp_field *areas;
     uint64_t paid;
     struct tp_field_view view;

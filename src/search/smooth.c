@@ -301,6 +301,8 @@ static bool is_overtaken(const struct tp_session *session, const struct tp_smoot
 void tp__smooth_run(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
+    if (!session->belief.full && !session->belief.assumed)
+        return; /* over ground that nobody saw it is work for nothing */
     if (!session->path_complete || !session->search.guide || !tp_search_knows(&session->search, session->at) ||
         tp__trace_next(session) == TP_MOVE_NONE)
         return;

@@ -178,8 +178,12 @@ START_TEST(test_open_options)
     OPEN_REFUSED(INVALID_ARGUMENT, "guide_units", (open_.algorithm = "guided", SET(guide_units, 1000001)));
     OPEN_REFUSED(INVALID_ARGUMENT, "guide_units", SET(guide_units, UINT32_MAX));
     OPEN_REFUSED(UNSUPPORTED, "guide_units", (open_.algorithm = "tbwa", SET(guide_units, 100)));
-    OPEN_REFUSED(UNSUPPORTED, "knowledge",
-                 (open_.algorithm = "guided", SET(knowledge, TICKPATH__KNOWLEDGE__FREESPACE)));
+    OPEN_REFUSED(INVALID_ARGUMENT, "known_map",
+                 (open_.algorithm = "guided", SET(knowledge, TICKPATH__KNOWLEDGE__KNOWN_MAP)));
+    OPEN_REFUSED(NOT_FOUND, "known_map",
+                 (open_.algorithm = "guided", open_.known_map = "none", SET(knowledge, TICKPATH__KNOWLEDGE__KNOWN_MAP)));
+    OPEN_REFUSED(INVALID_ARGUMENT, "known_map",
+                 (open_.algorithm = "guided", open_.known_map = "narrow", SET(knowledge, TICKPATH__KNOWLEDGE__KNOWN_MAP)));
     const double margins[] = {-0.001, 10.001, 0.0001, NAN, INFINITY};
     for (size_t i = 0; i < sizeof margins / sizeof *margins; i++)
         OPEN_REFUSED(INVALID_ARGUMENT, "switch_margin", SET(switch_margin, margins[i]));

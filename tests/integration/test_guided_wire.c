@@ -59,11 +59,12 @@ struct town {
     struct tp_pool pool;
     struct tp_field_cache *fields;
     struct tp_map *map, *layer[KINDS];
+    struct tp_map *plan[KINDS]; /* the city as it was put, in layers: what some agents are told */
     struct tp_layer_kind layer_kind[KINDS];
     struct agent agents[AGENTS];
     uint32_t agent_count;
     uint64_t ahead; /* our versions less the daemon's */
-    uint64_t units, arrivals, waits;
+    uint64_t units, units_of_knowing, arrivals, waits; /* of those that know the map */
 };
 
 static struct town town;
@@ -76,7 +77,18 @@ static struct tp_profile cart_profile(void)
     return profile;
 }
 
-/* A city from a seed; on the wire too. */
+static void put_map(const char *name, uint8_t *cells, bool replace)
+{
+    Tickpath__PutMap put = TICKPATH__PUT_MAP__INIT;
+    put.map = (char *)name;
+    put.has_width = put.has_height = put.has_cells = put.has_last = put.last = put.has_replace = 1;
+    put.replace = replace;
+    put.width = put.height = SIDE;
+    put.cells = (ProtobufCBinaryData){CELLS, cells};
+    wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_PUT_MAP, &put, TICKPATH__REPLY__BODY_MAP_INFO));
+}
+
+/* A city from a seed, and a plan of it; on the wire too. */
 static void put_city(uint64_t seed, bool replace)
 {
     uint8_t *cells = malloc(CELLS);
@@ -85,13 +97,8 @@ static void put_city(uint64_t seed, bool replace)
     ck_assert_int_eq(tp_generate_map(TP_GENERATE_CITY, SIDE, SIDE, seed, NULL, cells), 0);
     ck_assert_int_eq(tp_map_build(&town.map, SIDE, SIDE, cells, &profile, 1), 0);
     town.ahead = town.map->version - 1;
-    Tickpath__PutMap put = TICKPATH__PUT_MAP__INIT;
-    put.map = (char *)"town";
-    put.has_width = put.has_height = put.has_cells = put.has_last = put.last = put.has_replace = 1;
-    put.replace = replace;
-    put.width = put.height = SIDE;
-    put.cells = (ProtobufCBinaryData){CELLS, cells};
-    wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_PUT_MAP, &put, TICKPATH__REPLY__BODY_MAP_INFO));
+    put_map("town", cells, replace);
+    put_map("plan", cells, replace);
     free(cells);
 }
 
@@ -123,6 +130,15 @@ static void build_layers(void)
     }
 }
 
+/* What agents are told that are told the map: as it is now, before its doors move. */
+static void build_plans(void)
+{
+    for (int i = 0; i < KINDS; i++) {
+        tp_map_unref(town.plan[i]);
+        town.plan[i] = (struct tp_map *)tp_map_ref(town.layer[i]);
+    }
+}
+
 static void drop_layers(void)
 {
     for (int i = 0; i < KINDS; i++)
@@ -139,10 +155,13 @@ static void town_begin(const char *label, uint64_t field_bytes)
     put_city(tp_test_below(&town.rng, 1000), false);
     put_cart();
     build_layers();
+    build_plans();
 }
 
 static void town_end(void)
 {
+    for (int i = 0; i < KINDS; i++)
+        tp_map_unref(town.plan[i]);
     drop_layers();
     tp_map_unref(town.map);
     tp_field_cache_close(town.fields);
@@ -172,6 +191,13 @@ static void draw_agent(struct agent *agent, uint32_t kind)
     params->w_milli = tp_test_percent(&town.rng, 50) ? 1000 : 1500;
     static const uint32_t units[] = {TP_GUIDE_UNITS_UNSET, 1000, 100, 10, 1};
     params->guide_units = units[tp_test_below(&town.rng, 5)];
+    bool is_plain = !kinds[kind].profile && kinds[kind].size == 1;
+    if (tp_test_percent(&town.rng, 30))
+        params->knowledge = TP_KNOWLEDGE_FREESPACE;
+    else if (is_plain && tp_test_percent(&town.rng, 40))
+        params->knowledge = TP_KNOWLEDGE_MAP;
+    params->known = params->knowledge == TP_KNOWLEDGE_MAP ? town.plan[kind] : NULL;
+    params->sensor_radius = params->knowledge == TP_KNOWLEDGE_FULL ? 0 : tp_test_between(&town.rng, 2, 5);
     agent->cell = free_cell(town.layer[kind]);
     agent->goal = tp_test_percent(&town.rng, 40) && town.agent_count > 0 ? town.agents[0].goal : free_cell(town.layer[kind]);
 }
@@ -187,6 +213,7 @@ static void open_agent(struct agent *agent)
     Tickpath__Budget budget;
     stage_open_message(&open, &budget, &agent->params, false);
     open.map = (char *)"town";
+    open.known_map = agent->params.known ? (char *)"plan" : NULL;
     open.profile = (char *)kinds[agent->kind].profile;
     open.has_agent_size = kinds[agent->kind].size > 1;
     open.agent_size = kinds[agent->kind].size;
@@ -308,6 +335,7 @@ static void tick_all(uint64_t total)
             ck_abort_msg("agent %u paid %llu units, of %llu", i, (unsigned long long)want.work.guide, (unsigned long long)most);
         left -= total > 0 ? want.work.guide : 0;
         spent += want.work.guide;
+        town.units_of_knowing += agent->params.knowledge == TP_KNOWLEDGE_FULL ? want.work.guide : 0;
         agent->cell = want.to;
         town.waits += want.status == TP_STATUS_SEARCHING;
         if (want.status == TP_STATUS_ARRIVED)
@@ -371,6 +399,7 @@ START_TEST(test_as_the_library)
     put_city(tp_test_below(&town.rng, 1000), true);
     put_cart();
     build_layers();
+    build_plans();
     open_agents(AGENTS);
     walk_about(ticks / 2, 0);
     close_agents(true);
@@ -402,14 +431,14 @@ static uint64_t metric(const char *field)
     return value;
 }
 
-/* No room at all: agents go by the heuristic, as with guide units of 0. */
+/* No room at all: agents go by the heuristic, as with guide units of 0; those that don't know the map go on laying over what they see. */
 START_TEST(test_no_room)
 {
     start("0");
     town_begin("no room", 0);
     open_agents(40);
     walk_about(tp_test_long() ? 400 : 60, 0);
-    ck_assert_uint_eq(town.units, 0);
+    ck_assert_uint_eq(town.units_of_knowing, 0);
     ck_assert_uint_gt(metric("guide_refused"), 0);
     ck_assert_uint_eq(metric("guide_bytes"), 0);
     close_agents(true);

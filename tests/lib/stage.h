@@ -64,7 +64,7 @@ void stage_at(struct stage *stage, uint32_t cell);
 /* Closes both, after a look at their measures. */
 void stage_close(struct stage *stage);
 
-/* Fills an OpenSession on the map "stage" for these parameters. Borrows params->more_goals; `budget` is the message's. */
+/* Fills an OpenSession on the map "stage" for these parameters, but for the name of the map known. Borrows params->more_goals; `budget` is the message's. */
 void stage_open_message(Tickpath__OpenSession *open, Tickpath__Budget *budget,
                         const struct tp_session_params *params, bool on_graph);
 
