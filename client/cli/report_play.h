@@ -25,6 +25,7 @@ struct tp_report_player {
     struct tp_cli_search search;
     struct tp_report_options options;
     struct tp_cli_map map, known; /* known.map NULL: not needed */
+    const struct tp_map *told;    /* the known map as agents are told it, a reference; NULL likewise */
     struct tp_session_params params;
     struct tp_pool pool;
     struct tp_report_problem *problems;

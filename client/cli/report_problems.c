@@ -159,6 +159,8 @@ void tp_report_problems_free(struct tp_report_player *player)
     for (size_t i = 0; i < player->count; i++)
         tp_map_unref(player->problems[i].map);
     free(player->problems);
+    tp_map_unref(player->told);
+    player->told = NULL;
     player->problems = NULL;
     player->count = 0;
 }
@@ -188,8 +190,10 @@ int tp_report_problems_load(struct tp_report_player *player, const struct tp_rep
         result = known == NULL ? tp_cli_fail(player->usage, "%s: the map it was made from is not there", path)
                                : tp_cli_map_load(player->usage, known, NULL, &player->known);
         if (result == TP_CLI_OK) {
+            int error = tp_cli_search_tell(&player->search, player->map.map, player->known.map, &player->told);
             player->params.knowledge = TP_KNOWLEDGE_MAP;
-            player->params.known = player->known.map;
+            player->params.known = player->told;
+            result = error == 0 ? TP_CLI_OK : tp_cli_fail(player->usage, "%s", tp_error_text(error));
         }
     }
     if (result == TP_CLI_OK && player->options.vehicle) {

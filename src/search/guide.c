@@ -70,7 +70,10 @@ static bool is_of(const struct tp_session *session, const struct tp_lead *lead, 
 {
     uint32_t nodes[TP_GOALS_MAX];
     struct tp_blocks_place places[TP_GOALS_MAX];
-    if (!lead->blocks || lead->blocks->epoch != blocks->epoch || lead->blocks->changed_version != blocks->changed_version)
+    if (!lead->blocks)
+        return false;
+    bool alike = lead->blocks->epoch == blocks->epoch && lead->blocks->changed_version == blocks->changed_version;
+    if (session->belief.full ? !alike : lead->blocks != blocks) /* an agent's own begin to count anew when it forgets */
         return false;
     uint32_t count = goal_nodes(session, lead->blocks, nodes, places);
     return count == lead->goal_count && memcmp(nodes, lead->goals, count * sizeof nodes[0]) == 0;
@@ -407,7 +410,7 @@ static enum tp_guide_outcome guide_run(struct tp_tick *tick)
     bool current = is_of(session, &guide->now, blocks) && !is_outdated(session), wanted = lost || !current;
     if (guide->coming.betters && (away || !current || guide->broken))
         lead_drop(&guide->coming);
-    if (!guide->coming.blocks && wanted && tp__overlay_catch_up(session, &unspent))
+    if (!guide->coming.blocks && wanted && tp__overlay_catch_up(session, tick->budget, &unspent))
         lead_begin(session, &guide->coming, tp__overlay_blocks(session));
     else if (!guide->coming.blocks && !wanted && guide->now.scout && !guide->now.goes_straight && left && !away && !guide->settled)
         better_begin(session, guide, left);

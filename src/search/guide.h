@@ -72,6 +72,7 @@ struct tp_guide {
     struct tp_guide_known *known; /* KNOWN_NODES of them; a cache that any look-up may fill */
 };
 
+struct tp_budget;
 struct tp_session;
 struct tp_tick;
 
@@ -108,9 +109,9 @@ const struct tp_blocks *tp__overlay_blocks(const struct tp_session *session);
 /* Whether something that the agent saw is not laid over yet. */
 bool tp__overlay_is_behind(const struct tp_session *session);
 
-/* Lays over what the agent saw, as far as the units last, which it takes; true when all is. What was paid for a part is kept. Cost: a
- * unit is worth a table's 64 tiles copied, or some nodes made. */
-bool tp__overlay_catch_up(struct tp_session *session, uint64_t *units);
+/* Lays over what the agent saw, as far as the units last, which it takes, and the budget's time; true when all is. What was paid for a
+ * part is kept. Cost: a unit is worth a table's 64 tiles copied, or some nodes made. */
+bool tp__overlay_catch_up(struct tp_session *session, const struct tp_budget *budget, uint64_t *units);
 
 /* Brings the session's count of its bytes up to date, after block graphs of its own were let go of. */
 void tp__overlay_count(struct tp_session *session);

@@ -13,8 +13,8 @@
 #include <string.h>
 
 enum {
-    TILES_AT_ONCE = 8,    /* laid over at once */
-    UNITS_A_TILE = 16,    /* what that costs: each tile, */
+    TILES_AT_ONCE = 8,       /* laid over at once */
+    UNITS_A_TILE = 16,       /* what that costs: each tile, */
     TABLE_TILES_A_UNIT = 64, /* and the tables of a block graph, by the tiles of the map */
 };
 
@@ -42,15 +42,15 @@ bool tp__overlay_open(struct tp_session *session)
 {
     struct tp_overlay *overlay = &session->guide.overlay;
     const struct tp_blocks *told = session->belief.full ? NULL : told_blocks(session);
-    if (!told)
+    size_t words = tp_belief_news_words(session->map), bytes = words * sizeof overlay->news.tiles[0];
+    if (!told || bytes > session->search.nodes.tiles.bytes_max)
         return true;
-    size_t words = tp_belief_news_words(session->map);
-    overlay->news.tiles = calloc(words, sizeof overlay->news.tiles[0]);
+    overlay->news.tiles = calloc(1, bytes);
     if (!overlay->news.tiles)
         return false;
     overlay->told = tp_blocks_ref(told);
     overlay->now = tp_blocks_ref(told);
-    atomic_init(&overlay->held.bytes, words * sizeof overlay->news.tiles[0]);
+    atomic_init(&overlay->held.bytes, bytes);
     session->belief.news = &overlay->news;
     tp__overlay_count(session);
     return true;
@@ -105,9 +105,11 @@ static void replace(struct tp_overlay *overlay, const struct tp_blocks *blocks)
 static void lay(struct tp_session *session)
 {
     struct tp_overlay *overlay = &session->guide.overlay;
-    uint32_t tiles[TILES_AT_ONCE], taken = take_news(&overlay->news, tp_belief_news_words(session->map), tiles);
+    uint32_t tiles[TILES_AT_ONCE],
+        taken = take_news(&overlay->news, tp_belief_news_words(session->map), tiles);
     struct tp_blocks *next;
-    if (tp_blocks_believe(&next, overlay->now, session->map, tiles, taken, read_tile, &session->belief, &overlay->held))
+    if (tp_blocks_believe(&next, overlay->now, session->map, tiles, taken, read_tile, &session->belief,
+                          &overlay->held))
         return;
     tp__overlay_count(session);
     if (session->bytes <= session->search.nodes.tiles.bytes_max)
@@ -117,7 +119,7 @@ static void lay(struct tp_session *session)
     tp__overlay_count(session);
 }
 
-bool tp__overlay_catch_up(struct tp_session *session, uint64_t *units)
+bool tp__overlay_catch_up(struct tp_session *session, const struct tp_budget *budget, uint64_t *units)
 {
     struct tp_overlay *overlay = &session->guide.overlay;
     const struct tp_map *map = session->map;
@@ -131,7 +133,7 @@ bool tp__overlay_catch_up(struct tp_session *session, uint64_t *units)
         uint64_t some = price - overlay->paid < *units ? price - overlay->paid : *units;
         overlay->paid += some;
         *units -= some;
-        if (overlay->paid < price)
+        if (overlay->paid < price || (budget->expired && budget->expired(budget->context)))
             return false;
         overlay->paid = 0;
         lay(session);

@@ -513,6 +513,43 @@ START_TEST(test_unreachable_at_once)
 }
 END_TEST
 
+/* A map that leads sessions that were told it has sessions: it is dropped when they are closed, and not before. */
+START_TEST(test_a_map_told_has_sessions)
+{
+    enum { SIDE_TOLD = 100 };
+    start("268435456");
+    wire_put_free_map(&wire_, "m", SIDE_TOLD, SIDE_TOLD);
+    wire_put_free_map(&wire_, "told", SIDE_TOLD, SIDE_TOLD);
+    Tickpath__DropMap drop = TICKPATH__DROP_MAP__INIT;
+    drop.map = (char *)"told";
+    Tickpath__OpenSession open = TICKPATH__OPEN_SESSION__INIT;
+    open.map = (char *)"m";
+    open.known_map = (char *)"told";
+    open.algorithm = (char *)"guided";
+    open.has_start = open.has_goal = open.has_knowledge = 1;
+    open.goal = SIDE_TOLD * SIDE_TOLD - 1;
+    open.knowledge = TICKPATH__KNOWLEDGE__KNOWN_MAP;
+    uint64_t sessions[2];
+    for (int i = 0; i < 2; i++) {
+        Tickpath__Reply *reply =
+            wire_ask(&wire_, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED);
+        sessions[i] = reply->session_opened->session;
+        wire_reply_free(reply);
+    }
+    open.has_epoch = open.epoch = 1; /* refused: the map told is left again */
+    wire_ask_error(&wire_, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__ERROR_CODE__VERSION_MISMATCH, "epoch");
+    for (int i = 0; i < 2; i++) {
+        wire_ask_error(&wire_, TICKPATH__REQUEST__BODY_DROP_MAP, &drop, TICKPATH__ERROR_CODE__FAILED_PRECONDITION, "map");
+        wire_reply_free(wire_tick(&wire_, sessions[i]));
+        Tickpath__CloseSession close = TICKPATH__CLOSE_SESSION__INIT;
+        close.n_session = 1;
+        close.session = &sessions[i];
+        wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_CLOSE_SESSION, &close, TICKPATH__REPLY__BODY_SESSIONS_CLOSED));
+    }
+    wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_DROP_MAP, &drop, TICKPATH__REPLY__BODY_MAP_DROPPED));
+}
+END_TEST
+
 /* The same through the client library: units asked for, none, a total, and what was paid. */
 START_TEST(test_client_library)
 {
@@ -637,6 +674,7 @@ static Suite *guided_wire_suite(void)
     tcase_add_test(all, test_no_room);
     tcase_add_test(all, test_little_room);
     tcase_add_test(all, test_unreachable_at_once);
+    tcase_add_test(all, test_a_map_told_has_sessions);
     tcase_add_test(all, test_client_library);
     tcase_add_test(all, test_without_a_layer);
     suite_add_tcase(suite, all);

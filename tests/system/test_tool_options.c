@@ -102,7 +102,7 @@ static const struct {
     {"--alg guided --guide-units 1000001", "--guide-units"},
     {"--alg guided --guide-units -1", "--guide-units"},
     {"--alg tbwa --guide-units 100", "--guide-units"},
-    {"--alg guided --unknown", "--unknown"},
+    {"--alg tbgbfs --unknown", "--unknown"},
     {"--alg lss --pause-on-backtrack", "--pause-on-backtrack"},
     {"--alg tbwa --shortcut", "--shortcut"},
 };

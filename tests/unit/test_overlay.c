@@ -19,8 +19,8 @@ static struct tp_blocks *built(const struct tp_map *map, enum tp_blocks_links li
 
 static bool same_node(const struct tp_blocks_node *a, const struct tp_blocks_node *b)
 {
-    return a->number == b->number && a->tile == b->tile && a->block == b->block && a->cells == b->cells && a->at.x == b->at.x &&
-           a->at.y == b->at.y && a->weight == b->weight && a->area == b->area;
+    return a->number == b->number && a->tile == b->tile && a->block == b->block && a->cells == b->cells &&
+           a->at.x == b->at.x && a->at.y == b->at.y && a->weight == b->weight && a->area == b->area;
 }
 
 /* Two block graphs say the same of every node and area, and of the neighbours of some. */
@@ -105,16 +105,18 @@ static struct tp_map *believed_map(const struct tp_session *session)
 static void expect_believed(struct tp_session *session)
 {
     uint64_t units = UINT64_MAX;
-    ck_assert(tp__overlay_catch_up(session, &units));
+    ck_assert(tp__overlay_catch_up(session, &session->params.budget, &units));
     ck_assert(!tp__overlay_is_behind(session));
     struct tp_map *map = believed_map(session);
-    struct tp_blocks *want = built(map, tp_blocks_links_of(session->params.neighbours, session->params.corners));
+    struct tp_blocks *want =
+        built(map, tp_blocks_links_of(session->params.neighbours, session->params.corners));
     expect_same(tp__overlay_blocks(session), want);
     tp_blocks_unref(want);
     tp_map_unref(map);
 }
 
-static struct tp_session_params discoverer(struct tp_test_rng *rng, const struct tp_map *map, const struct tp_map *known)
+static struct tp_session_params discoverer(struct tp_test_rng *rng, const struct tp_map *map,
+                                           const struct tp_map *known)
 {
     struct tp_session_params params;
     tp_session_params_init(&params);
@@ -141,8 +143,10 @@ static struct tp_map *told_for(struct tp_test_rng *rng, const struct tp_map *map
 {
     struct tp_map *told = (struct tp_map *)tp_map_ref(map);
     for (uint32_t i = tp_test_below(rng, 60); i > 0; i--) {
-        uint32_t x = tp_test_below(rng, map->width), y = tp_test_below(rng, map->height), side = tp_test_between(rng, 1, 9);
-        uint32_t width = map->width - x < side ? map->width - x : side, height = map->height - y < side ? map->height - y : side;
+        uint32_t x = tp_test_below(rng, map->width), y = tp_test_below(rng, map->height),
+                 side = tp_test_between(rng, 1, 9);
+        uint32_t width = map->width - x < side ? map->width - x : side,
+                 height = map->height - y < side ? map->height - y : side;
         uint8_t class_to = tp_test_percent(rng, 50) ? (uint8_t)'@' : tp_map_class(map, x / 2, y / 2);
         tp_test_set_rect(&told, x, y, width, height, (char)class_to);
     }
@@ -154,9 +158,11 @@ START_TEST(is_what_is_believed)
 {
     struct tp_test_rng rng = tp_test_rng("believed");
     for (int life = 0; life < (tp_test_long() ? 60 : 8); life++) {
-        uint32_t width = tp_test_between(&rng, 20, 200), height = tp_test_between(&rng, 20, 200), percent = tp_test_between(&rng, 5, 40);
-        struct tp_map *map = tp_test_percent(&rng, 50) ? tp_test_map_random(&rng, width, height, percent)
-                                                       : tp_test_map_random_weighted(&rng, width, height, percent, 9);
+        uint32_t width = tp_test_between(&rng, 20, 200), height = tp_test_between(&rng, 20, 200),
+                 percent = tp_test_between(&rng, 5, 40);
+        struct tp_map *map = tp_test_percent(&rng, 50)
+                                 ? tp_test_map_random(&rng, width, height, percent)
+                                 : tp_test_map_random_weighted(&rng, width, height, percent, 9);
         struct tp_map *known = tp_test_percent(&rng, 50) ? told_for(&rng, map) : NULL;
         struct tp_session_params params = discoverer(&rng, map, known);
         struct play play;
@@ -186,11 +192,17 @@ END_TEST
  * for, and what it keeps is small. */
 START_TEST(a_tick_on_a_large_map_is_bounded)
 {
-    enum { SIDE = 2048, UNITS = 100, TABLES = SIDE / TP_MAP_TILE * (SIDE / TP_MAP_TILE) / 64, TICKS_MAX = 20000 };
+    enum {
+        SIDE = 2048,
+        UNITS = 100,
+        TABLES = SIDE / TP_MAP_TILE * (SIDE / TP_MAP_TILE) / 64,
+        TICKS_MAX = 20000
+    };
     struct tp_test_rng rng = tp_test_rng("large");
     struct tp_map *map = tp_test_map_free(SIDE, SIDE), *layer;
     for (int i = 0; i < 3000; i++)
-        tp_test_set_rect(&map, tp_test_below(&rng, SIDE - 64), tp_test_below(&rng, SIDE - 64), i % 2 ? 60 : 1, i % 2 ? 1 : 60, '@');
+        tp_test_set_rect(&map, tp_test_below(&rng, SIDE - 64), tp_test_below(&rng, SIDE - 64), i % 2 ? 60 : 1,
+                         i % 2 ? 1 : 60, '@');
     tp_test_set_rect(&map, 0, 0, 20, 20, '.');
     tp_test_set_rect(&map, SIDE - 20, SIDE - 20, 20, 20, '.');
     const struct tp_layer_kind kind = {map->profile, 1, true, TP_BLOCKS_STRAIGHT};
@@ -227,9 +239,10 @@ START_TEST(a_tick_on_a_large_map_is_bounded)
     } while (reply.status != TP_STATUS_ARRIVED && ++ticks < TICKS_MAX);
     struct tp_session_stats stats;
     tp_session_stats(session, &stats);
-    printf("%llu ticks, %llu block graphs, %llu units, %llu tiles not laid over at most, %llu bytes of them at the end\n",
-           (unsigned long long)ticks, (unsigned long long)versions, (unsigned long long)paid, (unsigned long long)news_max,
-           (unsigned long long)session->guide.overlay.counted);
+    printf("%llu ticks, %llu block graphs, %llu units, %llu tiles not laid over at most, %llu bytes of them "
+           "at the end\n",
+           (unsigned long long)ticks, (unsigned long long)versions, (unsigned long long)paid,
+           (unsigned long long)news_max, (unsigned long long)session->guide.overlay.counted);
     ck_assert_int_eq((int)reply.status, TP_STATUS_ARRIVED);
     ck_assert_uint_gt(versions, 20);
     ck_assert_uint_le(session->guide.overlay.counted, 256 << 10);
@@ -250,7 +263,8 @@ START_TEST(arrives_wherever_one_without_a_guide_does)
     int arrived = 0, cases = tp_test_long() ? 400 : 40;
     double led = 0, unled = 0;
     for (int n = 0; n < cases; n++) {
-        struct tp_map *map = tp_test_map_random(&rng, tp_test_between(&rng, 8, 120), tp_test_between(&rng, 8, 120), tp_test_between(&rng, 5, 40));
+        struct tp_map *map = tp_test_map_random(&rng, tp_test_between(&rng, 8, 120),
+                                                tp_test_between(&rng, 8, 120), tp_test_between(&rng, 5, 40));
         struct tp_map *known = tp_test_percent(&rng, 50) ? told_for(&rng, map) : NULL;
         struct tp_session_params params = discoverer(&rng, map, known);
         struct play play;
@@ -267,7 +281,8 @@ START_TEST(arrives_wherever_one_without_a_guide_does)
             if (!knows)
                 status[1] = status[0]; /* what it finds depends on where it looks */
         }
-        ck_assert_msg(status[0] == status[1], "map %d: status %d with a guide, %d without", n, (int)status[1], (int)status[0]);
+        ck_assert_msg(status[0] == status[1], "map %d: status %d with a guide, %d without", n, (int)status[1],
+                      (int)status[0]);
         if (status[0] != TP_STATUS_ARRIVED)
             cost[0] = cost[1] = 0;
         arrived += status[0] == TP_STATUS_ARRIVED;
