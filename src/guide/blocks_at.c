@@ -119,12 +119,12 @@ uint32_t tp_blocks_neighbours(const struct tp_blocks *blocks, uint32_t node, str
 static struct tp_blocks_node area_of(const struct tp_blocks *blocks, uint32_t tile, uint32_t index)
 {
     const struct tp_blocks_area *area = &blocks->tiles[tile]->areas_at[index];
-    uint32_t number = blocks->first_area[tile] + index;
+    uint32_t number = blocks->first_area[tile] + index, half = area->cells / 2u;
     return (struct tp_blocks_node){
         .number = number,
         .tile = tile,
-        .at = {tile % blocks->tiles_x * TP_MAP_TILE * TP_BLOCK_POINT + area->x,
-               tile / blocks->tiles_x * TP_MAP_TILE * TP_BLOCK_POINT + area->y},
+        .at = {tile % blocks->tiles_x * TP_MAP_TILE * TP_BLOCK_POINT + (area->x + half) / area->cells,
+               tile / blocks->tiles_x * TP_MAP_TILE * TP_BLOCK_POINT + (area->y + half) / area->cells},
         .weight = area->weight,
         .area = number,
     };
@@ -189,6 +189,6 @@ bool tp_blocks_apart(const struct tp_blocks *blocks, uint32_t x0, uint32_t y0, u
     uint32_t index0 = index_at(from, cell0), index1 = index_at(to, cell1);
     if (index0 == TP_BLOCKS_NONE || index1 == TP_BLOCKS_NONE)
         return false;
-    return blocks->label[blocks->first_area[from.tile_number] + from.tile->area[index0]] !=
-           blocks->label[blocks->first_area[to.tile_number] + to.tile->area[index1]];
+    return tp_blocks_label(blocks, blocks->first_area[from.tile_number] + from.tile->area[index0]) !=
+           tp_blocks_label(blocks, blocks->first_area[to.tile_number] + to.tile->area[index1]);
 }

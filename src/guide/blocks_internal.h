@@ -131,14 +131,29 @@ TP_ALWAYS_INLINE void tp__tile_crossings(const struct tp_blocks_tile *tile,
     }
 }
 
+/* What became of the tiles that two versions do not share, in order. */
+struct tp__steps {
+    uint32_t count;
+    struct tp__tile_step {
+        uint32_t tile;
+        bool is_closed;   /* some cell of it closed */
+        uint32_t origins; /* how many areas it has; 0: each is that of the same number before */
+        uint32_t joined;
+        uint64_t blocks;  /* whose cells differ: others' nodes are as they were */
+        size_t list;      /* where its numbers begin: for each area one before, some of whose nodes it has, or UINT16_MAX where it has */
+    } * of;               /* none's; then pairs of areas before, of which nodes came together */
+    uint32_t *at;         /* per tile: its step; of those not shared */
+    uint16_t *list;
+    size_t list_count, list_room;
+};
+
 /* Labels of areas (labels.c). `blocks` has all but its labels. */
 
-/* Makes the labels anew: exact. TP_ERR_NO_MEMORY. Cost: O(areas + nodes along the tiles' borders). */
+/* Makes the labels from nothing: exact. TP_ERR_NO_MEMORY. Cost: O(areas + nodes along the tiles' borders). */
 int tp__blocks_label(struct tp_blocks *blocks) TP_MUST_CHECK;
 
-/* Makes the labels of a version from those of the one before; `closed` is how many tiles had a cell closed. TP_ERR_NO_MEMORY. Cost:
- * O(areas + nodes along the borders of the tiles that are not shared); now and then that of tp__blocks_label. */
-int tp__blocks_label_follow(struct tp_blocks *blocks, const struct tp_blocks *before,
-                            uint32_t closed) TP_MUST_CHECK;
+/* Makes the labels of a version from those of the one before. TP_ERR_NO_MEMORY. Cost: O(areas), O(nodes along the squares' borders), and
+ * O(nodes along the tiles' borders) of those squares that are made anew. */
+int tp__blocks_label_follow(struct tp_blocks *blocks, const struct tp_blocks *before, const struct tp__steps *steps) TP_MUST_CHECK;
 
 #endif

@@ -1,25 +1,33 @@
 /* Reachability: a label for each area, so that areas with different labels are in parts of the map that no way joins.
  *
+ * The map is cut into squares of TP_BLOCKS_SQUARE tiles a side. Within a square, areas that hang together are a *region*; regions that hang
+ * together across the squares' borders have one *label*. Labels of regions are made anew in every version, which costs the squares' borders.
+ *
  * What holds after every step: two areas that a legal move joins have one label. So a way, which is a chain of such moves, never leads from
- * one label to another. Made anew, the labels are exact: areas have one label only if a way joins them.
+ * one label to another. A square's regions made anew are exact: areas are in one region only if a way within the square joins them. Where
+ * all squares are exact the labels are.
  *
- * Following a version: the areas of tiles that are shared keep their labels; those of other tiles get labels of their own; and labels that meet
- * across the borders of those other tiles are joined. That keeps what must hold: moves within a tile lead to the same area, and moves across a
- * border where both tiles are shared joined one label before. Where cells only opened it is exact if it was exact; where some closed, two
- * parts that it cut in two may go on with one label. `blurred` counts the tiles in which cells closed; once there are as many as the map
- * has tiles, the labels are made anew, which costs a tile touched no more than its own border over again.
+ * Following a version: an area has the region of the area that its nodes were in before, one whose nodes are all new has a region of its
+ * own, and regions are joined that came together: within a tile, or across the borders between tiles, at blocks that changed. Where cells only
+ * opened that is exact if it was exact; where some closed, parts that it cut in two may go on as one region, and the square is *blurred*.
+ * Blurred squares are made anew in turn, some in each version: as many as SQUARES_AT_ONCE, so that a map of no more squares has exact labels
+ * always, and a batch that touches no more is followed exactly.
  *
- * Labels depend on the sequence of versions since they were last made anew, and on nothing else. Failure: out of memory leaves the version
- * without labels, and its maker gives it up. */
+ * Labels depend on the sequence of versions, and on nothing else. Failure: out of memory leaves the version without labels, and its
+ * maker gives it up. */
 #include "guide/blocks_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Sets of labels: parent[i] is a member of i's set, never a later one. */
+enum { SQUARES_AT_ONCE = 2 };
+
+/* Regions of one square, or all, while they are joined: sets of numbers from `base` on. */
 struct sets {
-    uint32_t *parent;
-    const uint32_t *here, *there; /* the labels of two tiles whose border is gone through */
+    uint32_t *parent; /* a member of the same set, never a later one */
+    uint32_t base, count;
+    bool is_joined;                /* some set has more than one */
+    const uint32_t *here, *there; /* the regions of two tiles whose border is gone through */
 };
 
 static uint32_t set_root(uint32_t *parent, uint32_t i)
@@ -29,112 +37,235 @@ static uint32_t set_root(uint32_t *parent, uint32_t i)
     return i;
 }
 
-/* Joins the labels of two areas that a move joins. */
-static void join(void *context, uint32_t area, uint32_t area_there)
+/* Joins two regions. */
+static void join(struct sets *sets, uint32_t one, uint32_t other)
+{
+    if (one == other)
+        return;
+    one = set_root(sets->parent, one - sets->base);
+    other = set_root(sets->parent, other - sets->base);
+    sets->parent[one > other ? one : other] = one < other ? one : other;
+    sets->is_joined = true;
+}
+
+/* Joins the regions of two areas that a move joins. */
+static void join_across(void *context, uint32_t area, uint32_t area_there)
 {
     struct sets *sets = context;
-    uint32_t one = set_root(sets->parent, sets->here[area]),
-             other = set_root(sets->parent, sets->there[area_there]);
-    if (one < other)
-        sets->parent[other] = one;
-    else
-        sets->parent[one] = other;
+    join(sets, sets->here[area], sets->there[area_there]);
 }
 
-/* Joins what meets across the borders of a tile: of those towards later tiles, or of all. Moves across a corner matter under DIAGONAL links
- * alone: under STRAIGHT links the corners' cells, which are in tiles between, join the same. */
-static void join_tile(struct sets *sets, const struct tp_blocks *blocks, uint32_t tile, bool later_only)
+static void sets_grow(struct sets *sets, uint32_t count)
 {
-    static const bool is_later[TP__BLOCK_DIRECTIONS] = {true, true, false, false, true, true, false, false};
-    uint32_t directions = blocks->links == TP_BLOCKS_DIAGONAL ? TP__BLOCK_DIRECTIONS : TP__BLOCK_STRAIGHT;
-    sets->here = blocks->label + blocks->first_area[tile];
-    for (uint32_t direction = 0; direction < directions; direction++) {
-        uint32_t there =
-            later_only && !is_later[direction] ? TP_BLOCKS_NONE : tp__tile_step(blocks, tile, direction);
-        if (there == TP_BLOCKS_NONE)
+    for (; sets->count < count; sets->count++)
+        sets->parent[sets->count] = sets->count;
+}
+
+/* Numbers the sets from 0 in the order of their first members: parent[i] becomes the number of i's. Returns how many there are. */
+static uint32_t sets_number(struct sets *sets)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < sets->count; i++) /* the set of an earlier one is numbered already */
+        sets->parent[i] = sets->parent[i] == i ? count++ : sets->parent[sets->parent[i]];
+    return count;
+}
+
+/* ---- Squares ---- */
+
+static uint32_t square_of(const struct tp_blocks *blocks, uint32_t tile)
+{
+    return tile / blocks->tiles_x / TP_BLOCKS_SQUARE * blocks->squares_x + tile % blocks->tiles_x / TP_BLOCKS_SQUARE;
+}
+
+/* The tiles of a square: columns and rows, up to the ends. */
+struct extent {
+    uint32_t x0, y0, x1, y1;
+};
+
+static struct extent extent_of(const struct tp_blocks *blocks, uint32_t square)
+{
+    uint32_t x = square % blocks->squares_x * TP_BLOCKS_SQUARE, y = square / blocks->squares_x * TP_BLOCKS_SQUARE;
+    uint32_t x1 = x + TP_BLOCKS_SQUARE, y1 = y + TP_BLOCKS_SQUARE;
+    return (struct extent){x, y, x1 < blocks->tiles_x ? x1 : blocks->tiles_x, y1 < blocks->tiles_y ? y1 : blocks->tiles_y};
+}
+
+/* Joins what meets across the borders from a tile towards later ones, where they lie in its square, or where they don't. Moves across a
+ * corner matter under DIAGONAL links alone: under STRAIGHT links the corners' cells, which are in tiles between, join the same. */
+static void join_tile(struct sets *sets, const struct tp_blocks *blocks, uint32_t tile, bool is_inside)
+{
+    static const uint8_t later[] = {0, 1, 4, 5};
+    uint32_t directions = blocks->links == TP_BLOCKS_DIAGONAL ? 4 : 2;
+    for (uint32_t i = 0; i < directions; i++) {
+        uint32_t there = tp__tile_step(blocks, tile, later[i]);
+        if (there == TP_BLOCKS_NONE || (square_of(blocks, there) == square_of(blocks, tile)) != is_inside)
             continue;
-        sets->there = blocks->label + blocks->first_area[there];
-        tp__tile_crossings(blocks->tiles[tile], blocks->tiles[there], direction, blocks->links,
-                           TP_BLOCKS_NONE, join, sets);
+        sets->here = blocks->region + blocks->first_area[tile];
+        sets->there = blocks->region + blocks->first_area[there];
+        tp__tile_crossings(blocks->tiles[tile], blocks->tiles[there], later[i], blocks->links, TP_BLOCKS_NONE, join_across, sets);
     }
 }
 
-/* Room for the labels of the areas and for sets of `labels` labels, each alone in its set. */
-static int sets_init(struct sets *sets, struct tp_blocks *blocks, uint32_t labels)
+/* Joins what meets across a tile's borders within its square, at those of its blocks that changed. */
+static void join_blocks(struct sets *sets, const struct tp_blocks *blocks, uint32_t tile, uint64_t changed)
 {
-    size_t areas = blocks->areas ? blocks->areas : 1;
-    blocks->label = malloc(areas * sizeof blocks->label[0]);
-    sets->parent = malloc(((size_t)labels + 1) * sizeof sets->parent[0]);
-    if (!blocks->label || !sets->parent) {
-        free(sets->parent);
-        return TP_ERR_NO_MEMORY; /* the labels go with the version */
+    const uint64_t RIM = UINT64_C(0xff818181818181ff);
+    uint32_t directions = blocks->links == TP_BLOCKS_DIAGONAL ? TP__BLOCK_DIRECTIONS : TP__BLOCK_STRAIGHT;
+    for (changed &= RIM; changed; changed &= changed - 1) {
+        uint32_t block = (uint32_t)__builtin_ctzll(changed);
+        for (uint32_t direction = 0; direction < directions; direction++) {
+            struct tp__block there = tp__block_step(blocks, tile, block, direction);
+            if (!there.tile || there.tile_number == tile || square_of(blocks, there.tile_number) != square_of(blocks, tile))
+                continue;
+            sets->here = blocks->region + blocks->first_area[tile];
+            sets->there = blocks->region + blocks->first_area[there.tile_number];
+            tp__block_crossings(blocks->tiles[tile], block, there.tile, there.number, direction, blocks->links, TP_BLOCKS_NONE,
+                                join_across, sets);
+        }
     }
-    for (uint32_t i = 0; i < labels; i++)
-        sets->parent[i] = i;
+}
+
+/* Makes a square's regions from nothing. */
+static void square_remake(struct tp_blocks *blocks, uint32_t square, struct sets *sets)
+{
+    struct extent extent = extent_of(blocks, square);
+    for (uint32_t y = extent.y0; y < extent.y1; y++) {
+        uint32_t first = blocks->first_area[y * blocks->tiles_x + extent.x0], end = blocks->first_area[y * blocks->tiles_x + extent.x1];
+        for (uint32_t i = first; i < end; i++)
+            blocks->region[i] = sets->base + sets->count + i - first;
+        sets_grow(sets, sets->count + end - first);
+    }
+    for (uint32_t y = extent.y0; y < extent.y1; y++)
+        for (uint32_t x = extent.x0; x < extent.x1; x++)
+            join_tile(sets, blocks, y * blocks->tiles_x + x, true);
+}
+
+/* Gives a tile's areas the regions that they had, or new ones, and joins those that came together within it. */
+static void tile_follow(struct tp_blocks *blocks, const struct tp_blocks *before, uint32_t tile, const struct tp__steps *steps,
+                        uint32_t base_before, struct sets *sets)
+{
+    uint32_t *region = blocks->region + blocks->first_area[tile], areas = blocks->tiles[tile]->areas;
+    const uint32_t *was = before->region + before->first_area[tile];
+    const struct tp__tile_step *step = blocks->tiles[tile] == before->tiles[tile] ? NULL : &steps->of[steps->at[tile]];
+    const uint16_t *list = step ? steps->list + step->list : NULL;
+    uint32_t shift = sets->base - base_before;
+    if (!step || !step->origins) {
+        for (uint32_t i = 0; i < areas; i++)
+            region[i] = was[i] + shift;
+        return;
+    }
+    for (uint32_t i = 0; i < areas; i++) {
+        uint16_t origin = *list++;
+        region[i] = origin == UINT16_MAX ? sets->base + sets->count : was[origin] + shift;
+        sets_grow(sets, sets->count + (origin == UINT16_MAX));
+    }
+    for (uint32_t i = 0; i < step->joined; i++, list += 2)
+        join(sets, was[list[0]] + shift, was[list[1]] + shift);
+}
+
+/* Makes a square's regions from those of the version before. */
+static void square_follow(struct tp_blocks *blocks, const struct tp_blocks *before, uint32_t square, const struct tp__steps *steps,
+                          struct sets *sets)
+{
+    struct extent extent = extent_of(blocks, square);
+    uint32_t base_before = before->first_region[square];
+    sets_grow(sets, before->first_region[square + 1] - base_before);
+    for (uint32_t y = extent.y0; y < extent.y1; y++)
+        for (uint32_t tile = y * blocks->tiles_x + extent.x0; tile < y * blocks->tiles_x + extent.x1; tile++)
+            tile_follow(blocks, before, tile, steps, base_before, sets);
+    for (uint32_t y = extent.y0; y < extent.y1; y++)
+        for (uint32_t tile = y * blocks->tiles_x + extent.x0; tile < y * blocks->tiles_x + extent.x1; tile++)
+            if (blocks->tiles[tile] != before->tiles[tile])
+                join_blocks(sets, blocks, tile, steps->of[steps->at[tile]].blocks);
+}
+
+/* Replaces the numbers of a square's regions by those of their sets. */
+static void square_settle(struct tp_blocks *blocks, uint32_t square, struct sets *sets)
+{
+    struct extent extent = extent_of(blocks, square);
+    if (!sets->is_joined)
+        return;
+    sets->count = sets_number(sets);
+    for (uint32_t y = extent.y0; y < extent.y1; y++)
+        for (uint32_t i = blocks->first_area[y * blocks->tiles_x + extent.x0]; i < blocks->first_area[y * blocks->tiles_x + extent.x1]; i++)
+            blocks->region[i] = sets->base + sets->parent[blocks->region[i] - sets->base];
+}
+
+/* ---- Labels ---- */
+
+/* Joins regions across the squares' borders, and numbers their labels. */
+static int label_regions(struct tp_blocks *blocks, uint32_t regions)
+{
+    struct sets sets = {.parent = malloc(((size_t)regions + 1) * sizeof *sets.parent)};
+    if (!sets.parent)
+        return TP_ERR_NO_MEMORY;
+    sets_grow(&sets, regions);
+    for (uint32_t square = 0; square < blocks->squares_x * blocks->squares_y; square++) {
+        struct extent extent = extent_of(blocks, square);
+        for (uint32_t y = extent.y0; y < extent.y1; y++)
+            for (uint32_t x = extent.x0; x < extent.x1; x++)
+                if (x == extent.x0 || x + 1 == extent.x1 || y + 1 == extent.y1)
+                    join_tile(&sets, blocks, y * blocks->tiles_x + x, false);
+    }
+    blocks->label_count = sets_number(&sets);
+    blocks->label = sets.parent;
     return TP_OK;
 }
 
-/* Replaces each area's label by its set's number: sets are numbered in the order of their first areas. Ends the sets. */
-static void settle(struct sets *sets, struct tp_blocks *blocks)
+/* Marks the squares in which cells closed, then takes back the mark of those whose turn it is: they are made anew. */
+static void blur(struct tp_blocks *blocks, const struct tp_blocks *before, const struct tp__steps *steps, uint8_t *is_remade)
 {
-    const uint32_t NUMBERED = UINT32_C(1) << 31; /* areas are fewer, at half as many as cells */
-    uint32_t *parent = sets->parent;
-    for (uint32_t i = 0; i < blocks->areas; i++)
-        blocks->label[i] = set_root(parent, blocks->label[i]);
-    for (uint32_t i = 0; i < blocks->areas; i++) {
-        uint32_t root = blocks->label[i];
-        if (!(parent[root] & NUMBERED))
-            parent[root] = NUMBERED | blocks->label_count++;
-        blocks->label[i] = parent[root] & ~NUMBERED;
+    uint32_t squares = blocks->squares_x * blocks->squares_y, left = SQUARES_AT_ONCE;
+    memcpy(blocks->is_blurred, before->is_blurred, squares);
+    for (uint32_t i = 0; i < steps->count; i++)
+        blocks->is_blurred[square_of(blocks, steps->of[i].tile)] |= steps->of[i].is_closed;
+    blocks->turn = before->turn;
+    for (uint32_t i = 0; i < squares; i++) {
+        uint32_t square = (before->turn + i) % squares;
+        is_remade[square] = left && blocks->is_blurred[square];
+        if (is_remade[square]) {
+            blocks->is_blurred[square] = 0;
+            blocks->turn = (square + 1) % squares;
+            left--;
+        }
+        blocks->blurred += blocks->is_blurred[square];
     }
-    free(parent);
+}
+
+/* Makes the labels: from those of the version before, or (NULL) from nothing. */
+static int label(struct tp_blocks *blocks, const struct tp_blocks *before, const struct tp__steps *steps)
+{
+    uint32_t squares = blocks->squares_x * blocks->squares_y, regions_before = before ? before->first_region[squares] : 0;
+    size_t numbers = (size_t)blocks->areas + regions_before + 1;
+    uint8_t *is_remade = malloc(squares);
+    struct sets sets = {.parent = malloc(numbers * sizeof *sets.parent)};
+    blocks->region = malloc(((size_t)blocks->areas + 1) * sizeof *blocks->region);
+    int error = is_remade && sets.parent && blocks->region ? TP_OK : TP_ERR_NO_MEMORY;
+    if (!error) {
+        memset(is_remade, 1, squares);
+        if (before)
+            blur(blocks, before, steps, is_remade);
+        for (uint32_t square = 0; square < squares; square++) {
+            sets = (struct sets){.parent = sets.parent, .base = blocks->first_region[square]};
+            if (is_remade[square])
+                square_remake(blocks, square, &sets);
+            else
+                square_follow(blocks, before, square, steps, &sets);
+            square_settle(blocks, square, &sets);
+            blocks->first_region[square + 1] = sets.base + sets.count;
+        }
+        error = label_regions(blocks, blocks->first_region[squares]);
+    }
+    free(is_remade);
+    free(sets.parent);
+    return error; /* what was made goes with the version */
 }
 
 int tp__blocks_label(struct tp_blocks *blocks)
 {
-    struct sets sets;
-    uint32_t tiles = blocks->tiles_x * blocks->tiles_y;
-    int error = sets_init(&sets, blocks, blocks->areas);
-    if (error)
-        return error;
-    for (uint32_t i = 0; i < blocks->areas; i++)
-        blocks->label[i] = i;
-    for (uint32_t tile = 0; tile < tiles; tile++)
-        join_tile(&sets, blocks, tile, true);
-    settle(&sets, blocks);
-    blocks->blurred = 0;
-    return TP_OK;
+    return label(blocks, NULL, NULL);
 }
 
-int tp__blocks_label_follow(struct tp_blocks *blocks, const struct tp_blocks *before, uint32_t closed)
+int tp__blocks_label_follow(struct tp_blocks *blocks, const struct tp_blocks *before, const struct tp__steps *steps)
 {
-    struct sets sets;
-    uint32_t tiles = blocks->tiles_x * blocks->tiles_y, other_tiles = 0, labels = before->label_count;
-    for (uint32_t tile = 0; tile < tiles; tile++)
-        if (blocks->tiles[tile] != before->tiles[tile]) {
-            other_tiles++;
-            labels += blocks->tiles[tile]->areas;
-        }
-    /* all borders at once are half as many as those of all tiles one by one */
-    if (before->blurred + closed >= tiles || other_tiles >= (tiles + 1) / 2)
-        return tp__blocks_label(blocks);
-    int error = sets_init(&sets, blocks, labels);
-    if (error)
-        return error;
-    uint32_t fresh = before->label_count;
-    for (uint32_t tile = 0; tile < tiles; tile++) {
-        uint32_t *label = blocks->label + blocks->first_area[tile];
-        if (blocks->tiles[tile] == before->tiles[tile])
-            memcpy(label, before->label + before->first_area[tile],
-                   blocks->tiles[tile]->areas * sizeof label[0]);
-        else
-            for (uint32_t i = 0; i < blocks->tiles[tile]->areas; i++)
-                label[i] = fresh++;
-    }
-    for (uint32_t tile = 0; tile < tiles; tile++)
-        if (blocks->tiles[tile] != before->tiles[tile])
-            join_tile(&sets, blocks, tile, false);
-    settle(&sets, blocks);
-    blocks->blurred = before->blurred + closed;
-    return TP_OK;
+    return label(blocks, before, steps);
 }
