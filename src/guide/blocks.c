@@ -153,7 +153,7 @@ static int steps_add(struct tp__steps *steps, const struct tp__scratch *scratch,
         return TP_ERR_NO_MEMORY;
     uint16_t *list = steps->list + steps->list_count;
     steps->at[tile] = steps->count;
-    steps->of[steps->count++] = (struct tp__tile_step){tile, step.is_closed, origins, joined, step.blocks, steps->list_count};
+    steps->of[steps->count++] = (struct tp__tile_step){tile, step.is_cut, origins, joined, step.blocks, steps->list_count};
     for (uint32_t i = 0; i < origins; i++)
         *list++ = scratch->origin[scratch->order[i]];
     for (uint32_t i = 0; i < joined; i++) {
@@ -181,6 +181,28 @@ static int steps_init(struct tp__steps *steps, const struct tp_map *before, cons
     return steps->of && steps->at ? TP_OK : TP_ERR_NO_MEMORY;
 }
 
+/* Memory of so many bytes is read soon: it comes while there is other work. */
+static void prefetch(const void *from, size_t bytes)
+{
+    enum { LINE = 64 };
+    for (size_t i = 0; i < bytes; i += LINE)
+        __builtin_prefetch((const char *)from + i);
+}
+
+/* Tile i comes soon, and the one that comes before long. */
+static void tile_expect(const struct tp_blocks *from, const struct tp_map *before, const struct tp_map *now, size_t i)
+{
+    enum { SOON = 2, LATER = 12 };
+    size_t tiles = tiles_of(from);
+    if (i + LATER < tiles)
+        __builtin_prefetch(from->tiles[i + LATER], 1);
+    if (i + SOON >= tiles || before->tiles[i + SOON] == now->tiles[i + SOON])
+        return;
+    prefetch(before->tiles[i + SOON], sizeof(struct tp_map_tile) + TP_MAP_TILE * sizeof(uint64_t));
+    prefetch(now->tiles[i + SOON], sizeof(struct tp_map_tile) + TP_MAP_TILE * sizeof(uint64_t));
+    prefetch(from->tiles[i + SOON], tp__tile_bytes(from->tiles[i + SOON]));
+}
+
 /* Shares or makes all tiles. */
 static int fill_following(struct tp_blocks *blocks, const struct tp_blocks *from, const struct tp_map *before,
                           const struct tp_map *now, struct tp__steps *steps)
@@ -188,6 +210,7 @@ static int fill_following(struct tp_blocks *blocks, const struct tp_blocks *from
     struct tp__scratch *scratch = scratch_new(now, blocks->links);
     int error = scratch ? steps_init(steps, before, now) : TP_ERR_NO_MEMORY;
     for (size_t i = 0; i < tiles_of(blocks) && !error; i++) {
+        tile_expect(from, before, now, i);
         if (before->tiles[i] == now->tiles[i]) {
             tile_take(blocks, i, tp__tile_ref(from->tiles[i]));
             continue;

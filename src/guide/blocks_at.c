@@ -137,12 +137,17 @@ struct tp_blocks_node tp_blocks_area(const struct tp_blocks *blocks, uint32_t ar
     return area_of(blocks, tile, area - blocks->first_area[tile]);
 }
 
-/* Adds to a set of areas of a tile. */
+/* Areas of a tile that one of another touches: a set. */
+struct touched {
+    uint32_t area;
+    uint64_t set[TP_BLOCKS_A_TILE * TP_BLOCK_CELLS / 2 / 64];
+};
+
+/* Adds to it. */
 static void touch(void *context, uint32_t area, uint32_t area_there)
 {
-    uint64_t *touched = context;
-    (void)area;
-    touched[area_there / 64] |= UINT64_C(1) << area_there % 64;
+    struct touched *touched = context;
+    touched->set[area_there / 64] |= (uint64_t)(area == touched->area) << area_there % 64;
 }
 
 /* Whether the cells on both sides of a tile's corner are passable, for a move across it in a diagonal direction. */
@@ -169,14 +174,14 @@ uint32_t tp_blocks_area_neighbours(const struct tp_blocks *blocks, uint32_t area
         if (direction >= TP__BLOCK_STRAIGHT && blocks->links == TP_BLOCKS_STRAIGHT &&
             !is_corner_free(blocks, tile, direction))
             continue;
-        uint64_t touched[TP_BLOCKS_A_TILE * TP_BLOCK_CELLS / 2 / 64];
+        struct touched touched;
         uint32_t words = (blocks->tiles[there]->areas + 63u) / 64;
+        touched.area = area - blocks->first_area[tile];
         for (uint32_t i = 0; i < words; i++)
-            touched[i] = 0;
-        tp__tile_crossings(blocks->tiles[tile], blocks->tiles[there], direction, blocks->links,
-                           area - blocks->first_area[tile], touch, touched);
+            touched.set[i] = 0;
+        tp__tile_crossings(blocks->tiles[tile], blocks->tiles[there], direction, blocks->links, touch, &touched);
         for (uint32_t i = 0; i < words; i++)
-            for (uint64_t left = touched[i]; left && count < TP_BLOCKS_NEIGHBOURS_MAX; left &= left - 1)
+            for (uint64_t left = touched.set[i]; left && count < TP_BLOCKS_NEIGHBOURS_MAX; left &= left - 1)
                 out[count++] = area_of(blocks, there, i * 64 + (uint32_t)__builtin_ctzll(left));
     }
     return count;

@@ -59,6 +59,9 @@ static void nodes_place(struct tp__scratch *scratch, uint32_t block, uint32_t ap
             memmove(scratch->weight + at + is, scratch->weight + rest, moved * sizeof weight[0]);
         for (uint32_t i = block + 1; i <= TP_BLOCKS_A_TILE; i++)
             scratch->first[i] = (uint16_t)(scratch->first[i] + is - was);
+        for (uint32_t side = 0; side < TP__BLOCK_STRAIGHT; side++)
+            for (uint32_t i = 0; i < scratch->run_count[side]; i++)
+                scratch->runs[side][i] = (uint16_t)(scratch->runs[side][i] + (scratch->runs[side][i] >= rest ? is - was : 0));
     }
     memcpy(scratch->cells + at, cells, is * sizeof cells[0]);
     memcpy(scratch->place + at, place, is * sizeof place[0]);

@@ -38,6 +38,10 @@ struct tp__scratch {
     uint8_t place[TP__TILE_NODES_MAX + TP__BLOCK_NODES_MAX][2];
     uint16_t area[TP__TILE_NODES_MAX + TP__BLOCK_NODES_MAX];
     uint16_t weight[TP__TILE_NODES_MAX + TP__BLOCK_NODES_MAX];
+    /* per side, as in a tile's part */
+    uint64_t side[TP__BLOCK_STRAIGHT];
+    uint8_t run_count[TP__BLOCK_STRAIGHT];
+    uint16_t runs[TP__BLOCK_STRAIGHT][TP_MAP_TILE / 2];
     struct tp__sum sums[TP__AREAS_MAX]; /* per area */
     uint16_t order[TP__AREAS_MAX];      /* areas by their numbers in the part to be */
 
@@ -56,14 +60,6 @@ struct tp__scratch {
     uint8_t block[TP__TILE_NODES_MAX + TP__BLOCK_NODES_MAX];
     uint16_t below[TP__TILE_NODES_MAX + TP__BLOCK_NODES_MAX];
 };
-
-static inline uint32_t tp__count_bits(uint64_t bits)
-{
-    bits -= bits >> 1 & UINT64_C(0x5555555555555555);
-    bits = (bits & UINT64_C(0x3333333333333333)) + (bits >> 2 & UINT64_C(0x3333333333333333));
-    bits = (bits + (bits >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-    return (uint32_t)(bits * UINT64_C(0x0101010101010101) >> 56);
-}
 
 /* What a node adds to the sums of its area. */
 static inline struct tp__sum tp__node_sum(const struct tp__scratch *scratch, uint32_t block, uint32_t node)
@@ -97,7 +93,8 @@ static inline void tp__sum_take(struct tp__sum *from, struct tp__sum what)
 /* Appends the components of `cells`, the passable cells of a block of the map's tile, to the nodes. Cost: O(cells). */
 void tp__block_split(struct tp__scratch *scratch, const struct tp_map_tile *tile, uint32_t block, uint64_t cells);
 
-/* Puts the components of `cells` in the place of a block's nodes, and keeps areas and sums right, but for the areas' numbers (tp__areas_number).
+/* Puts the components of `cells` in the place of a block's nodes, and keeps areas and sums right, but for the areas' numbers (tp__areas_number)
+ * and the runs along the block's own sides.
  * TP__TOO_WIDE: more nodes lie around it than it can tell apart, and the areas are not right any more. Cost: O(nodes of the tile), mostly
  * that of moving them; where a way through the block is lost, a search from both its ends, up to the smaller part that is left. */
 enum tp__exchange { TP__SAME, TP__EXCHANGED, TP__TOO_WIDE };
@@ -110,7 +107,7 @@ void tp__areas_number(struct tp__scratch *scratch);
 struct tp__step {
     uint64_t blocks; /* whose cells differ */
     bool is_other;   /* its part is not the one before, and stands in the scratch table too */
-    bool is_closed;  /* some cell of it closed */
+    bool is_cut;     /* what hung together before may not any more, within it or across a side */
 };
 
 /* The part of a tile of the map, from nothing; NULL when out of memory. Cost: O(its nodes). */

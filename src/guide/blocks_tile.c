@@ -166,24 +166,89 @@ static void join_areas(struct tp__scratch *scratch)
         scratch->order[i] = (uint16_t)i;
 }
 
+/* ---- Sides of a tile ---- */
+
+/* The blocks along each side. */
+static const uint64_t side_blocks[TP__BLOCK_STRAIGHT] = {TP__BLOCK_LEFT << 7, TP__BLOCK_TOP << 56, TP__BLOCK_LEFT, TP__BLOCK_TOP};
+
+/* The first bits of a word's bytes, as a byte. */
+static uint64_t bytes_first(uint64_t word)
+{
+    return (word & TP__BLOCK_LEFT) * UINT64_C(0x0102040810204080) >> 56;
+}
+
+/* The cells of a block along a side. */
+static uint64_t cells_along(uint64_t cells, uint32_t side)
+{
+    switch (side) {
+    case 0:
+        return bytes_first(cells >> 7);
+    case 1:
+        return cells >> 56;
+    case 2:
+        return bytes_first(cells);
+    default:
+        return cells & TP__BLOCK_TOP;
+    }
+}
+
+/* Finds the runs along a side. */
+static void make_side(struct tp__scratch *scratch, uint32_t side)
+{
+    uint64_t cells = 0, at = side_blocks[side];
+    for (uint32_t i = 0; at; i++, at &= at - 1) {
+        uint32_t block = (uint32_t)__builtin_ctzll(at);
+        uint64_t passable = 0;
+        for (uint32_t node = scratch->first[block]; node < scratch->first[block + 1]; node++)
+            passable |= scratch->cells[node];
+        cells |= cells_along(passable, side) << i * TP_BLOCK_SIDE;
+    }
+    uint32_t count = 0;
+    for (uint64_t left = tp__run_starts(cells); left; left &= left - 1) {
+        static const struct {
+            uint8_t block, stride; /* blocks; the cell in it, and from one to the next */
+            uint8_t cell, step;
+        } along[TP__BLOCK_STRAIGHT] = {{7, 8, 7, 8}, {56, 1, 56, 1}, {0, 8, 0, 8}, {0, 1, 0, 1}};
+        uint32_t cell = (uint32_t)__builtin_ctzll(left);
+        uint32_t node = scratch->first[along[side].block + cell / TP_BLOCK_SIDE * along[side].stride];
+        while (!(scratch->cells[node] >> (along[side].cell + cell % TP_BLOCK_SIDE * along[side].step) & 1))
+            node++;
+        scratch->runs[side][count++] = (uint16_t)node;
+    }
+    scratch->side[side] = cells;
+    scratch->run_count[side] = (uint8_t)count;
+}
+
+/* Finds them anew along the sides of blocks that changed. Returns whether some side lost a cell. */
+static bool remake_sides(struct tp__scratch *scratch, const struct tp_blocks_tile *from, uint64_t changed)
+{
+    uint64_t lost = 0;
+    for (uint32_t side = 0; side < TP__BLOCK_STRAIGHT; side++)
+        if (changed & side_blocks[side]) {
+            make_side(scratch, side);
+            lost |= from->side[side] & ~scratch->side[side];
+        }
+    return lost != 0;
+}
+
 /* ---- A tile's part ---- */
 
-static size_t part_bytes(uint32_t nodes, uint32_t areas, bool weighted)
+static size_t part_bytes(uint32_t nodes, uint32_t areas, uint32_t runs, bool weighted)
 {
     size_t a_node =
         sizeof(uint64_t) + 2 * sizeof(uint8_t) + sizeof(uint16_t) + (weighted ? sizeof(uint16_t) : 0);
     size_t an_area = sizeof(struct tp_blocks_area) + (weighted ? sizeof(uint64_t) : 0);
-    return sizeof(struct tp_blocks_tile) + nodes * a_node + areas * an_area;
+    return sizeof(struct tp_blocks_tile) + nodes * a_node + areas * an_area + runs * sizeof(uint16_t);
 }
 
 size_t tp__tile_bytes(const struct tp_blocks_tile *tile)
 {
-    return part_bytes(tile->nodes, tile->areas, tile->weight);
+    return part_bytes(tile->nodes, tile->areas, tile->first_run[TP__BLOCK_STRAIGHT], tile->weight);
 }
 
-static struct tp_blocks_tile *tile_new(uint32_t nodes, uint32_t areas, bool weighted)
+static struct tp_blocks_tile *tile_new(uint32_t nodes, uint32_t areas, uint32_t runs, bool weighted)
 {
-    struct tp_blocks_tile *tile = malloc(part_bytes(nodes, areas, weighted));
+    struct tp_blocks_tile *tile = malloc(part_bytes(nodes, areas, runs, weighted));
     if (!tile)
         return NULL;
     atomic_init(&tile->refs, 1);
@@ -194,21 +259,30 @@ static struct tp_blocks_tile *tile_new(uint32_t nodes, uint32_t areas, bool weig
     tile->areas_at = (struct tp_blocks_area *)(tile->cells + nodes + (weighted ? areas : 0));
     tile->area = (uint16_t *)(tile->areas_at + areas);
     tile->weight = weighted ? tile->area + nodes : NULL;
-    tile->place = (uint8_t(*)[2])(tile->area + (weighted ? 2 : 1) * nodes);
+    tile->runs = tile->area + (weighted ? 2 : 1) * nodes;
+    tile->place = (uint8_t(*)[2])(tile->runs + runs);
     return tile;
 }
 
 /* The part that stands in the scratch table; NULL when out of memory. */
 static struct tp_blocks_tile *tile_of(const struct tp__scratch *scratch)
 {
-    uint32_t nodes = scratch->nodes;
-    struct tp_blocks_tile *tile = tile_new(nodes, scratch->areas, scratch->map->weighted);
+    uint32_t nodes = scratch->nodes, runs = 0;
+    for (uint32_t side = 0; side < TP__BLOCK_STRAIGHT; side++)
+        runs += scratch->run_count[side];
+    struct tp_blocks_tile *tile = tile_new(nodes, scratch->areas, runs, scratch->map->weighted);
     if (!tile)
         return NULL;
     memcpy(tile->first, scratch->first, sizeof tile->first);
     memcpy(tile->cells, scratch->cells, nodes * sizeof tile->cells[0]);
     memcpy(tile->place, scratch->place, nodes * sizeof tile->place[0]);
     memcpy(tile->area, scratch->area, nodes * sizeof tile->area[0]);
+    memcpy(tile->side, scratch->side, sizeof tile->side);
+    tile->first_run[0] = 0;
+    for (uint32_t side = 0; side < TP__BLOCK_STRAIGHT; side++) {
+        memcpy(tile->runs + tile->first_run[side], scratch->runs[side], scratch->run_count[side] * sizeof tile->runs[0]);
+        tile->first_run[side + 1] = (uint8_t)(tile->first_run[side] + scratch->run_count[side]);
+    }
     if (tile->weight)
         memcpy(tile->weight, scratch->weight, nodes * sizeof tile->weight[0]);
     for (uint32_t i = 0; i < scratch->areas; i++) {
@@ -234,6 +308,8 @@ struct tp_blocks_tile *tp__tile_build(struct tp__scratch *scratch, const struct 
     }
     scratch->first[TP_BLOCKS_A_TILE] = (uint16_t)scratch->nodes;
     join_areas(scratch);
+    for (uint32_t side = 0; side < TP__BLOCK_STRAIGHT; side++)
+        make_side(scratch, side);
     return tile_of(scratch);
 }
 
@@ -245,7 +321,7 @@ static uint64_t bytes_set(uint64_t word)
     word |= word >> 4;
     word |= word >> 2;
     word |= word >> 1;
-    return (word & UINT64_C(0x0101010101010101)) * UINT64_C(0x0102040810204080) >> 56;
+    return bytes_first(word);
 }
 
 /* The blocks of a tile whose cells differ, as a set: in being passable, and where the map is weighted in their classes. */
@@ -291,6 +367,11 @@ static void load(struct tp__scratch *scratch, const struct tp_blocks_tile *from)
     copy_blocks(scratch, from, 0, TP_BLOCKS_A_TILE);
     scratch->first[TP_BLOCKS_A_TILE] = from->nodes;
     memcpy(scratch->area, from->area, from->nodes * sizeof from->area[0]);
+    memcpy(scratch->side, from->side, sizeof from->side);
+    for (uint32_t side = 0; side < TP__BLOCK_STRAIGHT; side++) {
+        scratch->run_count[side] = (uint8_t)(from->first_run[side + 1] - from->first_run[side]);
+        memcpy(scratch->runs[side], from->runs + from->first_run[side], scratch->run_count[side] * sizeof from->runs[0]);
+    }
     scratch->areas = from->areas;
     for (uint32_t i = 0; i < from->areas; i++) {
         const struct tp_blocks_area *area = &from->areas_at[i];
@@ -303,19 +384,20 @@ static void load(struct tp__scratch *scratch, const struct tp_blocks_tile *from)
 
 /* Exchanges a few blocks one by one. False where that can't be done. */
 static bool repair(struct tp__scratch *scratch, const struct tp_blocks_tile *from, const struct tp_map_tile *now, uint64_t differs,
-                   bool *is_other)
+                   struct tp__step *step)
 {
-    *is_other = false;
     load(scratch, from);
     for (uint64_t left = differs; left; left &= left - 1) {
         uint32_t block = (uint32_t)__builtin_ctzll(left);
         enum tp__exchange done = tp__block_exchange(scratch, now, block, gather(now, block));
         if (done == TP__TOO_WIDE)
             return false;
-        *is_other = *is_other || done == TP__EXCHANGED;
+        step->is_other = step->is_other || done == TP__EXCHANGED;
     }
     if (scratch->is_regrouped)
         tp__areas_number(scratch);
+    bool is_cut = remake_sides(scratch, from, differs) || scratch->is_regrouped;
+    step->is_cut = step->is_cut && is_cut;
     return true;
 }
 
@@ -340,10 +422,10 @@ static void trace(struct tp__scratch *scratch, const struct tp_blocks_tile *from
 
 /* Splits the blocks that differ, and joins all nodes to areas anew. */
 static void remake(struct tp__scratch *scratch, const struct tp_blocks_tile *from, const struct tp_map_tile *now, uint64_t differs,
-                   bool *is_other)
+                   struct tp__step *step)
 {
     uint32_t block = 0;
-    *is_other = false;
+    step->is_other = false;
     scratch->nodes = 0;
     for (uint64_t left = differs; left; left &= left - 1) {
         uint32_t other = (uint32_t)__builtin_ctzll(left), was = from->first[other];
@@ -352,15 +434,17 @@ static void remake(struct tp__scratch *scratch, const struct tp_blocks_tile *fro
         scratch->first[other] = (uint16_t)is;
         tp__block_split(scratch, now, other, gather(now, other));
         uint32_t count = scratch->nodes - is;
-        *is_other = *is_other || count != (uint32_t)(from->first[other + 1] - was) ||
-                    memcmp(scratch->cells + is, from->cells + was, count * sizeof from->cells[0]) != 0 ||
-                    (from->weight && memcmp(scratch->weight + is, from->weight + was, count * sizeof from->weight[0]) != 0);
+        step->is_other = step->is_other || count != (uint32_t)(from->first[other + 1] - was) ||
+                         memcmp(scratch->cells + is, from->cells + was, count * sizeof from->cells[0]) != 0 ||
+                         (from->weight && memcmp(scratch->weight + is, from->weight + was, count * sizeof from->weight[0]) != 0);
         block = other + 1;
     }
     copy_blocks(scratch, from, block, TP_BLOCKS_A_TILE);
     scratch->first[TP_BLOCKS_A_TILE] = (uint16_t)scratch->nodes;
-    if (*is_other) {
+    if (step->is_other) {
         join_areas(scratch);
+        for (uint32_t side = 0; side < TP__BLOCK_STRAIGHT; side++)
+            make_side(scratch, side);
         trace(scratch, from, differs);
     }
 }
@@ -368,9 +452,9 @@ static void remake(struct tp__scratch *scratch, const struct tp_blocks_tile *fro
 struct tp_blocks_tile *tp__tile_follow(struct tp__scratch *scratch, struct tp_blocks_tile *from, const struct tp_map_tile *before,
                                        const struct tp_map_tile *now, struct tp__step *step)
 {
-    step->blocks = compare(before, now, scratch->map->weighted, &step->is_closed);
+    step->blocks = compare(before, now, scratch->map->weighted, &step->is_cut);
     step->is_other = false;
-    if (step->blocks && (tp__count_bits(step->blocks) > TP__EXCHANGES_MAX || !repair(scratch, from, now, step->blocks, &step->is_other)))
-        remake(scratch, from, now, step->blocks, &step->is_other);
+    if (step->blocks && (tp__count_bits(step->blocks) > TP__EXCHANGES_MAX || !repair(scratch, from, now, step->blocks, step)))
+        remake(scratch, from, now, step->blocks, step);
     return step->is_other ? tile_of(scratch) : tp__tile_ref(from);
 }

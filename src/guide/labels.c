@@ -9,7 +9,7 @@
  *
  * Following a version: an area has the region of the area that its nodes were in before, one whose nodes are all new has a region of its
  * own, and regions are joined that came together: within a tile, or across the borders between tiles, at blocks that changed. Where cells only
- * opened that is exact if it was exact; where some closed, parts that it cut in two may go on as one region, and the square is *blurred*.
+ * opened that is exact if it was exact; where some closed, parts that were cut in two may go on as one region, and the square is *blurred*.
  * Blurred squares are made anew in turn, some in each version: as many as SQUARES_AT_ONCE, so that a map of no more squares has exact labels
  * always, and a batch that touches no more is followed exactly.
  *
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SQUARES_AT_ONCE = 2 };
+enum { SQUARES_AT_ONCE = 1 };
 
 /* Regions of one square, or all, while they are joined: sets of numbers from `base` on. */
 struct sets {
@@ -89,39 +89,37 @@ static struct extent extent_of(const struct tp_blocks *blocks, uint32_t square)
     return (struct extent){x, y, x1 < blocks->tiles_x ? x1 : blocks->tiles_x, y1 < blocks->tiles_y ? y1 : blocks->tiles_y};
 }
 
-/* Joins what meets across the borders from a tile towards later ones, where they lie in its square, or where they don't. Moves across a
- * corner matter under DIAGONAL links alone: under STRAIGHT links the corners' cells, which are in tiles between, join the same. */
-static void join_tile(struct sets *sets, const struct tp_blocks *blocks, uint32_t tile, bool is_inside)
+/* Joins what meets across the border to the next tile in a direction, if that lies in the same square, or if it doesn't. */
+static void join_towards(struct sets *sets, const struct tp_blocks *blocks, uint32_t tile, uint32_t direction, bool is_inside)
 {
-    static const uint8_t later[] = {0, 1, 4, 5};
-    uint32_t directions = blocks->links == TP_BLOCKS_DIAGONAL ? 4 : 2;
-    for (uint32_t i = 0; i < directions; i++) {
-        uint32_t there = tp__tile_step(blocks, tile, later[i]);
-        if (there == TP_BLOCKS_NONE || (square_of(blocks, there) == square_of(blocks, tile)) != is_inside)
-            continue;
-        sets->here = blocks->region + blocks->first_area[tile];
-        sets->there = blocks->region + blocks->first_area[there];
-        tp__tile_crossings(blocks->tiles[tile], blocks->tiles[there], later[i], blocks->links, TP_BLOCKS_NONE, join_across, sets);
-    }
+    uint32_t there = tp__tile_step(blocks, tile, direction);
+    if (there == TP_BLOCKS_NONE || (square_of(blocks, there) == square_of(blocks, tile)) != is_inside)
+        return;
+    sets->here = blocks->region + blocks->first_area[tile];
+    sets->there = blocks->region + blocks->first_area[there];
+    tp__tile_crossings(blocks->tiles[tile], blocks->tiles[there], direction, blocks->links, join_across, sets);
 }
 
-/* Joins what meets across a tile's borders within its square, at those of its blocks that changed. */
-static void join_blocks(struct sets *sets, const struct tp_blocks *blocks, uint32_t tile, uint64_t changed)
+/* The same for all later tiles around. Moves across a corner matter under DIAGONAL links alone: under STRAIGHT links the corners' cells,
+ * which are in tiles between, join the same. */
+static void join_later(struct sets *sets, const struct tp_blocks *blocks, uint32_t tile, bool is_inside)
 {
-    const uint64_t RIM = UINT64_C(0xff818181818181ff);
+    static const uint8_t later[] = {0, 1, 4, 5};
+    for (uint32_t i = 0; i < (blocks->links == TP_BLOCKS_DIAGONAL ? 4 : 2); i++)
+        join_towards(sets, blocks, tile, later[i], is_inside);
+}
+
+/* Joins what meets across those of a tile's borders within its square along which blocks changed. */
+static void join_changed(struct sets *sets, const struct tp_blocks *blocks, uint32_t tile, uint64_t changed)
+{
+    static const uint64_t along[TP__BLOCK_DIRECTIONS] = {
+        TP__BLOCK_LEFT << 7,  TP__BLOCK_TOP << 56,  TP__BLOCK_LEFT,  TP__BLOCK_TOP,
+        UINT64_C(1) << 63, UINT64_C(1) << 56, UINT64_C(1), UINT64_C(1) << 7,
+    };
     uint32_t directions = blocks->links == TP_BLOCKS_DIAGONAL ? TP__BLOCK_DIRECTIONS : TP__BLOCK_STRAIGHT;
-    for (changed &= RIM; changed; changed &= changed - 1) {
-        uint32_t block = (uint32_t)__builtin_ctzll(changed);
-        for (uint32_t direction = 0; direction < directions; direction++) {
-            struct tp__block there = tp__block_step(blocks, tile, block, direction);
-            if (!there.tile || there.tile_number == tile || square_of(blocks, there.tile_number) != square_of(blocks, tile))
-                continue;
-            sets->here = blocks->region + blocks->first_area[tile];
-            sets->there = blocks->region + blocks->first_area[there.tile_number];
-            tp__block_crossings(blocks->tiles[tile], block, there.tile, there.number, direction, blocks->links, TP_BLOCKS_NONE,
-                                join_across, sets);
-        }
-    }
+    for (uint32_t direction = 0; direction < directions; direction++)
+        if (changed & along[direction])
+            join_towards(sets, blocks, tile, direction, true);
 }
 
 /* Makes a square's regions from nothing. */
@@ -136,14 +134,14 @@ static void square_remake(struct tp_blocks *blocks, uint32_t square, struct sets
     }
     for (uint32_t y = extent.y0; y < extent.y1; y++)
         for (uint32_t x = extent.x0; x < extent.x1; x++)
-            join_tile(sets, blocks, y * blocks->tiles_x + x, true);
+            join_later(sets, blocks, y * blocks->tiles_x + x, true);
 }
 
 /* Gives a tile's areas the regions that they had, or new ones, and joins those that came together within it. */
 static void tile_follow(struct tp_blocks *blocks, const struct tp_blocks *before, uint32_t tile, const struct tp__steps *steps,
                         uint32_t base_before, struct sets *sets)
 {
-    uint32_t *region = blocks->region + blocks->first_area[tile], areas = blocks->tiles[tile]->areas;
+    uint32_t *region = blocks->region + blocks->first_area[tile], areas = blocks->first_area[tile + 1] - blocks->first_area[tile];
     const uint32_t *was = before->region + before->first_area[tile];
     const struct tp__tile_step *step = blocks->tiles[tile] == before->tiles[tile] ? NULL : &steps->of[steps->at[tile]];
     const uint16_t *list = step ? steps->list + step->list : NULL;
@@ -175,7 +173,7 @@ static void square_follow(struct tp_blocks *blocks, const struct tp_blocks *befo
     for (uint32_t y = extent.y0; y < extent.y1; y++)
         for (uint32_t tile = y * blocks->tiles_x + extent.x0; tile < y * blocks->tiles_x + extent.x1; tile++)
             if (blocks->tiles[tile] != before->tiles[tile])
-                join_blocks(sets, blocks, tile, steps->of[steps->at[tile]].blocks);
+                join_changed(sets, blocks, tile, steps->of[steps->at[tile]].blocks);
 }
 
 /* Replaces the numbers of a square's regions by those of their sets. */
@@ -204,20 +202,20 @@ static int label_regions(struct tp_blocks *blocks, uint32_t regions)
         for (uint32_t y = extent.y0; y < extent.y1; y++)
             for (uint32_t x = extent.x0; x < extent.x1; x++)
                 if (x == extent.x0 || x + 1 == extent.x1 || y + 1 == extent.y1)
-                    join_tile(&sets, blocks, y * blocks->tiles_x + x, false);
+                    join_later(&sets, blocks, y * blocks->tiles_x + x, false);
     }
     blocks->label_count = sets_number(&sets);
     blocks->label = sets.parent;
     return TP_OK;
 }
 
-/* Marks the squares in which cells closed, then takes back the mark of those whose turn it is: they are made anew. */
+/* Marks the squares in which something was cut, then takes back the mark of those whose turn it is: they are made anew. */
 static void blur(struct tp_blocks *blocks, const struct tp_blocks *before, const struct tp__steps *steps, uint8_t *is_remade)
 {
     uint32_t squares = blocks->squares_x * blocks->squares_y, left = SQUARES_AT_ONCE;
     memcpy(blocks->is_blurred, before->is_blurred, squares);
     for (uint32_t i = 0; i < steps->count; i++)
-        blocks->is_blurred[square_of(blocks, steps->of[i].tile)] |= steps->of[i].is_closed;
+        blocks->is_blurred[square_of(blocks, steps->of[i].tile)] |= steps->of[i].is_cut;
     blocks->turn = before->turn;
     for (uint32_t i = 0; i < squares; i++) {
         uint32_t square = (before->turn + i) % squares;
