@@ -27,9 +27,13 @@ enum {
     TP_BLOCKS_A_SIDE = TP_MAP_TILE / TP_BLOCK_SIDE,   /* of a tile */
     TP_BLOCKS_A_TILE = TP_BLOCKS_A_SIDE * TP_BLOCKS_A_SIDE,
     TP_BLOCK_POINT = 16,                              /* a place is given in sixteenths of a cell */
-    TP_BLOCKS_SQUARE = 16,                            /* tiles on the side of a square, by which labels are made */
     TP_BLOCKS_NEIGHBOURS_MAX = 192,                   /* of one node or area, at most; further ones are left out */
 };
+
+/* Tiles on the side of a square, by which labels are made. A test makes them smaller. */
+#ifndef TP_BLOCKS_SQUARE
+#define TP_BLOCKS_SQUARE 16
+#endif
 
 /* A node, or an area: its number in its blocks, or none. */
 #define TP_BLOCKS_NONE UINT32_MAX
@@ -101,7 +105,7 @@ struct tp_blocks {
     uint8_t *is_blurred;          /* per square: something in it was cut since its regions were made anew */
     uint32_t *region;             /* per area */
     uint32_t *label;              /* per region */
-    uint32_t label_count;         /* labels are below this */
+    uint32_t label_count;         /* labels are below this; some may be no area's any more */
     uint32_t blurred;             /* squares that are; 0: the labels are exact */
     uint32_t turn;                /* the square at which the next version begins to look for those to make anew */
     struct tp_map_held *held;     /* borrowed: the map's count, in which these bytes are; NULL: nobody counts */

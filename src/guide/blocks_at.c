@@ -144,7 +144,7 @@ struct touched {
 };
 
 /* Adds to it. */
-static void touch(void *context, uint32_t area, uint32_t area_there)
+static void note_touched(void *context, uint32_t area, uint32_t area_there)
 {
     struct touched *touched = context;
     touched->set[area_there / 64] |= (uint64_t)(area == touched->area) << area_there % 64;
@@ -179,7 +179,7 @@ uint32_t tp_blocks_area_neighbours(const struct tp_blocks *blocks, uint32_t area
         touched.area = area - blocks->first_area[tile];
         for (uint32_t i = 0; i < words; i++)
             touched.set[i] = 0;
-        tp__tile_crossings(blocks->tiles[tile], blocks->tiles[there], direction, blocks->links, touch, &touched);
+        tp__tile_crossings(blocks->tiles[tile], blocks->tiles[there], direction, blocks->links, UINT64_MAX, note_touched, &touched);
         for (uint32_t i = 0; i < words; i++)
             for (uint64_t left = touched.set[i]; left && count < TP_BLOCKS_NEIGHBOURS_MAX; left &= left - 1)
                 out[count++] = area_of(blocks, there, i * 64 + (uint32_t)__builtin_ctzll(left));

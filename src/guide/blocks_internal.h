@@ -88,6 +88,12 @@ static inline uint32_t tp__count_bits(uint64_t bits)
     return (uint32_t)(bits * UINT64_C(0x0101010101010101) >> 56);
 }
 
+/* The first bits of a word's bytes, as a byte. */
+static inline uint64_t tp__bytes_first(uint64_t word)
+{
+    return (word & TP__BLOCK_LEFT) * UINT64_C(0x0102040810204080) >> 56;
+}
+
 /* The first cells of runs. */
 static inline uint64_t tp__run_starts(uint64_t side)
 {
@@ -101,10 +107,10 @@ static inline uint32_t tp__side_area(const struct tp_blocks_tile *tile, uint32_t
     return tile->area[tile->runs[tile->first_run[side] + tp__count_bits(tp__run_starts(tile->side[side]) & up_to) - 1]];
 }
 
-/* Calls for the crossings from a tile to the next in a direction, once or more for each pair of areas. A diagonal direction is for DIAGONAL
- * links, or where the corners are known to be free. Cost: O(runs along the border). */
+/* Calls for the crossings from a tile to the next in a direction, once or more for each pair of areas: from those of the side's cells that
+ * are in `along`, bit by bit. A diagonal direction is for DIAGONAL links, or where the corners are known to be free. Cost: O(runs among them). */
 TP_ALWAYS_INLINE void tp__tile_crossings(const struct tp_blocks_tile *tile, const struct tp_blocks_tile *there, uint32_t direction,
-                                         enum tp_blocks_links links, tp__crossing_cb crossing, void *context)
+                                         enum tp_blocks_links links, uint64_t along, tp__crossing_cb crossing, void *context)
 {
     enum { LAST = TP_MAP_TILE - 1 };
     /* a corner's cell, as one of a side E or W here and of the other there */
@@ -119,7 +125,7 @@ TP_ALWAYS_INLINE void tp__tile_crossings(const struct tp_blocks_tile *tile, cons
         return;
     }
     uint32_t opposite = direction ^ 2;
-    uint64_t here = tile->side[direction], beyond = there->side[opposite];
+    uint64_t here = tile->side[direction] & along, beyond = there->side[opposite];
     for (int aside = links == TP_BLOCKS_DIAGONAL ? -1 : 0; aside <= (links == TP_BLOCKS_DIAGONAL ? 1 : 0); aside++) {
         uint64_t facing = here & (aside < 0 ? beyond << 1 : beyond >> aside);
         for (uint64_t left = tp__run_starts(facing); left; left &= left - 1) {

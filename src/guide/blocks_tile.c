@@ -171,22 +171,16 @@ static void join_areas(struct tp__scratch *scratch)
 /* The blocks along each side. */
 static const uint64_t side_blocks[TP__BLOCK_STRAIGHT] = {TP__BLOCK_LEFT << 7, TP__BLOCK_TOP << 56, TP__BLOCK_LEFT, TP__BLOCK_TOP};
 
-/* The first bits of a word's bytes, as a byte. */
-static uint64_t bytes_first(uint64_t word)
-{
-    return (word & TP__BLOCK_LEFT) * UINT64_C(0x0102040810204080) >> 56;
-}
-
 /* The cells of a block along a side. */
 static uint64_t cells_along(uint64_t cells, uint32_t side)
 {
     switch (side) {
     case 0:
-        return bytes_first(cells >> 7);
+        return tp__bytes_first(cells >> 7);
     case 1:
         return cells >> 56;
     case 2:
-        return bytes_first(cells);
+        return tp__bytes_first(cells);
     default:
         return cells & TP__BLOCK_TOP;
     }
@@ -321,7 +315,7 @@ static uint64_t bytes_set(uint64_t word)
     word |= word >> 4;
     word |= word >> 2;
     word |= word >> 1;
-    return bytes_first(word);
+    return tp__bytes_first(word);
 }
 
 /* The blocks of a tile whose cells differ, as a set: in being passable, and where the map is weighted in their classes. */

@@ -89,15 +89,17 @@ static struct extent extent_of(const struct tp_blocks *blocks, uint32_t square)
     return (struct extent){x, y, x1 < blocks->tiles_x ? x1 : blocks->tiles_x, y1 < blocks->tiles_y ? y1 : blocks->tiles_y};
 }
 
-/* Joins what meets across the border to the next tile in a direction, if that lies in the same square, or if it doesn't. */
-static void join_towards(struct sets *sets, const struct tp_blocks *blocks, uint32_t tile, uint32_t direction, bool is_inside)
+/* Joins what meets across the border to the next tile in a direction, from some cells along it, if that lies in the same square, or
+ * if it doesn't. */
+static void join_towards(struct sets *sets, const struct tp_blocks *blocks, uint32_t tile, uint32_t direction, uint64_t along,
+                         bool is_inside)
 {
     uint32_t there = tp__tile_step(blocks, tile, direction);
     if (there == TP_BLOCKS_NONE || (square_of(blocks, there) == square_of(blocks, tile)) != is_inside)
         return;
     sets->here = blocks->region + blocks->first_area[tile];
     sets->there = blocks->region + blocks->first_area[there];
-    tp__tile_crossings(blocks->tiles[tile], blocks->tiles[there], direction, blocks->links, join_across, sets);
+    tp__tile_crossings(blocks->tiles[tile], blocks->tiles[there], direction, blocks->links, along, join_across, sets);
 }
 
 /* The same for all later tiles around. Moves across a corner matter under DIAGONAL links alone: under STRAIGHT links the corners' cells,
@@ -106,20 +108,24 @@ static void join_later(struct sets *sets, const struct tp_blocks *blocks, uint32
 {
     static const uint8_t later[] = {0, 1, 4, 5};
     for (uint32_t i = 0; i < (blocks->links == TP_BLOCKS_DIAGONAL ? 4 : 2); i++)
-        join_towards(sets, blocks, tile, later[i], is_inside);
+        join_towards(sets, blocks, tile, later[i], UINT64_MAX, is_inside);
 }
 
-/* Joins what meets across those of a tile's borders within its square along which blocks changed. */
+/* Joins what meets across a tile's borders within its square, at those of its blocks that changed. */
 static void join_changed(struct sets *sets, const struct tp_blocks *blocks, uint32_t tile, uint64_t changed)
 {
-    static const uint64_t along[TP__BLOCK_DIRECTIONS] = {
-        TP__BLOCK_LEFT << 7,  TP__BLOCK_TOP << 56,  TP__BLOCK_LEFT,  TP__BLOCK_TOP,
-        UINT64_C(1) << 63, UINT64_C(1) << 56, UINT64_C(1), UINT64_C(1) << 7,
-    };
-    uint32_t directions = blocks->links == TP_BLOCKS_DIAGONAL ? TP__BLOCK_DIRECTIONS : TP__BLOCK_STRAIGHT;
-    for (uint32_t direction = 0; direction < directions; direction++)
-        if (changed & along[direction])
-            join_towards(sets, blocks, tile, direction, true);
+    static const uint8_t corner[] = {63, 56, 0, 7}; /* blocks, by diagonal direction */
+    const uint64_t sides[TP__BLOCK_STRAIGHT] = {tp__bytes_first(changed >> 7), changed >> 56, tp__bytes_first(changed), changed & TP__BLOCK_TOP};
+    for (uint32_t side = 0; side < TP__BLOCK_STRAIGHT; side++) {
+        uint64_t along = 0; /* each block's bit made a byte of cells */
+        for (uint64_t left = sides[side]; left; left &= left - 1)
+            along |= TP__BLOCK_TOP << TP_BLOCK_SIDE * __builtin_ctzll(left);
+        if (along)
+            join_towards(sets, blocks, tile, side, along, true);
+    }
+    for (uint32_t i = 0; i < 4 && blocks->links == TP_BLOCKS_DIAGONAL; i++)
+        if (changed >> corner[i] & 1)
+            join_towards(sets, blocks, tile, TP__BLOCK_STRAIGHT + i, UINT64_MAX, true);
 }
 
 /* Makes a square's regions from nothing. */
