@@ -52,7 +52,7 @@ static size_t tiles_of(const struct tp_blocks *blocks)
 static size_t own_bytes(const struct tp_blocks *blocks)
 {
     size_t squares = (size_t)blocks->squares_x * blocks->squares_y;
-    return tables_bytes(tiles_of(blocks), squares) + (blocks->areas + (size_t)blocks->first_region[squares]) * sizeof(uint32_t);
+    return tables_bytes(tiles_of(blocks), squares) + (blocks->areas + 2 * (size_t)blocks->first_region[squares]) * sizeof(uint32_t);
 }
 
 /* Counts a version that is whole, and those of its tiles that it shares with no other: the one before is held meanwhile. */
@@ -274,6 +274,7 @@ void tp_blocks_unref(const struct tp_blocks *blocks)
         tile_unref(own->held, own->tiles[i]);
     tp__held_take(own->held, own_bytes(own));
     free(own->region);
+    free(own->joined);
     free(own->label);
     free(own);
 }

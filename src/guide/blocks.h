@@ -10,7 +10,7 @@
  * What it refuses: graphs, vehicles and puzzles (they have no blocks).
  * Who calls it: the thread that makes versions builds and follows; searches read.
  *
- * Memory: 12 bytes a node (8 its cells, 2 its place, 2 its area; 2 more of weight on weighted maps), 16 to 20 an area with its label (8 more
+ * Memory: 12 bytes a node (8 its cells, 2 its place, 2 its area; 2 more of weight on weighted maps), 16 an area and 8 a region with its label (8 more
  * on weighted maps), 2 a run of cells along a tile's side, and 250 a tile with its share of the tables: 0.26 bytes a cell of open ground,
  * 0.95 in a maze of one cell's width.
  */
@@ -103,7 +103,8 @@ struct tp_blocks {
     uint32_t squares_x, squares_y;
     uint32_t *first_region;       /* per square: the number of its first; squares + 1 entries */
     uint8_t *is_blurred;          /* per square: something in it was cut since its regions were made anew */
-    uint32_t *region;             /* per area */
+    uint32_t *region;             /* per area: the number of its region, from that of its square's first on */
+    uint32_t *joined;             /* per region: the one, counted likewise, that it goes on as; itself, or an earlier one */
     uint32_t *label;              /* per region */
     uint32_t label_count;         /* labels are below this; some may be no area's any more */
     uint32_t blurred;             /* squares that are; 0: the labels are exact */
@@ -152,10 +153,11 @@ uint32_t tp_blocks_neighbours(const struct tp_blocks *blocks, uint32_t node, str
 uint32_t tp_blocks_area_neighbours(const struct tp_blocks *blocks, uint32_t area, struct tp_blocks_node *out);
 struct tp_blocks_node tp_blocks_area(const struct tp_blocks *blocks, uint32_t area);
 
-/* The label of an area. Cost: O(1). */
-static inline uint32_t tp_blocks_label(const struct tp_blocks *blocks, uint32_t area)
+/* The label of an area of a tile, by its number. Cost: O(1). */
+static inline uint32_t tp_blocks_label(const struct tp_blocks *blocks, uint32_t tile, uint32_t area)
 {
-    return blocks->label[blocks->region[area]];
+    uint32_t y = tile / blocks->tiles_x / TP_BLOCKS_SQUARE, x = tile % blocks->tiles_x / TP_BLOCKS_SQUARE;
+    return blocks->label[blocks->first_region[y * blocks->squares_x + x] + blocks->region[area]];
 }
 
 /* Whether two cells are in parts of the map that no way joins, as far as the labels know; false says nothing. A cell that is

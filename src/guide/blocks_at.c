@@ -194,6 +194,6 @@ bool tp_blocks_apart(const struct tp_blocks *blocks, uint32_t x0, uint32_t y0, u
     uint32_t index0 = index_at(from, cell0), index1 = index_at(to, cell1);
     if (index0 == TP_BLOCKS_NONE || index1 == TP_BLOCKS_NONE)
         return false;
-    return tp_blocks_label(blocks, blocks->first_area[from.tile_number] + from.tile->area[index0]) !=
-           tp_blocks_label(blocks, blocks->first_area[to.tile_number] + to.tile->area[index1]);
+    return tp_blocks_label(blocks, from.tile_number, blocks->first_area[from.tile_number] + from.tile->area[index0]) !=
+           tp_blocks_label(blocks, to.tile_number, blocks->first_area[to.tile_number] + to.tile->area[index1]);
 }

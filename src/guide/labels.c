@@ -8,7 +8,8 @@
  * all squares are exact the labels are.
  *
  * Following a version: an area has the region of the area that its nodes were in before, one whose nodes are all new has a region of its
- * own, and regions are joined that came together: within a tile, or across the borders between tiles, at blocks that changed. Where cells only
+ * own, and regions are joined that came together, one going on as the other: within a tile, or across the borders between tiles, at blocks that
+ * changed. Where cells only
  * opened that is exact if it was exact; where some closed, parts that were cut in two may go on as one region, and the square is *blurred*.
  * Blurred squares are made anew in turn, some in each version: as many as SQUARES_AT_ONCE, so that a map of no more squares has exact labels
  * always, and a batch that touches no more is followed exactly.
@@ -22,12 +23,12 @@
 
 enum { SQUARES_AT_ONCE = 1 };
 
-/* Regions of one square, or all, while they are joined: sets of numbers from `base` on. */
+/* Regions of one square, or all, while they are joined. */
 struct sets {
     uint32_t *parent; /* a member of the same set, never a later one */
-    uint32_t base, count;
-    bool is_joined;                /* some set has more than one */
-    const uint32_t *here, *there; /* the regions of two tiles whose border is gone through */
+    uint32_t count;
+    const uint32_t *here, *there;    /* the regions of two tiles whose border is gone through, */
+    uint32_t base_here, base_there; /* counted from these on */
 };
 
 static uint32_t set_root(uint32_t *parent, uint32_t i)
@@ -42,17 +43,16 @@ static void join(struct sets *sets, uint32_t one, uint32_t other)
 {
     if (one == other)
         return;
-    one = set_root(sets->parent, one - sets->base);
-    other = set_root(sets->parent, other - sets->base);
+    one = set_root(sets->parent, one);
+    other = set_root(sets->parent, other);
     sets->parent[one > other ? one : other] = one < other ? one : other;
-    sets->is_joined = true;
 }
 
 /* Joins the regions of two areas that a move joins. */
 static void join_across(void *context, uint32_t area, uint32_t area_there)
 {
     struct sets *sets = context;
-    join(sets, sets->here[area], sets->there[area_there]);
+    join(sets, sets->base_here + sets->here[area], sets->base_there + sets->there[area_there]);
 }
 
 static void sets_grow(struct sets *sets, uint32_t count)
@@ -95,10 +95,15 @@ static void join_towards(struct sets *sets, const struct tp_blocks *blocks, uint
                          bool is_inside)
 {
     uint32_t there = tp__tile_step(blocks, tile, direction);
-    if (there == TP_BLOCKS_NONE || (square_of(blocks, there) == square_of(blocks, tile)) != is_inside)
+    if (there == TP_BLOCKS_NONE)
+        return;
+    uint32_t square = square_of(blocks, tile), square_there = square_of(blocks, there);
+    if ((square == square_there) != is_inside)
         return;
     sets->here = blocks->region + blocks->first_area[tile];
     sets->there = blocks->region + blocks->first_area[there];
+    sets->base_here = is_inside ? 0 : blocks->first_region[square];
+    sets->base_there = is_inside ? 0 : blocks->first_region[square_there];
     tp__tile_crossings(blocks->tiles[tile], blocks->tiles[there], direction, blocks->links, along, join_across, sets);
 }
 
@@ -132,38 +137,45 @@ static void join_changed(struct sets *sets, const struct tp_blocks *blocks, uint
 static void square_remake(struct tp_blocks *blocks, uint32_t square, struct sets *sets)
 {
     struct extent extent = extent_of(blocks, square);
+    const uint32_t *first_area = blocks->first_area;
     for (uint32_t y = extent.y0; y < extent.y1; y++) {
-        uint32_t first = blocks->first_area[y * blocks->tiles_x + extent.x0], end = blocks->first_area[y * blocks->tiles_x + extent.x1];
+        uint32_t first = first_area[y * blocks->tiles_x + extent.x0], end = first_area[y * blocks->tiles_x + extent.x1];
         for (uint32_t i = first; i < end; i++)
-            blocks->region[i] = sets->base + sets->count + i - first;
+            blocks->region[i] = sets->count + i - first;
         sets_grow(sets, sets->count + end - first);
     }
     for (uint32_t y = extent.y0; y < extent.y1; y++)
         for (uint32_t x = extent.x0; x < extent.x1; x++)
             join_later(sets, blocks, y * blocks->tiles_x + x, true);
+    uint32_t count = sets_number(sets);
+    for (uint32_t y = extent.y0; y < extent.y1; y++)
+        for (uint32_t i = first_area[y * blocks->tiles_x + extent.x0]; i < first_area[y * blocks->tiles_x + extent.x1]; i++)
+            blocks->region[i] = sets->parent[blocks->region[i]];
+    sets->count = 0;
+    sets_grow(sets, count);
+}
+
+/* What became of a tile; NULL: its areas are those of the same numbers before. */
+static const struct tp__tile_step *step_of(const struct tp_blocks *blocks, const struct tp_blocks *before, uint32_t tile,
+                                           const struct tp__steps *steps)
+{
+    const struct tp__tile_step *step = blocks->tiles[tile] == before->tiles[tile] ? NULL : &steps->of[steps->at[tile]];
+    return step && step->origins ? step : NULL;
 }
 
 /* Gives a tile's areas the regions that they had, or new ones, and joins those that came together within it. */
-static void tile_follow(struct tp_blocks *blocks, const struct tp_blocks *before, uint32_t tile, const struct tp__steps *steps,
-                        uint32_t base_before, struct sets *sets)
+static void tile_follow(struct tp_blocks *blocks, const struct tp_blocks *before, const struct tp__tile_step *step, const uint16_t *list,
+                        struct sets *sets)
 {
-    uint32_t *region = blocks->region + blocks->first_area[tile], areas = blocks->first_area[tile + 1] - blocks->first_area[tile];
-    const uint32_t *was = before->region + before->first_area[tile];
-    const struct tp__tile_step *step = blocks->tiles[tile] == before->tiles[tile] ? NULL : &steps->of[steps->at[tile]];
-    const uint16_t *list = step ? steps->list + step->list : NULL;
-    uint32_t shift = sets->base - base_before;
-    if (!step || !step->origins) {
-        for (uint32_t i = 0; i < areas; i++)
-            region[i] = was[i] + shift;
-        return;
-    }
-    for (uint32_t i = 0; i < areas; i++) {
+    uint32_t *region = blocks->region + blocks->first_area[step->tile];
+    const uint32_t *was = before->region + before->first_area[step->tile];
+    for (uint32_t i = 0; i < step->origins; i++) {
         uint16_t origin = *list++;
-        region[i] = origin == UINT16_MAX ? sets->base + sets->count : was[origin] + shift;
+        region[i] = origin == UINT16_MAX ? sets->count : was[origin];
         sets_grow(sets, sets->count + (origin == UINT16_MAX));
     }
     for (uint32_t i = 0; i < step->joined; i++, list += 2)
-        join(sets, was[list[0]] + shift, was[list[1]] + shift);
+        join(sets, was[list[0]], was[list[1]]);
 }
 
 /* Makes a square's regions from those of the version before. */
@@ -171,39 +183,42 @@ static void square_follow(struct tp_blocks *blocks, const struct tp_blocks *befo
                           struct sets *sets)
 {
     struct extent extent = extent_of(blocks, square);
-    uint32_t base_before = before->first_region[square];
-    sets_grow(sets, before->first_region[square + 1] - base_before);
+    sets->count = before->first_region[square + 1] - before->first_region[square];
+    memcpy(sets->parent, before->joined + before->first_region[square], sets->count * sizeof sets->parent[0]);
     for (uint32_t y = extent.y0; y < extent.y1; y++)
-        for (uint32_t tile = y * blocks->tiles_x + extent.x0; tile < y * blocks->tiles_x + extent.x1; tile++)
-            tile_follow(blocks, before, tile, steps, base_before, sets);
+        for (uint32_t tile = y * blocks->tiles_x + extent.x0, end = y * blocks->tiles_x + extent.x1; tile < end;) {
+            const struct tp__tile_step *step = step_of(blocks, before, tile, steps);
+            uint32_t first = tile++;
+            if (step) {
+                tile_follow(blocks, before, step, steps->list + step->list, sets);
+                continue;
+            }
+            while (tile < end && !step_of(blocks, before, tile, steps))
+                tile++;
+            uint32_t count = blocks->first_area[tile] - blocks->first_area[first];
+            memcpy(blocks->region + blocks->first_area[first], before->region + before->first_area[first], count * sizeof(uint32_t));
+        }
     for (uint32_t y = extent.y0; y < extent.y1; y++)
         for (uint32_t tile = y * blocks->tiles_x + extent.x0; tile < y * blocks->tiles_x + extent.x1; tile++)
             if (blocks->tiles[tile] != before->tiles[tile])
                 join_changed(sets, blocks, tile, steps->of[steps->at[tile]].blocks);
-}
-
-/* Replaces the numbers of a square's regions by those of their sets. */
-static void square_settle(struct tp_blocks *blocks, uint32_t square, struct sets *sets)
-{
-    struct extent extent = extent_of(blocks, square);
-    if (!sets->is_joined)
-        return;
-    sets->count = sets_number(sets);
-    for (uint32_t y = extent.y0; y < extent.y1; y++)
-        for (uint32_t i = blocks->first_area[y * blocks->tiles_x + extent.x0]; i < blocks->first_area[y * blocks->tiles_x + extent.x1]; i++)
-            blocks->region[i] = sets->base + sets->parent[blocks->region[i] - sets->base];
+    for (uint32_t i = 0; i < sets->count; i++)
+        sets->parent[i] = sets->parent[sets->parent[i]]; /* that of an earlier one is a root already */
 }
 
 /* ---- Labels ---- */
 
 /* Joins regions across the squares' borders, and numbers their labels. */
-static int label_regions(struct tp_blocks *blocks, uint32_t regions)
+static int label_regions(struct tp_blocks *blocks)
 {
-    struct sets sets = {.parent = malloc(((size_t)regions + 1) * sizeof *sets.parent)};
+    uint32_t squares = blocks->squares_x * blocks->squares_y, regions = blocks->first_region[squares];
+    struct sets sets = {.parent = malloc(((size_t)regions + 1) * sizeof *sets.parent), .count = regions};
     if (!sets.parent)
         return TP_ERR_NO_MEMORY;
-    sets_grow(&sets, regions);
-    for (uint32_t square = 0; square < blocks->squares_x * blocks->squares_y; square++) {
+    for (uint32_t square = 0; square < squares; square++)
+        for (uint32_t i = blocks->first_region[square]; i < blocks->first_region[square + 1]; i++)
+            sets.parent[i] = blocks->first_region[square] + blocks->joined[i];
+    for (uint32_t square = 0; square < squares; square++) {
         struct extent extent = extent_of(blocks, square);
         for (uint32_t y = extent.y0; y < extent.y1; y++)
             for (uint32_t x = extent.x0; x < extent.x1; x++)
@@ -239,28 +254,27 @@ static void blur(struct tp_blocks *blocks, const struct tp_blocks *before, const
 static int label(struct tp_blocks *blocks, const struct tp_blocks *before, const struct tp__steps *steps)
 {
     uint32_t squares = blocks->squares_x * blocks->squares_y, regions_before = before ? before->first_region[squares] : 0;
-    size_t numbers = (size_t)blocks->areas + regions_before + 1;
     uint8_t *is_remade = malloc(squares);
-    struct sets sets = {.parent = malloc(numbers * sizeof *sets.parent)};
     blocks->region = malloc(((size_t)blocks->areas + 1) * sizeof *blocks->region);
-    int error = is_remade && sets.parent && blocks->region ? TP_OK : TP_ERR_NO_MEMORY;
+    blocks->joined = malloc(((size_t)blocks->areas + regions_before + 1) * sizeof *blocks->joined);
+    int error = is_remade && blocks->joined && blocks->region ? TP_OK : TP_ERR_NO_MEMORY;
     if (!error) {
         memset(is_remade, 1, squares);
         if (before)
             blur(blocks, before, steps, is_remade);
         for (uint32_t square = 0; square < squares; square++) {
-            sets = (struct sets){.parent = sets.parent, .base = blocks->first_region[square]};
+            struct sets sets = {.parent = blocks->joined + blocks->first_region[square]};
             if (is_remade[square])
                 square_remake(blocks, square, &sets);
             else
                 square_follow(blocks, before, square, steps, &sets);
-            square_settle(blocks, square, &sets);
-            blocks->first_region[square + 1] = sets.base + sets.count;
+            blocks->first_region[square + 1] = blocks->first_region[square] + sets.count;
         }
-        error = label_regions(blocks, blocks->first_region[squares]);
+        uint32_t *joined = realloc(blocks->joined, ((size_t)blocks->first_region[squares] + 1) * sizeof *joined);
+        blocks->joined = joined ? joined : blocks->joined;
+        error = label_regions(blocks);
     }
     free(is_remade);
-    free(sets.parent);
     return error; /* what was made goes with the version */
 }
 

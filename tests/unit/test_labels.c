@@ -59,7 +59,7 @@ static bool expect_sound(const struct tp_blocks *blocks, const struct tp_map *ma
     for (uint32_t i = 0; i < blocks->nodes;
          i++) { /* a node's cells hang together: the first stands for all */
         struct tp_blocks_node node = tp_blocks_node(blocks, i);
-        uint32_t bit = (uint32_t)__builtin_ctzll(node.cells), is = tp_blocks_label(blocks, node.area);
+        uint32_t bit = (uint32_t)__builtin_ctzll(node.cells), is = tp_blocks_label(blocks, node.tile, node.area);
         uint32_t x = node.tile % blocks->tiles_x * TP_MAP_TILE + node.block % 8 * 8 + bit % 8;
         uint32_t y = node.tile / blocks->tiles_x * TP_MAP_TILE + node.block / 8 * 8 + bit / 8;
         uint32_t in = of[y * map->width + x];
@@ -246,7 +246,8 @@ START_TEST(a_door)
         ck_assert_int_eq(tp_blocks_follow(&next, blocks, before, map), 0);
         ck_assert_int_eq(tp_blocks_follow(&twin_next, twin, before, map), 0);
         for (uint32_t area = 0; area < next->areas; area++)
-            ck_assert_uint_eq(tp_blocks_label(next, area), tp_blocks_label(twin_next, area));
+            ck_assert_uint_eq(tp_blocks_label(next, tp_blocks_area(next, area).tile, area),
+                              tp_blocks_label(twin_next, tp_blocks_area(twin_next, area).tile, area));
         ck_assert_uint_eq(next->blurred, 0);
         ck_assert(tp_blocks_apart(next, 0, 0, 199, 99) == (i % 2 != 0));
         tp_map_unref(before);
