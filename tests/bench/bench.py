@@ -259,6 +259,66 @@ def blocks_verdicts(figures):
     return verdicts + judge("bytes a cell on all maps", 2, "bytes", "bytes_a_cell", digits=3)
 
 
+# A crowd of guided sessions on the same map, with room for all their fields and ways and (fewer of them) with little; and on larger maps
+# of TICKPATH_MAPS.
+CROWD, CROWD_KIB, CROWD_FRAMES = 1000, 256 << 10, 200
+CROWD_LITTLE = (250, 1 << 10, 60)
+CROWD_MAPS = ("sc1/Cauldron", "street/Paris_1_1024")
+
+
+def crowd_once(args, map_path, sessions=CROWD, kib=CROWD_KIB, frames=CROWD_FRAMES):
+    """One run of tests/bench/guide."""
+    return json.loads(subprocess.run([os.path.join(args.bin, "tests", "bench", "guide"), map_path, str(sessions), str(kib), str(frames)],
+                                     check=True, capture_output=True, text=True).stdout)
+
+
+def crowds(args, folder):
+    """(words, figures) of the runs that are made once."""
+    maps = os.environ.get("TICKPATH_MAPS")
+    runs = [("little room", crowd_once(args, os.path.join(folder, "changing.map"), *CROWD_LITTLE))]
+    return runs + [(name, crowd_once(args, os.path.join(maps, name + ".map"))) for name in CROWD_MAPS if maps]
+
+
+def crowd_rows(runs, others):
+    parts = (("first", "setting off at once"), ("steady", "goals renewed"), ("churn", "and 100 cells changed a frame"))
+    ticks = (("field_ticks", "the field over areas reaches an agent"), ("way_ticks", "its way over nodes is found"), ("move_ticks", "it moves"))
+
+    def row(name, figures, part, key, digits):
+        value = {q: statistics.median(f[part][key][q] for f in figures) for q in ("p50", "p99", "max")}
+        return (name, f"{value['p99']:.{digits}f}", f"p50 {value['p50']:.{digits}f}, max {value['max']:.{digits}f}")
+
+    rows = []
+    for where, figures in [("", runs)] + [(f" ({words})", [run]) for words, run in others]:
+        name = f"{figures[0]['sessions']} guided sessions, k = 16, 100 units{where}: "
+        rows += [row(f"{name}CPU time of a tick of all, {words}, p99, ms", figures, part, "frame_ms", 1) for part, words in parts]
+        if figures is runs:
+            rows += [row(f"{name}ticks until {words}, p99", figures, "first", key, 0) for key, words in ticks]
+        rows.append((name + "MiB of fields and ways, most", f"{max(f['most_bytes'] for f in figures) / 1048576:.1f}",
+                     f"cap {figures[0]['cap_bytes'] / 1048576:g}"))
+    return rows
+
+
+def crowd_verdicts(runs, others):
+    """What a crowd of guided sessions promises."""
+    everywhere = runs + [run for _, run in others]
+    roomy = [run for run in everywhere if run["sessions"] == CROWD]
+    field = max(run["first"]["field_ticks"]["p50"] for run in roomy)
+    way = max(run["first"]["way_ticks"]["max"] for run in roomy)
+    wrong = sum(run["over_budget"] + run["illegal"] for run in everywhere)
+    ticks = sum(run["agent_ticks"] for run in everywhere)
+    left = sum(run["under_way"] for run in everywhere)
+    fullest = max(run["most_bytes"] / run["cap_bytes"] for run in everywhere)
+    return [
+        (f"{CROWD} sessions to as many goals: the field over areas reaches the agent, 100 units a tick, p50", "at most 5 ticks",
+         f"{field:.0f} (max {max(run['first']['field_ticks']['max'] for run in roomy):.0f})", field <= 5),
+        ("the same: the way over blocks of 8x8 is found, max", "at most 200 ticks",
+         f"{way:.0f} (p50 {max(run['first']['way_ticks']['p50'] for run in roomy):.0f})", way <= 200),
+        ("guided agent ticks over a budget, or that moved illegally", "0", f"{wrong:,} of {ticks:,}", wrong == 0),
+        ("fields and ways, of their cap, at most; agents that did not arrive", "at most 1; 0", f"{fullest:.2f}; {left}",
+         fullest <= 1 and left == 0),
+    ]
+
+
 def changes_verdicts(steady, memory, stream):
     """What changing maps promise: (promise, bound, measured, whether it is kept)."""
     relative = [value / statistics.median(f["still_ms"]) for f in steady for value in f["changing_ms"]]
@@ -313,6 +373,7 @@ def measure(args):
             runs = [[] for _ in LINES]
             remote, steady, memory, stream = [], [], [], []
             blocks = [[] for _ in BLOCKS_SIDES]
+            crowd = []
             for run in range(args.runs):
                 for i, (name, _, _, options) in enumerate(LINES):
                     runs[i].append(bench_once(tool, options, where[i]))
@@ -322,8 +383,10 @@ def measure(args):
                 stream.append(changes_once(args, folder, "stream", STREAM_SESSIONS, STREAM_SECONDS))
                 for side, figures in zip(BLOCKS_SIDES, blocks):
                     figures.append(blocks_once(args, os.path.join(folder, "changing.map"), side))
+                crowd.append(crowd_once(args, os.path.join(folder, "changing.map")))
                 print(f"run {run + 1} of {args.runs} done", file=sys.stderr)
             judged = blocks_verdicts(blocks_of_all_maps(args, folder))
+            others = crowds(args, folder)
         finally:
             daemon.stop()
     rows = []
@@ -336,7 +399,8 @@ def measure(args):
     ticks = [f["ticks"] * f["solved"] / (f["ns_per_expansion"] * f["expansions"] * f["solved"]) * 1e6 for f in remote]
     rows.append(("`tbwa` w = 1.8, k = 64 through a daemon, 16 agents on one connection, thousand ticks a second",
                  f"{statistics.median(ticks):.1f}", spread(ticks, 1)))
-    return rows + changes_rows(steady, memory, stream) + blocks_rows(blocks), changes_verdicts(steady, memory, stream) + judged
+    rows += changes_rows(steady, memory, stream) + blocks_rows(blocks) + crowd_rows(crowd, others)
+    return rows, changes_verdicts(steady, memory, stream) + judged + crowd_verdicts(crowd, others)
 
 
 def main():
