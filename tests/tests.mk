@@ -11,7 +11,10 @@ $(TOOL_LIB): $(call obj,$(filter-out client/cli/main.c,$(TOOL_SRC)))
 
 $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,$(TEST_LIB_SRC)) $(TOOL_LIB) $(CLIENT_LIB) $(DAEMON_LIB) $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs check $(PKGS_DAEMON) $(PKGS_TOOL)) -lpthread -lm
+	$(CC) $(SANFLAGS) $(TEST_LDFLAGS) -o $@ $^ $$(pkg-config --libs check $(PKGS_DAEMON) $(PKGS_TOOL)) -lpthread -lm
+
+# It counts what the library asks of the system.
+$(BUILD)/tests/unit/test_tick_memory: TEST_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 .PHONY: tests
 tests: $(TEST_BIN) ## build the test programs

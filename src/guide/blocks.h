@@ -5,13 +5,14 @@
  * split into the components of its nodes; each is an *area*, at the mean of its cells. Two nodes (areas) are neighbours where a
  * legal move crosses from one to the other. Neighbours are worked out from the nodes' cells when asked for; nothing but the
  * components is stored. A tile's part depends on that tile's passable bits (and weights) alone, so that versions share the parts of
- * the tiles they share: copy on write, like the map (map/map.h), and a batch re-labels only the blocks that it touches.
+ * the tiles they share: copy on write, like the map (map/map.h), and a batch makes anew only the blocks that it touches.
  * Never changes once made; any number of threads may read it.
  * What it refuses: graphs, vehicles and puzzles (they have no blocks).
  * Who calls it: the thread that makes versions builds and follows; searches read.
  *
- * Memory: 12 bytes a node (8 its cells, 2 its place, 2 its area; 2 more of weight on weighted maps), 12 an area with its label, and 190 a tile
- * with its share of the tables: 0.24 bytes a cell of open ground, 0.9 in a maze of one cell's width.
+ * Memory: 12 bytes a node (8 its cells, 2 its place, 2 its area; 2 more of weight on weighted maps), 16 an area and 8 a region with its label (8 more
+ * on weighted maps), 2 a run of cells along a tile's side, and 250 a tile with its share of the tables: 0.26 bytes a cell of open ground,
+ * 0.95 in a maze of one cell's width.
  */
 #ifndef TP_GUIDE_BLOCKS_H
 #define TP_GUIDE_BLOCKS_H
@@ -28,6 +29,11 @@ enum {
     TP_BLOCK_POINT = 16,                              /* a place is given in sixteenths of a cell */
     TP_BLOCKS_NEIGHBOURS_MAX = 192,                   /* of one node or area, at most; further ones are left out */
 };
+
+/* Tiles on the side of a square, by which labels are made. A test makes them smaller. */
+#ifndef TP_BLOCKS_SQUARE
+#define TP_BLOCKS_SQUARE 16
+#endif
 
 /* A node, or an area: its number in its blocks, or none. */
 #define TP_BLOCKS_NONE UINT32_MAX
@@ -66,13 +72,19 @@ struct tp_blocks_tile {
     uint16_t nodes, areas;
     uint16_t first[TP_BLOCKS_A_TILE + 1]; /* block b (row-major in the tile) has the nodes first[b] .. first[b + 1] - 1 */
     /* per node: its cells; its place in the block (TP_BLOCK_POINT), x then y; the area it belongs to; its weight.
-     * per area: its place in the tile, and how many cells it has */
+     * per area: its cells, how many they are, and their speed in all where the map is weighted */
     uint64_t *cells;
     uint8_t (*place)[2];
     uint16_t *area;   /* of the tile */
     uint16_t *weight; /* rounded harmonic mean of its cells'; NULL where the map is not weighted */
+    uint64_t *speed;  /* NULL where the map is not weighted */
+    /* Along its sides E, S, W, N: the passable cells, bit i the i-th from the top or left; and the node in which each run of them begins, side
+     * by side. A run's cells are of one area. */
+    uint64_t side[4];
+    uint8_t first_run[5];
+    uint16_t *runs;
     struct tp_blocks_area {
-        uint16_t x, y; /* TP_BLOCK_POINT, in the tile */
+        uint32_t x, y; /* sums over its cells, each at its node's place: TP_BLOCK_POINT, in the tile */
         uint16_t cells, weight;
     } *areas_at;
 };
@@ -86,11 +98,17 @@ struct tp_blocks {
     uint32_t nodes, areas;        /* all of them; numbered tile by tile */
     uint32_t *first_node, *first_area; /* per tile: the number of its first; tiles + 1 entries */
     struct tp_blocks_tile **tiles;
-    /* Reachability (labels.c): per area a label; areas with different labels are in parts of the map that no way joins. NULL: nothing is
-     * known of that (of a map that is free, or believed) */
-    uint32_t *label;
-    uint32_t label_count;         /* labels are below this */
-    uint32_t blurred;             /* tiles in which cells closed since the labels were last made anew; 0: the labels are exact */
+    /* Reachability (labels.c): areas are in regions, each within a square of TP_BLOCKS_SQUARE tiles a side; regions have labels; areas with
+     * different labels are in parts of the map that no way joins. NULL, all: nothing is known of that (of a map that is free, or believed) */
+    uint32_t squares_x, squares_y;
+    uint32_t *first_region;       /* per square: the number of its first; squares + 1 entries */
+    uint8_t *is_blurred;          /* per square: something in it was cut since its regions were made anew */
+    uint32_t *region;             /* per area: the number of its region, from that of its square's first on */
+    uint32_t *joined;             /* per region: the one, counted likewise, that it goes on as; itself, or an earlier one */
+    uint32_t *label;              /* per region */
+    uint32_t label_count;         /* labels are below this; some may be no area's any more */
+    uint32_t blurred;             /* squares that are; 0: the labels are exact */
+    uint32_t turn;                /* the square at which the next version begins to look for those to make anew */
     struct tp_map_held *held;     /* borrowed: the map's count, in which these bytes are; NULL: nobody counts */
 };
 
@@ -100,8 +118,8 @@ int tp_blocks_build(struct tp_blocks **out, const struct tp_map *map, enum tp_bl
 
 /* Makes the next: `blocks` is of `before`, *out becomes that of `now`, a later version of the same epoch. Tiles whose passable bits
  * (and weights) are the same are shared, and in the others the nodes of blocks that are the same are copied. TP_ERR_NO_MEMORY. Cost:
- * O(nodes of the tiles touched), and copying a few bytes a tile and an area of the map; once every so many tiles touched the labels are
- * made anew, for O(nodes along all tiles' borders). */
+ * O(nodes of the tiles touched), at worst; copying a few bytes a tile and an area of the map; and the nodes along the borders of the tiles
+ * of one or two squares, and along those of all squares, for the labels. */
 int tp_blocks_follow(struct tp_blocks **out, const struct tp_blocks *blocks, const struct tp_map *before,
                      const struct tp_map *now) TP_MUST_CHECK;
 
@@ -149,6 +167,13 @@ uint32_t tp_blocks_neighbours(const struct tp_blocks *blocks, uint32_t node, str
  * O(nodes along the tile's border). */
 uint32_t tp_blocks_area_neighbours(const struct tp_blocks *blocks, uint32_t area, struct tp_blocks_node *out);
 struct tp_blocks_node tp_blocks_area(const struct tp_blocks *blocks, uint32_t area);
+
+/* The label of an area of a tile, by its number. Cost: O(1). */
+static inline uint32_t tp_blocks_label(const struct tp_blocks *blocks, uint32_t tile, uint32_t area)
+{
+    uint32_t y = tile / blocks->tiles_x / TP_BLOCKS_SQUARE, x = tile % blocks->tiles_x / TP_BLOCKS_SQUARE;
+    return blocks->label[blocks->first_region[y * blocks->squares_x + x] + blocks->region[area]];
+}
 
 /* Whether two cells are in parts of the map that no way joins, as far as the labels know; false says nothing. A cell that is
  * impassable is in no part: false; so it is without labels. Cost: O(1). */

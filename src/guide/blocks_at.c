@@ -119,12 +119,12 @@ uint32_t tp_blocks_neighbours(const struct tp_blocks *blocks, uint32_t node, str
 static struct tp_blocks_node area_of(const struct tp_blocks *blocks, uint32_t tile, uint32_t index)
 {
     const struct tp_blocks_area *area = &blocks->tiles[tile]->areas_at[index];
-    uint32_t number = blocks->first_area[tile] + index;
+    uint32_t number = blocks->first_area[tile] + index, half = area->cells / 2u;
     return (struct tp_blocks_node){
         .number = number,
         .tile = tile,
-        .at = {tile % blocks->tiles_x * TP_MAP_TILE * TP_BLOCK_POINT + area->x,
-               tile / blocks->tiles_x * TP_MAP_TILE * TP_BLOCK_POINT + area->y},
+        .at = {tile % blocks->tiles_x * TP_MAP_TILE * TP_BLOCK_POINT + (area->x + half) / area->cells,
+               tile / blocks->tiles_x * TP_MAP_TILE * TP_BLOCK_POINT + (area->y + half) / area->cells},
         .weight = area->weight,
         .area = number,
     };
@@ -137,12 +137,17 @@ struct tp_blocks_node tp_blocks_area(const struct tp_blocks *blocks, uint32_t ar
     return area_of(blocks, tile, area - blocks->first_area[tile]);
 }
 
-/* Adds to a set of areas of a tile. */
-static void touch(void *context, uint32_t area, uint32_t area_there)
+/* Areas of a tile that one of another touches: a set. */
+struct touched {
+    uint32_t area;
+    uint64_t set[TP_BLOCKS_A_TILE * TP_BLOCK_CELLS / 2 / 64];
+};
+
+/* Adds to it. */
+static void note_touched(void *context, uint32_t area, uint32_t area_there)
 {
-    uint64_t *touched = context;
-    (void)area;
-    touched[area_there / 64] |= UINT64_C(1) << area_there % 64;
+    struct touched *touched = context;
+    touched->set[area_there / 64] |= (uint64_t)(area == touched->area) << area_there % 64;
 }
 
 /* Whether the cells on both sides of a tile's corner are passable, for a move across it in a diagonal direction. */
@@ -169,14 +174,14 @@ uint32_t tp_blocks_area_neighbours(const struct tp_blocks *blocks, uint32_t area
         if (direction >= TP__BLOCK_STRAIGHT && blocks->links == TP_BLOCKS_STRAIGHT &&
             !is_corner_free(blocks, tile, direction))
             continue;
-        uint64_t touched[TP_BLOCKS_A_TILE * TP_BLOCK_CELLS / 2 / 64];
+        struct touched touched;
         uint32_t words = (blocks->tiles[there]->areas + 63u) / 64;
+        touched.area = area - blocks->first_area[tile];
         for (uint32_t i = 0; i < words; i++)
-            touched[i] = 0;
-        tp__tile_crossings(blocks->tiles[tile], blocks->tiles[there], direction, blocks->links,
-                           area - blocks->first_area[tile], touch, touched);
+            touched.set[i] = 0;
+        tp__tile_crossings(blocks->tiles[tile], blocks->tiles[there], direction, blocks->links, UINT64_MAX, note_touched, &touched);
         for (uint32_t i = 0; i < words; i++)
-            for (uint64_t left = touched[i]; left && count < TP_BLOCKS_NEIGHBOURS_MAX; left &= left - 1)
+            for (uint64_t left = touched.set[i]; left && count < TP_BLOCKS_NEIGHBOURS_MAX; left &= left - 1)
                 out[count++] = area_of(blocks, there, i * 64 + (uint32_t)__builtin_ctzll(left));
     }
     return count;
@@ -189,6 +194,6 @@ bool tp_blocks_apart(const struct tp_blocks *blocks, uint32_t x0, uint32_t y0, u
     uint32_t index0 = index_at(from, cell0), index1 = index_at(to, cell1);
     if (!blocks->label || index0 == TP_BLOCKS_NONE || index1 == TP_BLOCKS_NONE)
         return false;
-    return blocks->label[blocks->first_area[from.tile_number] + from.tile->area[index0]] !=
-           blocks->label[blocks->first_area[to.tile_number] + to.tile->area[index1]];
+    return tp_blocks_label(blocks, from.tile_number, blocks->first_area[from.tile_number] + from.tile->area[index0]) !=
+           tp_blocks_label(blocks, to.tile_number, blocks->first_area[to.tile_number] + to.tile->area[index1]);
 }

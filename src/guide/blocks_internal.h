@@ -77,68 +77,87 @@ static inline uint32_t tp__tile_step(const struct tp_blocks *blocks, uint32_t ti
     return x < blocks->tiles_x && y < blocks->tiles_y ? y * blocks->tiles_x + x : TP_BLOCKS_NONE;
 }
 
-/* Called for two nodes that a legal move joins across a border: their areas, as numbers in their tiles. */
+/* Called for two areas that a legal move joins across a border, by their numbers in their tiles. */
 typedef void (*tp__crossing_cb)(void *context, uint32_t area, uint32_t area_there);
 
-/* Calls for the crossings between a block and another of the next tile, which lies in `direction`: a straight one, or any under DIAGONAL
- * links. Of the first block's nodes those of one area count, or of any (TP_BLOCKS_NONE). Cost: O(components of both). */
-TP_ALWAYS_INLINE void tp__block_crossings(const struct tp_blocks_tile *tile, uint32_t block,
-                                          const struct tp_blocks_tile *there, uint32_t block_there,
-                                          uint32_t direction, enum tp_blocks_links links, uint32_t area,
-                                          tp__crossing_cb crossing, void *context)
+static inline uint32_t tp__count_bits(uint64_t bits)
 {
-    for (uint32_t i = tile->first[block]; i < tile->first[block + 1]; i++) {
-        if (area != TP_BLOCKS_NONE && tile->area[i] != area)
-            continue;
-        uint64_t reach = tp__block_across(tile->cells[i], direction, links);
-        for (uint32_t j = there->first[block_there]; reach && j < there->first[block_there + 1]; j++)
-            if (there->cells[j] & reach)
-                crossing(context, tile->area[i], there->area[j]);
+    bits -= bits >> 1 & UINT64_C(0x5555555555555555);
+    bits = (bits & UINT64_C(0x3333333333333333)) + (bits >> 2 & UINT64_C(0x3333333333333333));
+    bits = (bits + (bits >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    return (uint32_t)(bits * UINT64_C(0x0101010101010101) >> 56);
+}
+
+/* The first bits of a word's bytes, as a byte. */
+static inline uint64_t tp__bytes_first(uint64_t word)
+{
+    return (word & TP__BLOCK_LEFT) * UINT64_C(0x0102040810204080) >> 56;
+}
+
+/* The first cells of runs. */
+static inline uint64_t tp__run_starts(uint64_t side)
+{
+    return side & ~(side << 1);
+}
+
+/* The area of a passable cell on a tile's side. */
+static inline uint32_t tp__side_area(const struct tp_blocks_tile *tile, uint32_t side, uint32_t cell)
+{
+    uint64_t up_to = UINT64_MAX >> (63 - cell);
+    return tile->area[tile->runs[tile->first_run[side] + tp__count_bits(tp__run_starts(tile->side[side]) & up_to) - 1]];
+}
+
+/* Calls for the crossings from a tile to the next in a direction, once or more for each pair of areas: from those of the side's cells that
+ * are in `along`, bit by bit. A diagonal direction is for DIAGONAL links, or where the corners are known to be free. Cost: O(runs among them). */
+TP_ALWAYS_INLINE void tp__tile_crossings(const struct tp_blocks_tile *tile, const struct tp_blocks_tile *there, uint32_t direction,
+                                         enum tp_blocks_links links, uint64_t along, tp__crossing_cb crossing, void *context)
+{
+    enum { LAST = TP_MAP_TILE - 1 };
+    /* a corner's cell, as one of a side E or W here and of the other there */
+    static const struct {
+        uint8_t side, cell, opposite;
+    } corners[4] = {{0, LAST, 2}, {2, LAST, 0}, {2, 0, 0}, {0, 0, 2}};
+    if (direction >= TP__BLOCK_STRAIGHT) {
+        uint32_t side = corners[direction - TP__BLOCK_STRAIGHT].side, cell = corners[direction - TP__BLOCK_STRAIGHT].cell;
+        uint32_t opposite = corners[direction - TP__BLOCK_STRAIGHT].opposite;
+        if (tile->side[side] >> cell & 1 && there->side[opposite] >> (LAST - cell) & 1)
+            crossing(context, tp__side_area(tile, side, cell), tp__side_area(there, opposite, LAST - cell));
+        return;
+    }
+    uint32_t opposite = direction ^ 2;
+    uint64_t here = tile->side[direction] & along, beyond = there->side[opposite];
+    for (int aside = links == TP_BLOCKS_DIAGONAL ? -1 : 0; aside <= (links == TP_BLOCKS_DIAGONAL ? 1 : 0); aside++) {
+        uint64_t facing = here & (aside < 0 ? beyond << 1 : beyond >> aside);
+        for (uint64_t left = tp__run_starts(facing); left; left &= left - 1) {
+            uint32_t cell = (uint32_t)__builtin_ctzll(left);
+            crossing(context, tp__side_area(tile, direction, cell), tp__side_area(there, opposite, cell + (uint32_t)aside));
+        }
     }
 }
 
-/* Calls for the crossings from a tile to the next in a direction, once or more for each pair of areas: from one area, or any
- * (TP_BLOCKS_NONE). A diagonal direction is for DIAGONAL links, or where the corners are known to be free. Cost: O(nodes along the border). */
-TP_ALWAYS_INLINE void tp__tile_crossings(const struct tp_blocks_tile *tile,
-                                         const struct tp_blocks_tile *there, uint32_t direction,
-                                         enum tp_blocks_links links, uint32_t area, tp__crossing_cb crossing,
-                                         void *context)
-{
-    enum { LAST = TP_BLOCKS_A_SIDE - 1, BOTTOM = LAST * TP_BLOCKS_A_SIDE };
-    /* along the border: the first block here and there, from each to the next, and the directions to the one before and after
-     * that which is opposite */
-    static const struct {
-        uint8_t here, there, stride, before, after;
-    } borders[TP__BLOCK_DIRECTIONS] = {
-        {LAST, 0, TP_BLOCKS_A_SIDE, 7, 4}, {BOTTOM, 0, 1, 5, 4},
-        {0, LAST, TP_BLOCKS_A_SIDE, 6, 5}, {0, BOTTOM, 1, 6, 7},
-        {BOTTOM + LAST, 0, 0, 0, 0},       {BOTTOM, LAST, 0, 0, 0},
-        {0, BOTTOM + LAST, 0, 0, 0},       {LAST, BOTTOM, 0, 0, 0},
-    };
-    uint32_t here = borders[direction].here, opposite = borders[direction].there,
-             stride = borders[direction].stride;
-    uint32_t count = direction < TP__BLOCK_STRAIGHT ? TP_BLOCKS_A_SIDE : 1;
-    for (uint32_t i = 0; i < count; i++, here += stride, opposite += stride) {
-        tp__block_crossings(tile, here, there, opposite, direction, links, area, crossing, context);
-        if (links == TP_BLOCKS_STRAIGHT)
-            continue;
-        if (i > 0)
-            tp__block_crossings(tile, here, there, opposite - stride, borders[direction].before, links, area,
-                                crossing, context);
-        if (i + 1 < count)
-            tp__block_crossings(tile, here, there, opposite + stride, borders[direction].after, links, area,
-                                crossing, context);
-    }
-}
+/* What became of the tiles that two versions do not share, in order. */
+struct tp__steps {
+    uint32_t count;
+    struct tp__tile_step {
+        uint32_t tile;
+        bool is_cut;      /* what hung together before may not any more, within it or across a side */
+        uint32_t origins; /* how many areas it has; 0: each is that of the same number before */
+        uint32_t joined;
+        uint64_t blocks;  /* whose cells differ: others' nodes are as they were */
+        size_t list;      /* where its numbers begin: for each area one before, some of whose nodes it has, or UINT16_MAX where it has */
+    } * of;               /* none's; then pairs of areas before, of which nodes came together */
+    uint32_t *at;         /* per tile: its step; of those not shared */
+    uint16_t *list;
+    size_t list_count, list_room;
+};
 
 /* Labels of areas (labels.c). `blocks` has all but its labels. */
 
-/* Makes the labels anew: exact. TP_ERR_NO_MEMORY. Cost: O(areas + nodes along the tiles' borders). */
+/* Makes the labels from nothing: exact. TP_ERR_NO_MEMORY. Cost: O(areas + nodes along the tiles' borders). */
 int tp__blocks_label(struct tp_blocks *blocks) TP_MUST_CHECK;
 
-/* Makes the labels of a version from those of the one before; `closed` is how many tiles had a cell closed. TP_ERR_NO_MEMORY. Cost:
- * O(areas + nodes along the borders of the tiles that are not shared); now and then that of tp__blocks_label. */
-int tp__blocks_label_follow(struct tp_blocks *blocks, const struct tp_blocks *before,
-                            uint32_t closed) TP_MUST_CHECK;
+/* Makes the labels of a version from those of the one before. TP_ERR_NO_MEMORY. Cost: O(areas), O(nodes along the squares' borders), and
+ * O(nodes along the tiles' borders) of those squares that are made anew. */
+int tp__blocks_label_follow(struct tp_blocks *blocks, const struct tp_blocks *before, const struct tp__steps *steps) TP_MUST_CHECK;
 
 #endif

@@ -16,12 +16,10 @@
 #include <string.h>
 
 enum {
-    PAGE_BYTES = TP_QUEUE_PAGE_BYTES,
-    PAGE_AREAS = PAGE_BYTES / 4, /* distances in a page; also written-down areas */
-    QUEUE_PAGES_A_PAGE = 8,      /* room for 4 entries an area at a time: the queue holds a frontier */
+    PAGE_AREAS = TP_PAGE_BYTES / 4, /* distances in a page; also written-down areas */
     BUCKETS = 512,
     KNOWN_AREAS = 64, /* areas whose neighbours are kept */
-    KNOWN_MAX = PAGE_BYTES / 16,
+    KNOWN_MAX = TP_PAGE_BYTES / 16,
 };
 
 struct tp_field {
@@ -34,9 +32,8 @@ struct tp_field {
     uint32_t hash;
     uint32_t refs;
     bool retired; /* nobody will ask for it again */
-    uint32_t pages;
-    uint32_t **distances; /* by area / PAGE_AREAS; NULL: none of its areas was met */
-    uint32_t **log;       /* every TP_FIELD_STEP-th area settled */
+    struct tp_pages distances; /* by area / PAGE_AREAS; none: none of its areas was met */
+    struct tp_pages log;       /* every TP_FIELD_STEP-th area settled */
     struct tp_queue queue;
     uint64_t settled;
     uint64_t last; /* the key of the last area settled */
@@ -93,19 +90,34 @@ static void list_append(struct tp_field *field)
     cache->newest = field;
 }
 
-void tp__field_page_put(struct tp_field_cache *cache, void *page)
+void tp__field_block_put(struct tp_field_cache *cache, void *block, uint32_t bytes)
 {
-    if (!page)
+    if (!block)
         return;
-    tp_pool_put(cache->pool, page, PAGE_BYTES);
-    cache->stats.bytes -= PAGE_BYTES;
+    tp_pool_put(cache->pool, block, bytes);
+    cache->stats.bytes -= bytes;
+}
+
+/* Puts back a page with the pages that it points to, on so many levels. */
+static void page_put(struct tp_field_cache *cache, void *page, uint32_t levels)
+{
+    for (uint32_t i = 0; page && levels && i < TP_PAGES_FAN; i++)
+        page_put(cache, ((void **)page)[i], levels - 1);
+    tp__field_block_put(cache, page, TP_PAGE_BYTES);
+}
+
+void tp__field_pages_free(struct tp_field_cache *cache, struct tp_pages *pages)
+{
+    for (uint32_t i = 0; i < TP_PAGES_DIRECT; i++)
+        page_put(cache, pages->top[i], pages->levels);
+    *pages = (struct tp_pages){0};
 }
 
 static void known_forget(struct tp_field_cache *cache, const struct tp_blocks *blocks)
 {
     for (int i = 0; i < KNOWN_AREAS; i++)
         if (cache->known[i].blocks == blocks) {
-            tp__field_page_put(cache, cache->known[i].neighbours);
+            tp__field_block_put(cache, cache->known[i].neighbours, TP_PAGE_BYTES);
             cache->known[i] = (struct known_area){0};
         }
 }
@@ -114,14 +126,13 @@ static void known_forget(struct tp_field_cache *cache, const struct tp_blocks *b
 static void field_free(struct tp_field *field)
 {
     struct tp_field_cache *cache = field->cache;
-    for (uint32_t i = 0; i < 2 * field->pages; i++)
-        tp__field_page_put(cache, field->distances[i]); /* and the log, which lies behind */
-    tp__field_queue_free(field->cache, &field->queue);
+    tp__field_pages_free(cache, &field->distances);
+    tp__field_pages_free(cache, &field->log);
+    tp__field_queue_free(cache, &field->queue);
     known_forget(cache, field->blocks);
     tp_blocks_unref(field->blocks);
-    free(field->distances);
     cache->stats.fields--;
-    free(field);
+    tp__field_block_put(cache, field, sizeof *field);
 }
 
 static void bucket_remove(struct tp_field *field)
@@ -144,44 +155,59 @@ static bool give_up_oldest(struct tp_field_cache *cache)
     return true;
 }
 
-/* A page, with what it takes of giving up unused fields; NULL when there is no room. */
-void *tp__field_page_get(struct tp_field_cache *cache)
+/* With what it takes of giving up unused fields; NULL when there is no room. */
+void *tp__field_block_get(struct tp_field_cache *cache, uint32_t bytes)
 {
-    while (cache->stats.bytes + PAGE_BYTES > cache->bytes_max)
+    while (cache->stats.bytes + bytes > cache->bytes_max)
         if (!give_up_oldest(cache))
             break;
-    void *page =
-        cache->stats.bytes + PAGE_BYTES > cache->bytes_max ? NULL : tp_pool_get(cache->pool, PAGE_BYTES);
-    if (!page) {
+    void *block = cache->stats.bytes + bytes > cache->bytes_max ? NULL : tp_pool_get(cache->pool, bytes);
+    if (!block) {
         cache->stats.refused++;
         return NULL;
     }
-    cache->stats.bytes += PAGE_BYTES;
-    return page;
+    cache->stats.bytes += bytes;
+    return block;
 }
 
-void *tp__field_page_at(struct tp_field_cache *cache, void **index, uint32_t page)
+static void *page_get(struct tp_field_cache *cache, int fill)
 {
-    if (!index[page] && (index[page] = tp__field_page_get(cache)))
-        memset(index[page], 0xff, PAGE_BYTES);
-    return index[page];
+    void *page = tp__field_block_get(cache, TP_PAGE_BYTES);
+    return page ? memset(page, fill, TP_PAGE_BYTES) : NULL;
+}
+
+void *tp__field_page_at(struct tp_field_cache *cache, struct tp_pages *pages, uint32_t page)
+{
+    TP_CHECK(page < TP_PAGES_MAX);
+    while (page >> pages->levels * TP_PAGES_FAN_BITS >= TP_PAGES_DIRECT) { /* a level more */
+        void **above = page_get(cache, 0);
+        if (!above)
+            return NULL;
+        memcpy(above, pages->top, sizeof pages->top);
+        *pages = (struct tp_pages){.levels = pages->levels + 1, .top = {above}};
+    }
+    uint32_t bits = pages->levels * TP_PAGES_FAN_BITS;
+    void **slot = &pages->top[page >> bits];
+    for (; bits; bits -= TP_PAGES_FAN_BITS) {
+        if (!*slot && !(*slot = page_get(cache, 0)))
+            return NULL;
+        slot = &((void **)*slot)[page >> (bits - TP_PAGES_FAN_BITS) & (TP_PAGES_FAN - 1)];
+    }
+    return *slot ? *slot : (*slot = page_get(cache, 0xff));
 }
 
 /* Room for `more` keys in a queue; false without memory. */
 bool tp__field_queue_reserve(struct tp_field_cache *cache, struct tp_queue *queue, uint32_t more)
 {
-    while (!tp_queue_fits(queue, more)) {
-        if (queue->room == queue->pages_max || !(queue->pages[queue->room] = tp__field_page_get(cache)))
+    for (; !tp_queue_fits(queue, more); queue->room++)
+        if (!tp__field_page_at(cache, &queue->pages, queue->room))
             return false;
-        queue->room++;
-    }
     return true;
 }
 
 void tp__field_queue_free(struct tp_field_cache *cache, struct tp_queue *queue)
 {
-    for (uint32_t i = 0; i < queue->room; i++)
-        tp__field_page_put(cache, queue->pages[i]);
+    tp__field_pages_free(cache, &queue->pages);
     queue->room = queue->count = 0;
 }
 
@@ -190,8 +216,14 @@ void tp__field_queue_free(struct tp_field_cache *cache, struct tp_queue *queue)
 /* Where an area's distance lies; NULL without memory. */
 static uint32_t *distance_slot(struct tp_field *field, uint32_t area)
 {
-    uint32_t *page = tp__field_page_at(field->cache, (void **)field->distances, area / PAGE_AREAS);
+    uint32_t *page = tp__field_page_at(field->cache, &field->distances, area / PAGE_AREAS);
     return page ? &page[area % PAGE_AREAS] : NULL;
+}
+
+/* The distance of an area that was met. */
+static uint32_t distance_of(const struct tp_field *field, uint32_t area)
+{
+    return ((const uint32_t *)tp_pages_find(&field->distances, area / PAGE_AREAS))[area % PAGE_AREAS];
 }
 
 /* Lowers a neighbour's distance and queues it; false without memory. Each step costs a point at least, so that keys settled only
@@ -221,9 +253,9 @@ static bool settle(struct tp_field *field, uint64_t key)
     uint32_t number = (uint32_t)key, distance = (uint32_t)(key >> 32);
     struct tp_blocks_node area = tp_blocks_area(blocks, number);
     uint32_t count = tp_blocks_area_neighbours(blocks, number, neighbours);
-    uint32_t **log = &field->log[field->settled / TP_FIELD_STEP / PAGE_AREAS];
+    uint32_t steps = (uint32_t)(field->settled / TP_FIELD_STEP), *log = NULL;
     bool logged = field->settled % TP_FIELD_STEP == TP_FIELD_STEP - 1;
-    if (logged && !*log && !(*log = tp__field_page_get(field->cache)))
+    if (logged && !(log = tp__field_page_at(field->cache, &field->log, steps / PAGE_AREAS)))
         return false;
     if (!tp__field_queue_reserve(field->cache, &field->queue, count))
         return false;
@@ -234,7 +266,7 @@ static bool settle(struct tp_field *field, uint64_t key)
             return false;
         }
     if (logged)
-        (*log)[field->settled / TP_FIELD_STEP % PAGE_AREAS] = number;
+        log[steps % PAGE_AREAS] = number;
     field->settled++;
     field->last = key;
     field->cache->stats.settled++;
@@ -246,8 +278,7 @@ static bool find_best(struct tp_field *field, uint64_t *key)
 {
     while (field->queue.count) {
         *key = tp_queue_least(&field->queue);
-        uint32_t area = (uint32_t)*key;
-        if (field->distances[area / PAGE_AREAS][area % PAGE_AREAS] == (uint32_t)(*key >> 32))
+        if (distance_of(field, (uint32_t)*key) == (uint32_t)(*key >> 32))
             return true;
         tp_queue_pop(&field->queue);
     }
@@ -268,14 +299,14 @@ struct tp_field_view tp_field_see(struct tp_field *field, uint64_t paid)
     uint64_t areas = (paid < field->settled ? paid : field->settled) / TP_FIELD_STEP;
     if (!areas)
         return (struct tp_field_view){.empty = true};
-    uint32_t last = field->log[(areas - 1) / PAGE_AREAS][(areas - 1) % PAGE_AREAS];
-    uint32_t distance = field->distances[last / PAGE_AREAS][last % PAGE_AREAS];
-    return (struct tp_field_view){.last = tp_queue_key(distance, last), .areas = areas * TP_FIELD_STEP};
+    const uint32_t *log = tp_pages_find(&field->log, (uint32_t)((areas - 1) / PAGE_AREAS));
+    uint32_t last = log[(areas - 1) % PAGE_AREAS];
+    return (struct tp_field_view){.last = tp_queue_key(distance_of(field, last), last), .areas = areas * TP_FIELD_STEP};
 }
 
 uint32_t tp_field_at(const struct tp_field *field, uint32_t area, struct tp_field_view view)
 {
-    const uint32_t *page = field->distances[area / PAGE_AREAS];
+    const uint32_t *page = tp_pages_find(&field->distances, area / PAGE_AREAS);
     if (!page || view.empty)
         return TP_FIELD_UNSEEN;
     uint32_t distance = page[area % PAGE_AREAS];
@@ -291,7 +322,7 @@ static const struct known_area *area_neighbours(const struct tp_field *field, ui
     struct known_area *known = &cache->known[area % KNOWN_AREAS];
     if (known->blocks == field->blocks && known->area == area)
         return known;
-    if (!known->neighbours && !(known->neighbours = tp__field_page_get(cache)))
+    if (!known->neighbours && !(known->neighbours = tp__field_block_get(cache, TP_PAGE_BYTES)))
         return NULL;
     struct tp_blocks_node out[TP_BLOCKS_NEIGHBOURS_MAX];
     uint32_t count = tp_blocks_area_neighbours(field->blocks, area, out);
@@ -368,20 +399,10 @@ struct tp_field *tp_field_take(struct tp_field_cache *cache, const struct tp_blo
             cache->stats.shared++;
             return field;
         }
-    like.pages = blocks->areas / PAGE_AREAS + 1;
-    like.queue.pages_max = like.pages * QUEUE_PAGES_A_PAGE + 1;
-    struct tp_field *field = malloc(sizeof *field);
-    void **pages = calloc((size_t)like.pages * 2 + like.queue.pages_max, sizeof *pages);
-    if (!field || !pages) {
-        free(field);
-        free(pages);
-        cache->stats.refused++;
+    struct tp_field *field = tp__field_block_get(cache, sizeof *field);
+    if (!field)
         return NULL;
-    }
     *field = like;
-    field->distances = (uint32_t **)pages;
-    field->log = (uint32_t **)pages + like.pages;
-    field->queue.pages = (uint64_t **)pages + 2 * (size_t)like.pages;
     tp_blocks_ref(blocks);
     cache->stats.fields++;
     bool queued = tp__field_queue_reserve(field->cache, &field->queue, like.goal_count);

@@ -10,9 +10,10 @@
  * room, the longest unused given up first.
  * What it refuses: a field beyond the cap with all others in use (the session then goes without).
  * Who calls it: the sessions of one thread, through search/guide.c. Not thread-safe. Takes no clock. Memory comes from the pool handed in,
- * page by page as a field grows; only taking a new field allocates from the system.
+ * page by page as a field grows (guide/pages.h): nothing is allocated from the system but the cache itself.
  *
- * Memory: 4.3 bytes an area settled, in pages of 2 KiB, and 8 an area of the frontier while the search goes on.
+ * Memory: half a KiB, 4.3 bytes an area met, in pages of 2 KiB that hold 512 areas next to each other by number, and 8 an area of the frontier
+ * while the search goes on. It follows what was settled, not the map: a map of 4096x4096 cells adds a page of pointers.
  */
 #ifndef TP_GUIDE_FIELD_H
 #define TP_GUIDE_FIELD_H
@@ -58,7 +59,7 @@ struct tp_field_cache_stats {
 void tp_field_cache_stats(const struct tp_field_cache *cache, struct tp_field_cache_stats *stats);
 
 /* The field of a goal: found, or made, and referenced. `goals` are area numbers of `blocks`, 1..TP_GOALS_MAX; order and repetition do
- * not matter. It keeps a reference of its own to `blocks`. NULL without memory. Cost: O(areas / 512) when made. */
+ * not matter. It keeps a reference of its own to `blocks`. NULL without memory. Cost: O(goals). */
 struct tp_field *tp_field_take(struct tp_field_cache *cache, const struct tp_blocks *blocks, enum tp_field_metric metric,
                                const uint32_t *goals, uint32_t count);
 void tp_field_leave(struct tp_field *field); /* NULL is allowed */

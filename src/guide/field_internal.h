@@ -5,12 +5,13 @@
 #include "guide/field.h"
 #include "guide/queue.h"
 
-/* A page of TP_QUEUE_PAGE_BYTES under the cache's cap, unused fields given up for it; NULL without memory. */
-void *tp__field_page_get(struct tp_field_cache *cache);
-void tp__field_page_put(struct tp_field_cache *cache, void *page); /* NULL is allowed */
+/* A block of at most TP_PAGE_BYTES under the cache's cap, unused fields given up for it; NULL without memory. */
+void *tp__field_block_get(struct tp_field_cache *cache, uint32_t bytes);
+void tp__field_block_put(struct tp_field_cache *cache, void *block, uint32_t bytes); /* NULL is allowed */
 
-/* A page of an index, got and filled with ones when it is first asked for; NULL without memory. */
-void *tp__field_page_at(struct tp_field_cache *cache, void **index, uint32_t page);
+/* A page of many, got and filled with ones when it is first asked for; NULL without memory. Gives all of them back. */
+void *tp__field_page_at(struct tp_field_cache *cache, struct tp_pages *pages, uint32_t page);
+void tp__field_pages_free(struct tp_field_cache *cache, struct tp_pages *pages);
 
 /* Makes room for `more` keys in a queue; false without memory. Gives back a queue's pages. */
 bool tp__field_queue_reserve(struct tp_field_cache *cache, struct tp_queue *queue, uint32_t more);

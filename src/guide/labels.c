@@ -1,25 +1,34 @@
 /* Reachability: a label for each area, so that areas with different labels are in parts of the map that no way joins.
  *
+ * The map is cut into squares of TP_BLOCKS_SQUARE tiles a side. Within a square, areas that hang together are a *region*; regions that hang
+ * together across the squares' borders have one *label*. Labels of regions are made anew in every version, which costs the squares' borders.
+ *
  * What holds after every step: two areas that a legal move joins have one label. So a way, which is a chain of such moves, never leads from
- * one label to another. Made anew, the labels are exact: areas have one label only if a way joins them.
+ * one label to another. A square's regions made anew are exact: areas are in one region only if a way within the square joins them. Where
+ * all squares are exact the labels are.
  *
- * Following a version: the areas of tiles that are shared keep their labels; those of other tiles get labels of their own; and labels that meet
- * across the borders of those other tiles are joined. That keeps what must hold: moves within a tile lead to the same area, and moves across a
- * border where both tiles are shared joined one label before. Where cells only opened it is exact if it was exact; where some closed, two
- * parts that it cut in two may go on with one label. `blurred` counts the tiles in which cells closed; once there are as many as the map
- * has tiles, the labels are made anew, which costs a tile touched no more than its own border over again.
+ * Following a version: an area has the region of the area that its nodes were in before, one whose nodes are all new has a region of its
+ * own, and regions are joined that came together, one going on as the other: within a tile, or across the borders between tiles, at blocks that
+ * changed. Where cells only
+ * opened that is exact if it was exact; where some closed, parts that were cut in two may go on as one region, and the square is *blurred*.
+ * Blurred squares are made anew in turn, some in each version: as many as SQUARES_AT_ONCE, so that a map of no more squares has exact labels
+ * always, and a batch that touches no more is followed exactly.
  *
- * Labels depend on the sequence of versions since they were last made anew, and on nothing else. Failure: out of memory leaves the version
- * without labels, and its maker gives it up. */
+ * Labels depend on the sequence of versions, and on nothing else. Failure: out of memory leaves the version without labels, and its
+ * maker gives it up. */
 #include "guide/blocks_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Sets of labels: parent[i] is a member of i's set, never a later one. */
+enum { SQUARES_AT_ONCE = 1 };
+
+/* Regions of one square, or all, while they are joined. */
 struct sets {
-    uint32_t *parent;
-    const uint32_t *here, *there; /* the labels of two tiles whose border is gone through */
+    uint32_t *parent; /* a member of the same set, never a later one */
+    uint32_t count;
+    const uint32_t *here, *there;    /* the regions of two tiles whose border is gone through, */
+    uint32_t base_here, base_there; /* counted from these on */
 };
 
 static uint32_t set_root(uint32_t *parent, uint32_t i)
@@ -29,112 +38,252 @@ static uint32_t set_root(uint32_t *parent, uint32_t i)
     return i;
 }
 
-/* Joins the labels of two areas that a move joins. */
-static void join(void *context, uint32_t area, uint32_t area_there)
+/* Joins two regions. */
+static void join(struct sets *sets, uint32_t one, uint32_t other)
+{
+    if (one == other)
+        return;
+    one = set_root(sets->parent, one);
+    other = set_root(sets->parent, other);
+    sets->parent[one > other ? one : other] = one < other ? one : other;
+}
+
+/* Joins the regions of two areas that a move joins. */
+static void join_across(void *context, uint32_t area, uint32_t area_there)
 {
     struct sets *sets = context;
-    uint32_t one = set_root(sets->parent, sets->here[area]),
-             other = set_root(sets->parent, sets->there[area_there]);
-    if (one < other)
-        sets->parent[other] = one;
-    else
-        sets->parent[one] = other;
+    join(sets, sets->base_here + sets->here[area], sets->base_there + sets->there[area_there]);
 }
 
-/* Joins what meets across the borders of a tile: of those towards later tiles, or of all. Moves across a corner matter under DIAGONAL links
- * alone: under STRAIGHT links the corners' cells, which are in tiles between, join the same. */
-static void join_tile(struct sets *sets, const struct tp_blocks *blocks, uint32_t tile, bool later_only)
+static void sets_grow(struct sets *sets, uint32_t count)
 {
-    static const bool is_later[TP__BLOCK_DIRECTIONS] = {true, true, false, false, true, true, false, false};
-    uint32_t directions = blocks->links == TP_BLOCKS_DIAGONAL ? TP__BLOCK_DIRECTIONS : TP__BLOCK_STRAIGHT;
-    sets->here = blocks->label + blocks->first_area[tile];
-    for (uint32_t direction = 0; direction < directions; direction++) {
-        uint32_t there =
-            later_only && !is_later[direction] ? TP_BLOCKS_NONE : tp__tile_step(blocks, tile, direction);
-        if (there == TP_BLOCKS_NONE)
-            continue;
-        sets->there = blocks->label + blocks->first_area[there];
-        tp__tile_crossings(blocks->tiles[tile], blocks->tiles[there], direction, blocks->links,
-                           TP_BLOCKS_NONE, join, sets);
-    }
+    for (; sets->count < count; sets->count++)
+        sets->parent[sets->count] = sets->count;
 }
 
-/* Room for the labels of the areas and for sets of `labels` labels, each alone in its set. */
-static int sets_init(struct sets *sets, struct tp_blocks *blocks, uint32_t labels)
+/* Numbers the sets from 0 in the order of their first members: parent[i] becomes the number of i's. Returns how many there are. */
+static uint32_t sets_number(struct sets *sets)
 {
-    size_t areas = blocks->areas ? blocks->areas : 1;
-    blocks->label = malloc(areas * sizeof blocks->label[0]);
-    sets->parent = malloc(((size_t)labels + 1) * sizeof sets->parent[0]);
-    if (!blocks->label || !sets->parent) {
-        free(sets->parent);
-        return TP_ERR_NO_MEMORY; /* the labels go with the version */
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < sets->count; i++) /* the set of an earlier one is numbered already */
+        sets->parent[i] = sets->parent[i] == i ? count++ : sets->parent[sets->parent[i]];
+    return count;
+}
+
+/* ---- Squares ---- */
+
+static uint32_t square_of(const struct tp_blocks *blocks, uint32_t tile)
+{
+    return tile / blocks->tiles_x / TP_BLOCKS_SQUARE * blocks->squares_x + tile % blocks->tiles_x / TP_BLOCKS_SQUARE;
+}
+
+/* The tiles of a square: columns and rows, up to the ends. */
+struct extent {
+    uint32_t x0, y0, x1, y1;
+};
+
+static struct extent extent_of(const struct tp_blocks *blocks, uint32_t square)
+{
+    uint32_t x = square % blocks->squares_x * TP_BLOCKS_SQUARE, y = square / blocks->squares_x * TP_BLOCKS_SQUARE;
+    uint32_t x1 = x + TP_BLOCKS_SQUARE, y1 = y + TP_BLOCKS_SQUARE;
+    return (struct extent){x, y, x1 < blocks->tiles_x ? x1 : blocks->tiles_x, y1 < blocks->tiles_y ? y1 : blocks->tiles_y};
+}
+
+/* Joins what meets across the border to the next tile in a direction, from some cells along it, if that lies in the same square, or
+ * if it doesn't. */
+static void join_towards(struct sets *sets, const struct tp_blocks *blocks, uint32_t tile, uint32_t direction, uint64_t along,
+                         bool is_inside)
+{
+    uint32_t there = tp__tile_step(blocks, tile, direction);
+    if (there == TP_BLOCKS_NONE)
+        return;
+    uint32_t square = square_of(blocks, tile), square_there = square_of(blocks, there);
+    if ((square == square_there) != is_inside)
+        return;
+    sets->here = blocks->region + blocks->first_area[tile];
+    sets->there = blocks->region + blocks->first_area[there];
+    sets->base_here = is_inside ? 0 : blocks->first_region[square];
+    sets->base_there = is_inside ? 0 : blocks->first_region[square_there];
+    tp__tile_crossings(blocks->tiles[tile], blocks->tiles[there], direction, blocks->links, along, join_across, sets);
+}
+
+/* The same for all later tiles around. Moves across a corner matter under DIAGONAL links alone: under STRAIGHT links the corners' cells,
+ * which are in tiles between, join the same. */
+static void join_later(struct sets *sets, const struct tp_blocks *blocks, uint32_t tile, bool is_inside)
+{
+    static const uint8_t later[] = {0, 1, 4, 5};
+    for (uint32_t i = 0; i < (blocks->links == TP_BLOCKS_DIAGONAL ? 4 : 2); i++)
+        join_towards(sets, blocks, tile, later[i], UINT64_MAX, is_inside);
+}
+
+/* Joins what meets across a tile's borders within its square, at those of its blocks that changed. */
+static void join_changed(struct sets *sets, const struct tp_blocks *blocks, uint32_t tile, uint64_t changed)
+{
+    static const uint8_t corner[] = {63, 56, 0, 7}; /* blocks, by diagonal direction */
+    const uint64_t sides[TP__BLOCK_STRAIGHT] = {tp__bytes_first(changed >> 7), changed >> 56, tp__bytes_first(changed), changed & TP__BLOCK_TOP};
+    for (uint32_t side = 0; side < TP__BLOCK_STRAIGHT; side++) {
+        uint64_t along = 0; /* each block's bit made a byte of cells */
+        for (uint64_t left = sides[side]; left; left &= left - 1)
+            along |= TP__BLOCK_TOP << TP_BLOCK_SIDE * __builtin_ctzll(left);
+        if (along)
+            join_towards(sets, blocks, tile, side, along, true);
     }
-    for (uint32_t i = 0; i < labels; i++)
-        sets->parent[i] = i;
+    for (uint32_t i = 0; i < 4 && blocks->links == TP_BLOCKS_DIAGONAL; i++)
+        if (changed >> corner[i] & 1)
+            join_towards(sets, blocks, tile, TP__BLOCK_STRAIGHT + i, UINT64_MAX, true);
+}
+
+/* Makes a square's regions from nothing. */
+static void square_remake(struct tp_blocks *blocks, uint32_t square, struct sets *sets)
+{
+    struct extent extent = extent_of(blocks, square);
+    const uint32_t *first_area = blocks->first_area;
+    for (uint32_t y = extent.y0; y < extent.y1; y++) {
+        uint32_t first = first_area[y * blocks->tiles_x + extent.x0], end = first_area[y * blocks->tiles_x + extent.x1];
+        for (uint32_t i = first; i < end; i++)
+            blocks->region[i] = sets->count + i - first;
+        sets_grow(sets, sets->count + end - first);
+    }
+    for (uint32_t y = extent.y0; y < extent.y1; y++)
+        for (uint32_t x = extent.x0; x < extent.x1; x++)
+            join_later(sets, blocks, y * blocks->tiles_x + x, true);
+    uint32_t count = sets_number(sets);
+    for (uint32_t y = extent.y0; y < extent.y1; y++)
+        for (uint32_t i = first_area[y * blocks->tiles_x + extent.x0]; i < first_area[y * blocks->tiles_x + extent.x1]; i++)
+            blocks->region[i] = sets->parent[blocks->region[i]];
+    sets->count = 0;
+    sets_grow(sets, count);
+}
+
+/* What became of a tile; NULL: its areas are those of the same numbers before. */
+static const struct tp__tile_step *step_of(const struct tp_blocks *blocks, const struct tp_blocks *before, uint32_t tile,
+                                           const struct tp__steps *steps)
+{
+    const struct tp__tile_step *step = blocks->tiles[tile] == before->tiles[tile] ? NULL : &steps->of[steps->at[tile]];
+    return step && step->origins ? step : NULL;
+}
+
+/* Gives a tile's areas the regions that they had, or new ones, and joins those that came together within it. */
+static void tile_follow(struct tp_blocks *blocks, const struct tp_blocks *before, const struct tp__tile_step *step, const uint16_t *list,
+                        struct sets *sets)
+{
+    uint32_t *region = blocks->region + blocks->first_area[step->tile];
+    const uint32_t *was = before->region + before->first_area[step->tile];
+    for (uint32_t i = 0; i < step->origins; i++) {
+        uint16_t origin = *list++;
+        region[i] = origin == UINT16_MAX ? sets->count : was[origin];
+        sets_grow(sets, sets->count + (origin == UINT16_MAX));
+    }
+    for (uint32_t i = 0; i < step->joined; i++, list += 2)
+        join(sets, was[list[0]], was[list[1]]);
+}
+
+/* Makes a square's regions from those of the version before. */
+static void square_follow(struct tp_blocks *blocks, const struct tp_blocks *before, uint32_t square, const struct tp__steps *steps,
+                          struct sets *sets)
+{
+    struct extent extent = extent_of(blocks, square);
+    sets->count = before->first_region[square + 1] - before->first_region[square];
+    memcpy(sets->parent, before->joined + before->first_region[square], sets->count * sizeof sets->parent[0]);
+    for (uint32_t y = extent.y0; y < extent.y1; y++)
+        for (uint32_t tile = y * blocks->tiles_x + extent.x0, end = y * blocks->tiles_x + extent.x1; tile < end;) {
+            const struct tp__tile_step *step = step_of(blocks, before, tile, steps);
+            uint32_t first = tile++;
+            if (step) {
+                tile_follow(blocks, before, step, steps->list + step->list, sets);
+                continue;
+            }
+            while (tile < end && !step_of(blocks, before, tile, steps))
+                tile++;
+            uint32_t count = blocks->first_area[tile] - blocks->first_area[first];
+            memcpy(blocks->region + blocks->first_area[first], before->region + before->first_area[first], count * sizeof(uint32_t));
+        }
+    for (uint32_t y = extent.y0; y < extent.y1; y++)
+        for (uint32_t tile = y * blocks->tiles_x + extent.x0; tile < y * blocks->tiles_x + extent.x1; tile++)
+            if (blocks->tiles[tile] != before->tiles[tile])
+                join_changed(sets, blocks, tile, steps->of[steps->at[tile]].blocks);
+    for (uint32_t i = 0; i < sets->count; i++)
+        sets->parent[i] = sets->parent[sets->parent[i]]; /* that of an earlier one is a root already */
+}
+
+/* ---- Labels ---- */
+
+/* Joins regions across the squares' borders, and numbers their labels. */
+static int label_regions(struct tp_blocks *blocks)
+{
+    uint32_t squares = blocks->squares_x * blocks->squares_y, regions = blocks->first_region[squares];
+    struct sets sets = {.parent = malloc(((size_t)regions + 1) * sizeof *sets.parent), .count = regions};
+    if (!sets.parent)
+        return TP_ERR_NO_MEMORY;
+    for (uint32_t square = 0; square < squares; square++)
+        for (uint32_t i = blocks->first_region[square]; i < blocks->first_region[square + 1]; i++)
+            sets.parent[i] = blocks->first_region[square] + blocks->joined[i];
+    for (uint32_t square = 0; square < squares; square++) {
+        struct extent extent = extent_of(blocks, square);
+        for (uint32_t y = extent.y0; y < extent.y1; y++)
+            for (uint32_t x = extent.x0; x < extent.x1; x++)
+                if (x == extent.x0 || x + 1 == extent.x1 || y + 1 == extent.y1)
+                    join_later(&sets, blocks, y * blocks->tiles_x + x, false);
+    }
+    blocks->label_count = sets_number(&sets);
+    blocks->label = sets.parent;
     return TP_OK;
 }
 
-/* Replaces each area's label by its set's number: sets are numbered in the order of their first areas. Ends the sets. */
-static void settle(struct sets *sets, struct tp_blocks *blocks)
+/* Marks the squares in which something was cut, then takes back the mark of those whose turn it is: they are made anew. */
+static void blur(struct tp_blocks *blocks, const struct tp_blocks *before, const struct tp__steps *steps, uint8_t *is_remade)
 {
-    const uint32_t NUMBERED = UINT32_C(1) << 31; /* areas are fewer, at half as many as cells */
-    uint32_t *parent = sets->parent;
-    for (uint32_t i = 0; i < blocks->areas; i++)
-        blocks->label[i] = set_root(parent, blocks->label[i]);
-    for (uint32_t i = 0; i < blocks->areas; i++) {
-        uint32_t root = blocks->label[i];
-        if (!(parent[root] & NUMBERED))
-            parent[root] = NUMBERED | blocks->label_count++;
-        blocks->label[i] = parent[root] & ~NUMBERED;
+    uint32_t squares = blocks->squares_x * blocks->squares_y, left = SQUARES_AT_ONCE;
+    memcpy(blocks->is_blurred, before->is_blurred, squares);
+    for (uint32_t i = 0; i < steps->count; i++)
+        blocks->is_blurred[square_of(blocks, steps->of[i].tile)] |= steps->of[i].is_cut;
+    blocks->turn = before->turn;
+    for (uint32_t i = 0; i < squares; i++) {
+        uint32_t square = (before->turn + i) % squares;
+        is_remade[square] = left && blocks->is_blurred[square];
+        if (is_remade[square]) {
+            blocks->is_blurred[square] = 0;
+            blocks->turn = (square + 1) % squares;
+            left--;
+        }
+        blocks->blurred += blocks->is_blurred[square];
     }
-    free(parent);
+}
+
+/* Makes the labels: from those of the version before, or (NULL) from nothing. */
+static int label(struct tp_blocks *blocks, const struct tp_blocks *before, const struct tp__steps *steps)
+{
+    uint32_t squares = blocks->squares_x * blocks->squares_y, regions_before = before ? before->first_region[squares] : 0;
+    uint8_t *is_remade = malloc(squares);
+    blocks->region = malloc(((size_t)blocks->areas + 1) * sizeof *blocks->region);
+    blocks->joined = malloc(((size_t)blocks->areas + regions_before + 1) * sizeof *blocks->joined);
+    int error = is_remade && blocks->joined && blocks->region ? TP_OK : TP_ERR_NO_MEMORY;
+    if (!error) {
+        memset(is_remade, 1, squares);
+        if (before)
+            blur(blocks, before, steps, is_remade);
+        for (uint32_t square = 0; square < squares; square++) {
+            struct sets sets = {.parent = blocks->joined + blocks->first_region[square]};
+            if (is_remade[square])
+                square_remake(blocks, square, &sets);
+            else
+                square_follow(blocks, before, square, steps, &sets);
+            blocks->first_region[square + 1] = blocks->first_region[square] + sets.count;
+        }
+        uint32_t *joined = realloc(blocks->joined, ((size_t)blocks->first_region[squares] + 1) * sizeof *joined);
+        blocks->joined = joined ? joined : blocks->joined;
+        error = label_regions(blocks);
+    }
+    free(is_remade);
+    return error; /* what was made goes with the version */
 }
 
 int tp__blocks_label(struct tp_blocks *blocks)
 {
-    struct sets sets;
-    uint32_t tiles = blocks->tiles_x * blocks->tiles_y;
-    int error = sets_init(&sets, blocks, blocks->areas);
-    if (error)
-        return error;
-    for (uint32_t i = 0; i < blocks->areas; i++)
-        blocks->label[i] = i;
-    for (uint32_t tile = 0; tile < tiles; tile++)
-        join_tile(&sets, blocks, tile, true);
-    settle(&sets, blocks);
-    blocks->blurred = 0;
-    return TP_OK;
+    return label(blocks, NULL, NULL);
 }
 
-int tp__blocks_label_follow(struct tp_blocks *blocks, const struct tp_blocks *before, uint32_t closed)
+int tp__blocks_label_follow(struct tp_blocks *blocks, const struct tp_blocks *before, const struct tp__steps *steps)
 {
-    struct sets sets;
-    uint32_t tiles = blocks->tiles_x * blocks->tiles_y, other_tiles = 0, labels = before->label_count;
-    for (uint32_t tile = 0; tile < tiles; tile++)
-        if (blocks->tiles[tile] != before->tiles[tile]) {
-            other_tiles++;
-            labels += blocks->tiles[tile]->areas;
-        }
-    /* all borders at once are half as many as those of all tiles one by one */
-    if (before->blurred + closed >= tiles || other_tiles >= (tiles + 1) / 2)
-        return tp__blocks_label(blocks);
-    int error = sets_init(&sets, blocks, labels);
-    if (error)
-        return error;
-    uint32_t fresh = before->label_count;
-    for (uint32_t tile = 0; tile < tiles; tile++) {
-        uint32_t *label = blocks->label + blocks->first_area[tile];
-        if (blocks->tiles[tile] == before->tiles[tile])
-            memcpy(label, before->label + before->first_area[tile],
-                   blocks->tiles[tile]->areas * sizeof label[0]);
-        else
-            for (uint32_t i = 0; i < blocks->tiles[tile]->areas; i++)
-                label[i] = fresh++;
-    }
-    for (uint32_t tile = 0; tile < tiles; tile++)
-        if (blocks->tiles[tile] != before->tiles[tile])
-            join_tile(&sets, blocks, tile, false);
-    settle(&sets, blocks);
-    blocks->blurred = before->blurred + closed;
-    return TP_OK;
+    return label(blocks, before, steps);
 }

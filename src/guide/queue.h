@@ -4,14 +4,15 @@
 #ifndef TP_GUIDE_QUEUE_H
 #define TP_GUIDE_QUEUE_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "guide/pages.h"
 
-enum { TP_QUEUE_PAGE_BYTES = 2048, TP_QUEUE_PAGE_KEYS = TP_QUEUE_PAGE_BYTES / 8 };
+#include <stdbool.h>
+
+enum { TP_QUEUE_PAGE_KEYS = TP_PAGE_BYTES / 8 };
 
 struct tp_queue {
-    uint64_t **pages; /* room for pages_max pointers, of the owner */
-    uint32_t pages_max, room, count; /* pages held, keys queued */
+    struct tp_pages pages;
+    uint32_t room, count; /* pages held, keys queued */
 };
 
 static inline uint64_t tp_queue_key(uint32_t distance, uint32_t number)
@@ -21,13 +22,13 @@ static inline uint64_t tp_queue_key(uint32_t distance, uint32_t number)
 
 static inline uint64_t *tp__queue_at(const struct tp_queue *queue, uint32_t i)
 {
-    return &queue->pages[i / TP_QUEUE_PAGE_KEYS][i % TP_QUEUE_PAGE_KEYS];
+    return (uint64_t *)tp_pages_find(&queue->pages, i / TP_QUEUE_PAGE_KEYS) + i % TP_QUEUE_PAGE_KEYS;
 }
 
 /* Whether `more` keys fit the pages held. */
 static inline bool tp_queue_fits(const struct tp_queue *queue, uint32_t more)
 {
-    return queue->count + more <= queue->room * TP_QUEUE_PAGE_KEYS;
+    return (uint64_t)queue->count + more <= (uint64_t)queue->room * TP_QUEUE_PAGE_KEYS;
 }
 
 /* The least; the queue must not be empty. */

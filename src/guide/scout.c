@@ -9,14 +9,11 @@
 #include "guide/blocks_internal.h"
 #include "guide/field_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
-    PAGE_NODES = TP_QUEUE_PAGE_BYTES / 8,
-    PAGE_STEPS = TP_QUEUE_PAGE_BYTES / 12,
-    QUEUE_PAGES_A_NODE_PAGE = 4,
-    WAY_PAGES_A_NODE_PAGE = 2,
+    PAGE_NODES = TP_PAGE_BYTES / 8,
+    PAGE_STEPS = TP_PAGE_BYTES / 12,
 };
 
 #define CLOSED 0x80000000u
@@ -35,7 +32,7 @@ struct step {
     uint32_t left; /* points to the goal; while the way is traced, from the start */
     uint32_t entry;
 };
-_Static_assert(sizeof(struct met) * PAGE_NODES <= TP_QUEUE_PAGE_BYTES && sizeof(struct step) * PAGE_STEPS <= TP_QUEUE_PAGE_BYTES,
+_Static_assert(sizeof(struct met) * PAGE_NODES <= TP_PAGE_BYTES && sizeof(struct step) * PAGE_STEPS <= TP_PAGE_BYTES,
                "pages hold what they are to hold");
 
 struct tp_scout {
@@ -44,9 +41,8 @@ struct tp_scout {
     uint32_t goals[TP_GOALS_MAX];
     enum tp_scout_state state;
     struct tp_blocks_place goal_at[TP_GOALS_MAX];
-    uint32_t pages;
-    struct met **met; /* by node / PAGE_NODES */
-    struct step **way;
+    struct tp_pages met; /* by node / PAGE_NODES */
+    struct tp_pages way;
     uint32_t steps;
     uint32_t traced; /* the node that the trace stands at, TP_BLOCKS_NONE: none is under way */
     uint32_t length;
@@ -57,10 +53,7 @@ struct tp_scout {
 
 static void search_free(struct tp_scout *scout)
 {
-    for (uint32_t i = 0; i < scout->pages; i++) {
-        tp__field_page_put(scout->cache, scout->met[i]);
-        scout->met[i] = NULL;
-    }
+    tp__field_pages_free(scout->cache, &scout->met);
     tp__field_queue_free(scout->cache, &scout->queue);
 }
 
@@ -69,31 +62,29 @@ void tp_scout_end(struct tp_scout *scout)
     if (!scout)
         return;
     search_free(scout);
-    for (uint32_t i = 0; i * PAGE_STEPS < scout->steps; i++)
-        tp__field_page_put(scout->cache, scout->way[i]);
-    free(scout->met);
-    free(scout);
+    tp__field_pages_free(scout->cache, &scout->way);
+    tp__field_block_put(scout->cache, scout, sizeof *scout);
 }
 
 /* What is kept of a node; NULL without memory. */
 static struct met *met_slot(struct tp_scout *scout, uint32_t node)
 {
-    struct met *page = tp__field_page_at(scout->cache, (void **)scout->met, node / PAGE_NODES);
+    struct met *page = tp__field_page_at(scout->cache, &scout->met, node / PAGE_NODES);
     return page ? &page[node % PAGE_NODES] : NULL;
 }
 
 static struct step *step_at(const struct tp_scout *scout, uint32_t i)
 {
-    return &scout->way[i / PAGE_STEPS][i % PAGE_STEPS];
+    return (struct step *)tp_pages_find(&scout->way, i / PAGE_STEPS) + i % PAGE_STEPS;
 }
 
 /* Adds a node to the way; false without memory. */
 static bool step_add(struct tp_scout *scout, uint32_t node, struct met met)
 {
-    struct step **page = &scout->way[scout->steps / PAGE_STEPS];
-    if (scout->steps % PAGE_STEPS == 0 && !(*page = tp__field_page_get(scout->cache)))
+    struct step *page = tp__field_page_at(scout->cache, &scout->way, scout->steps / PAGE_STEPS);
+    if (!page)
         return false;
-    (*page)[scout->steps++ % PAGE_STEPS] = (struct step){node, met.g & ~CLOSED, met.entry};
+    page[scout->steps++ % PAGE_STEPS] = (struct step){node, met.g & ~CLOSED, met.entry};
     return true;
 }
 
@@ -227,7 +218,7 @@ static bool trace_back(struct tp_scout *scout)
     uint32_t count = tp_blocks_neighbours(scout->order.blocks, scout->traced, neighbours), g = met.g & ~CLOSED;
     scout->traced = TP_BLOCKS_NONE;
     for (uint32_t i = 0; i < count && g; i++) {
-        const struct met *page = scout->met[neighbours[i].number / PAGE_NODES];
+        const struct met *page = tp_pages_find(&scout->met, neighbours[i].number / PAGE_NODES);
         struct met of = page ? page[neighbours[i].number % PAGE_NODES] : (struct met){UNMET, 0};
         if (of.g == UNMET || !(of.g & CLOSED) || (of.g & ~CLOSED) >= g)
             continue;
@@ -300,24 +291,10 @@ uint32_t tp_scout_length(const struct tp_scout *scout)
 
 struct tp_scout *tp_scout_begin(struct tp_field_cache *cache, const struct tp_scout_order *order)
 {
-    struct tp_scout *scout = malloc(sizeof *scout);
-    uint32_t pages = order->blocks->nodes / PAGE_NODES + 1;
-    void **index = calloc((size_t)pages * (1 + WAY_PAGES_A_NODE_PAGE + QUEUE_PAGES_A_NODE_PAGE) + 1, sizeof *index);
-    if (!scout || !index) {
-        free(scout);
-        free(index);
+    struct tp_scout *scout = tp__field_block_get(cache, sizeof *scout);
+    if (!scout)
         return NULL;
-    }
-    *scout = (struct tp_scout){
-        .cache = cache,
-        .order = *order,
-        .pages = pages,
-        .traced = TP_BLOCKS_NONE,
-        .met = (struct met **)index,
-        .way = (struct step **)index + pages,
-        .queue = {.pages = (uint64_t **)index + pages * (size_t)(1 + WAY_PAGES_A_NODE_PAGE),
-                  .pages_max = pages * QUEUE_PAGES_A_NODE_PAGE + 1},
-    };
+    *scout = (struct tp_scout){.cache = cache, .order = *order, .traced = TP_BLOCKS_NONE};
     memcpy(scout->goals, order->goals, order->goal_count * sizeof *order->goals);
     memcpy(scout->goal_at, order->goals_at, order->goal_count * sizeof *order->goals_at);
     struct tp_blocks_node node = tp_blocks_node(order->blocks, order->from);

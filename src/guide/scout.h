@@ -9,7 +9,8 @@
  * A scout is one session's own: what it finds depends on its start, goals, version and the view it was given.
  * What it refuses: to go on without memory (the session then goes without).
  * Who calls it: search/guide.c. Not thread-safe. Memory comes from the cache of the thread's fields, under its cap: 8 bytes for each node of the
- * pages touched while it searches (256 nodes a page), 12 a node of the way afterwards.
+ * pages touched while it searches (256 nodes a page), afterwards half a KiB and 12 a node of the way, in pages of 2 KiB. It follows
+ * what was searched, not the map.
  */
 #ifndef TP_GUIDE_SCOUT_H
 #define TP_GUIDE_SCOUT_H
@@ -33,7 +34,7 @@ struct tp_scout_order {
     uint32_t below; /* only a way shorter than so many points is looked for; TP_FIELD_UNSEEN: any */
 };
 
-/* Begins. NULL without memory. Cost: O(nodes / 256). */
+/* Begins. NULL without memory. Cost: O(goals). */
 struct tp_scout *tp_scout_begin(struct tp_field_cache *cache, const struct tp_scout_order *order);
 void tp_scout_end(struct tp_scout *scout); /* NULL is allowed */
 

@@ -57,6 +57,13 @@ static void each_tile(struct tp_tiles *tiles, bool put_back)
     }
 }
 
+void tp_tiles_empty(struct tp_tiles *tiles)
+{
+    each_tile(tiles, true);
+    if (tiles->top)
+        memset(tiles->top, 0, top_bytes(tiles));
+}
+
 void tp_tiles_fini(struct tp_tiles *tiles)
 {
     each_tile(tiles, true);

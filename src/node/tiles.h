@@ -45,6 +45,9 @@ void tp_tiles_init(struct tp_tiles *tiles, struct tp_pool *pool, uint32_t width,
 /* Puts every block back. Cost: O(pages + tiles held). */
 void tp_tiles_fini(struct tp_tiles *tiles);
 
+/* Puts every block back, and keeps the top table alone. Cost: likewise. */
+void tp_tiles_empty(struct tp_tiles *tiles);
+
 /* Begins a new use: all tiles become stale at once. Cost: O(1), but O(tiles held) once every stamp_max uses, when
  * the stamp wraps and every tile's stamp is set to 0. */
 void tp_tiles_begin(struct tp_tiles *tiles);

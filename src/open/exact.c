@@ -7,14 +7,20 @@ void tp_open_init(struct tp_open *open, bool wide, struct tp_pool *pool, uint64_
     *open = (struct tp_open){.pool = pool, .wide = wide, .bytes = bytes, .bytes_max = bytes_max};
 }
 
-void tp_open_fini(struct tp_open *open)
+void tp_open_empty(struct tp_open *open)
 {
     for (uint32_t i = 0; i < open->chunks_count; i++)
         tp_pool_put(open->pool, open->chunks[i], TP_OPEN_CHUNK_BYTES);
     *open->bytes -= (uint64_t)open->chunks_count * TP_OPEN_CHUNK_BYTES;
+    open->chunks_count = open->count = open->capacity = 0;
+}
+
+void tp_open_fini(struct tp_open *open)
+{
+    tp_open_empty(open);
     free(open->chunks);
     open->chunks = NULL;
-    open->chunks_count = open->chunks_room = open->count = open->capacity = 0;
+    open->chunks_room = 0;
 }
 
 bool tp_open_grow(struct tp_open *open)

@@ -66,6 +66,9 @@ struct tp_open {
 void tp_open_init(struct tp_open *open, bool wide, struct tp_pool *pool, uint64_t *bytes, uint64_t bytes_max);
 void tp_open_fini(struct tp_open *open);
 
+/* Puts every chunk back, and keeps the table of them alone. */
+void tp_open_empty(struct tp_open *open);
+
 /* Adds one chunk; false at the cap. */
 bool tp_open_grow(struct tp_open *open);
 

@@ -65,18 +65,24 @@ static uint32_t goal_nodes(const struct tp_session *session, const struct tp_blo
     return count;
 }
 
-/* Whether a lead is to the session's goals over these blocks. */
+/* Whether a lead is to the session's goals, by its own blocks. */
+static bool is_to_goals(const struct tp_session *session, const struct tp_lead *lead)
+{
+    uint32_t nodes[TP_GOALS_MAX], count;
+    struct tp_blocks_place places[TP_GOALS_MAX];
+    count = goal_nodes(session, lead->blocks, nodes, places);
+    return count == lead->goal_count && memcmp(nodes, lead->goals, count * sizeof nodes[0]) == 0;
+}
+
+/* The same over these blocks. */
 static bool is_of(const struct tp_session *session, const struct tp_lead *lead, const struct tp_blocks *blocks)
 {
-    uint32_t nodes[TP_GOALS_MAX];
-    struct tp_blocks_place places[TP_GOALS_MAX];
     if (!lead->blocks)
         return false;
     bool alike = lead->blocks->epoch == blocks->epoch && lead->blocks->changed_version == blocks->changed_version;
-    if (session->belief.full ? !alike : lead->blocks != blocks) /* an agent's own begin to count anew when it forgets */
-        return false;
-    uint32_t count = goal_nodes(session, lead->blocks, nodes, places);
-    return count == lead->goal_count && memcmp(nodes, lead->goals, count * sizeof nodes[0]) == 0;
+    if (!session->belief.full)
+        alike = lead->blocks == blocks; /* an agent's own begin to count anew when it forgets */
+    return alike && is_to_goals(session, lead);
 }
 
 /* A lead over these blocks begins where the agent stands. */
@@ -147,13 +153,20 @@ static struct tp_scout *scout_begin(const struct tp_guide *guide, const struct t
     return tp_scout_begin(guide->cache, &order);
 }
 
+/* Whether the field proves that no way leads from there to a goal, in its version. */
+static bool is_apart(const struct tp_lead *lead)
+{
+    return lead->areas && lead->view.whole &&
+           tp_field_at(lead->areas, tp_blocks_node(lead->blocks, lead->from).area, lead->view) == TP_FIELD_UNSEEN;
+}
+
 static void lead_pay(const struct tp_session *session, struct tp_lead *lead, uint64_t *units)
 {
     const struct tp_guide *guide = &session->guide;
     uint64_t before = *units;
     if (lead->areas && !pay_areas(lead, units))
         return;
-    if (!lead->scout && !lead->betters)
+    if (!lead->scout && !lead->betters && !is_apart(lead))
         lead->scout = scout_begin(guide, lead, TP_FIELD_UNSEEN);
     enum tp_scout_state state = lead->scout ? tp_scout_run(lead->scout, units) : TP_SCOUT_NO_MEMORY;
     lead->spent += before - *units;
@@ -408,7 +421,8 @@ static enum tp_guide_outcome guide_run(struct tp_tick *tick)
     uint64_t left = guide->now.scout ? points_left(session, &guide->now) : 0;
     bool away = left == TP_FIELD_UNSEEN, lost = away && !follows_whole(session);
     bool current = is_of(session, &guide->now, blocks) && !is_outdated(session), wanted = lost || !current;
-    if (guide->coming.betters && (away || !current || guide->broken))
+    bool elsewhere = guide->coming.blocks && session->restart_wanted && !is_to_goals(session, &guide->coming); /* the goal is far from there */
+    if (elsewhere || (guide->coming.betters && (away || !current || guide->broken)))
         lead_drop(&guide->coming);
     if (!guide->coming.blocks && wanted && tp__overlay_catch_up(session, tick->budget, &unspent))
         lead_begin(session, &guide->coming, tp__overlay_blocks(session));

@@ -60,6 +60,13 @@ void tp_search_fini(struct tp_search *search)
     search->active = false;
 }
 
+void tp_search_empty(struct tp_search *search)
+{
+    tp_tiles_empty(&search->nodes.tiles);
+    tp_open_empty(&search->open);
+    search->active = false;
+}
+
 /* Enters a state into the open list with the priority its g and the present goal give. */
 static void enter(struct tp_search *search, tp_state state, uint64_t g)
 {

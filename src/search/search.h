@@ -80,6 +80,9 @@ void tp_search_init(struct tp_search *search, const struct tp_domain *domain, co
                     uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max);
 void tp_search_fini(struct tp_search *search);
 
+/* Puts back what the search holds but the tables over its blocks: another is begun without a system allocation. Grids only. */
+void tp_search_empty(struct tp_search *search);
+
 /* Before the first use of a search's space: what the space keeps, if anything. False without memory. */
 bool tp_search_open_space(struct tp_search *search);
 

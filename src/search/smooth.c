@@ -18,8 +18,6 @@
  */
 #include "search/internal.h"
 
-#include <stdlib.h>
-
 enum {
     SPAN_MIN = 16,       /* steps of the narrowest window */
     SPAN_MAX = 256,      /* and of the widest */
@@ -41,28 +39,25 @@ struct tp_smooth {
     bool opens;        /* the window is the first ahead of the agent */
     tp_cost sum;       /* of the path's piece, so far */
     uint64_t spent;    /* expansions, in the window */
-    bool searches;     /* `search` holds memory */
-    struct tp_search search;
+    struct tp_search search; /* holds blocks while there are windows to search */
 };
 
-static struct tp_smooth *smooth_open(void)
+static struct tp_smooth *smooth_open(struct tp_session *session)
 {
-    struct tp_smooth *smooth = malloc(sizeof *smooth);
-    if (smooth)
-        *smooth = (struct tp_smooth){.phase = SMOOTH_SKIP};
+    struct tp_smooth *smooth = NULL;
+    uint64_t bytes_max = session->search.nodes.tiles.bytes_max;
+    if (session->bytes + sizeof *smooth > bytes_max || !(smooth = tp_pool_get(session->pool, sizeof *smooth)))
+        return NULL;
+    session->bytes += sizeof *smooth;
+    *smooth = (struct tp_smooth){.phase = SMOOTH_SKIP};
+    tp_search_init(&smooth->search, session->search.domain, &session->belief, NULL, session->params.heuristic,
+                   session->params.corners, 1, 1, false, session->pool, UINT32_MAX, &session->bytes, bytes_max);
     return smooth;
-}
-
-static void search_close(struct tp_smooth *smooth)
-{
-    if (smooth->searches)
-        tp_search_fini(&smooth->search);
-    smooth->searches = false;
 }
 
 static void end(struct tp_smooth *smooth)
 {
-    search_close(smooth);
+    tp_search_empty(&smooth->search);
     smooth->phase = SMOOTH_DONE;
 }
 
@@ -115,14 +110,8 @@ static bool skip(struct tp_tick *tick, struct tp_smooth *smooth)
     return true;
 }
 
-static void search_begin(struct tp_tick *tick, struct tp_smooth *smooth)
+static void search_begin(struct tp_smooth *smooth)
 {
-    struct tp_session *session = tick->session;
-    if (!smooth->searches)
-        tp_search_init(&smooth->search, session->search.domain, &session->belief, NULL, session->params.heuristic,
-                       session->params.corners, 1, 1, false, session->pool, UINT32_MAX, &session->bytes,
-                       session->search.nodes.tiles.bytes_max);
-    smooth->searches = true;
     smooth->spent = 0;
     smooth->phase = SMOOTH_SEARCH;
     if (!tp_search_begin(&smooth->search, smooth->to, smooth->from))
@@ -166,7 +155,7 @@ static bool measure(struct tp_tick *tick, struct tp_smooth *smooth)
     if (smooth->sum <= tp_search_h(&session->search, smooth->from, smooth->to))
         slide(tick, smooth);
     else
-        search_begin(tick, smooth);
+        search_begin(smooth);
     return true;
 }
 
@@ -306,7 +295,7 @@ void tp__smooth_run(struct tp_tick *tick)
     if (!session->path_complete || !session->search.guide || !tp_search_knows(&session->search, session->at) ||
         tp__trace_next(session) == TP_MOVE_NONE)
         return;
-    if (!session->smooth && !(session->smooth = smooth_open()))
+    if (!session->smooth && !(session->smooth = smooth_open(session)))
         return;
     struct tp_smooth *smooth = session->smooth;
     if (tick->changed && session->belief.full) /* what an agent sees that does not know the map is aside of its path, or it searches anew */
@@ -336,7 +325,8 @@ void tp__smooth_close(struct tp_session *session)
 {
     if (!session->smooth)
         return;
-    search_close(session->smooth);
-    free(session->smooth);
+    tp_search_fini(&session->smooth->search);
+    tp_pool_put(session->pool, session->smooth, sizeof *session->smooth);
+    session->bytes -= sizeof *session->smooth;
     session->smooth = NULL;
 }

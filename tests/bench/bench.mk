@@ -1,10 +1,14 @@
-# Speed and memory, measured on this machine; the tests judge none of it. What changing maps promise is judged here: it fails when a
-# bound is missed.
+# Speed and memory, measured on this machine; the tests judge none of it. What changing maps and the block graph promise is judged here:
+# it fails when a bound is missed.
 BENCH_RUNS ?= 5
 
 .PHONY: bench
-bench: build $(BUILD)/tests/bench/changes $(BUILD)/tests/bench/blocks ## measure speed and memory, medians over runs, and judge what changing maps promise (TICKPATH_MAPS; BENCH_RUNS=5; BENCH_README=1 writes README's figures)
+bench: build $(BUILD)/tests/bench/changes $(BUILD)/tests/bench/blocks $(BUILD)/tests/bench/guide ## measure speed and memory, medians over runs, and judge what changing maps and the guide promise (TICKPATH_MAPS; BENCH_RUNS=5; BENCH_README=1 writes README's figures)
 	@tests/bench/bench.py --bin $(BUILD) --runs $(BENCH_RUNS) $(if $(BENCH_README),--readme README.md)
+
+.PHONY: bench-blocks
+bench-blocks: build $(BUILD)/tests/bench/blocks ## judge what the block graph promises, on every map of TICKPATH_MAPS
+	@tests/bench/bench.py --bin $(BUILD) --blocks
 
 # The load of the benches of changing maps: a client of its own.
 $(BUILD)/tests/bench/changes: $(BUILD)/obj/tests/bench/changes.o $(CLIENT_LIB)
@@ -14,3 +18,7 @@ $(BUILD)/tests/bench/changes: $(BUILD)/obj/tests/bench/changes.o $(CLIENT_LIB)
 $(BUILD)/tests/bench/blocks: $(BUILD)/obj/tests/bench/blocks.o $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) -o $@ $^ -lm
+
+$(BUILD)/tests/bench/guide: $(BUILD)/obj/tests/bench/guide.o $(BUILD)/tests/libtickpath-tool.a $(CLIENT_LIB) $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(PKGS_TOOL)) -lpthread -lm

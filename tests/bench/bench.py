@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Measures tickpath on this machine: medians over runs, the runs of all lines taken in turn so that a busy moment
-of the machine falls on all of them alike. What changing maps promise is judged: exit code 1 when a bound is missed.
+of the machine falls on all of them alike. What changing maps and the block graph promise is judged: exit code 1 when a
+bound is missed.
 
     tests/bench/bench.py [--bin build] [--runs 5] [--readme README.md]
+    tests/bench/bench.py [--bin build] --blocks     the block graph's promises alone
 
 Maps are taken from the folder TICKPATH_MAPS (MovingAI maps and scenarios); without it, maps of the same kinds are
 generated. With --readme the table is also written between the two marks of that file.
@@ -127,12 +129,18 @@ STREAM_SESSIONS, STREAM_SECONDS = 100, 3
 COUNTED = {"MALLOC_MMAP_THRESHOLD_": "4000", "MALLOC_MMAP_MAX_": "60000", "MALLOC_TRIM_THRESHOLD_": "0"}
 
 
-def changes_once(args, folder, what, *numbers, environment=None):
-    """One run of tests/bench/changes against a daemon of its own."""
+def changing_map(args, folder):
+    """The path of the map that changes."""
     map_path = os.path.join(folder, "changing.map")
     if not os.path.exists(map_path):
         subprocess.run([os.path.join(args.bin, "tickpath"), "map", "generate", "--kind", "city", "--size", "1024x1024", "--seed", "1",
                         "--out", map_path], check=True)
+    return map_path
+
+
+def changes_once(args, folder, what, *numbers, environment=None):
+    """One run of tests/bench/changes against a daemon of its own."""
+    map_path = changing_map(args, folder)
     daemon = Daemon(os.path.join(args.bin, "tickpathd"), folder, ["--threads", "2"], environment)
     try:
         run = subprocess.run([os.path.join(args.bin, "tests", "bench", "changes"), what, *daemon.ports[:2], str(daemon.process.pid),
@@ -188,36 +196,129 @@ def changes_rows(steady, memory, stream):
     ]
 
 
-# The block graph of one way of moving: the map of the benches above, and the same repeated to a side of 4096 cells.
+# The block graph: the map of the benches above, and the same repeated to a side of 4096 cells.
 BLOCKS_SIDES = ("1024", "4096")
-# Kinds of maps whose bytes a cell are told apart from those of all maps.
+# Kinds of maps whose bytes a cell are bounded more narrowly than those of all maps.
 GAME_MAPS = ("dao", "sc1", "bg512", "wc3")
 
 
-def blocks_once(args, map_path, *side):
+def blocks_once(args, map_path, *side, links="straight"):
     """One run of tests/bench/blocks."""
-    return json.loads(subprocess.run([os.path.join(args.bin, "tests", "bench", "blocks"), "straight", map_path, *side], check=True,
+    return json.loads(subprocess.run([os.path.join(args.bin, "tests", "bench", "blocks"), links, map_path, *side], check=True,
                                      capture_output=True, text=True).stdout)
 
 
-def blocks_rows(args, runs):
+def blocks_rows(runs):
     rows = []
     for side, figures in zip(BLOCKS_SIDES, runs):
         name = f"block graph of {side}x{side} cells: "
         for words, key, digits in (("built, ms", "build_ms", 2), ("a batch of one cell repaired, us", "single_us", 0),
                                    ("a batch of 1,000 cells in a square repaired, us", "clustered_us", 0),
                                    ("a batch of 1,000 scattered cells repaired, us", "scattered_us", 0),
-                                   ("the same, the worst of 200 batches, us", "scattered_worst_us", 0)):
+                                   ("the same, the worst of 200 batches, us", "scattered_worst_us", 0),
+                                   ("the version before such a batch given up, us", "scattered_give_up_us", 0)):
             values = [f[key] for f in figures]
             rows.append((name + words, f"{statistics.median(values):.{digits}f}", spread(values, digits)))
-    maps = os.environ.get("TICKPATH_MAPS")
-    paths = glob.glob(os.path.join(maps, "*", "*.map")) if maps else []
-    weighed = [(os.path.basename(os.path.dirname(path)), blocks_once(args, path)["bytes_a_cell"]) for path in sorted(paths)]
-    for words, values in ((f"maps of {', '.join(GAME_MAPS)}", [b for kind, b in weighed if kind in GAME_MAPS]),
-                          ("all maps", [b for _, b in weighed])):
-        if values:
-            rows.append((f"block graph, bytes a cell: {len(values)} {words}", f"{statistics.median(values):.3f}", spread(values, 3)))
     return rows
+
+
+def blocks_of_all_maps(args, folder):
+    """Figures of every map, each as it is and repeated to the sides, by both ways of hanging together: (name, kind, figures)."""
+    maps = os.environ.get("TICKPATH_MAPS")
+    figures = []
+    for path in sorted(glob.glob(os.path.join(maps, "*", "*.map"))) if maps else [os.path.join(folder, "changing.map")]:
+        kind = os.path.basename(os.path.dirname(path))
+        for side in ((), *((side,) for side in BLOCKS_SIDES)):
+            for links in ("straight", "diagonal"):
+                name = " ".join((os.path.basename(path)[:-len(".map")], *side, links))
+                figures.append((name, kind, blocks_once(args, path, *side, links=links)))
+    return figures
+
+
+def blocks_verdicts(figures):
+    """What the block graph promises: (promise, bound, measured, whether it is kept)."""
+
+    def judge(promise, bound, unit, key, of=lambda kind, f: True, digits=2):
+        measured = [(f[key], name) for name, kind, f in figures if of(kind, f)]
+        if not measured:
+            return []
+        most, name = max(measured)
+        return [(f"block graph, {promise}, worst of {len(measured)}", f"at most {bound} {unit}", f"{most:.{digits}f} ({name})", most <= bound)]
+
+    def is_small(kind, f):
+        return f["width"] * f["height"] <= 1024 * 1024
+
+    verdicts = judge("built for up to 1024x1024 cells", 40, "ms", "build_ms", is_small)
+    verdicts += judge("built for up to 4096x4096 cells", 1000, "ms", "build_ms")
+    for key, words in (("scattered", "1,000 scattered cells"), ("clustered", "1,000 cells in a square")):
+        verdicts += judge(f"{words} repaired, median", 1000, "us of CPU time", f"{key}_us", digits=0)
+        worst = max(f[f"{key}_worst_us"] for *_, f in figures)
+        verdicts += judge(f"{words} repaired, p99 (worst single batch {worst:.0f} us)", 1000, "us of CPU time", f"{key}_p99_us", digits=0)
+    verdicts += judge(f"bytes a cell on maps of {', '.join(GAME_MAPS)}", 0.5, "bytes", "bytes_a_cell",
+                      lambda kind, f: kind in GAME_MAPS, 3)
+    return verdicts + judge("bytes a cell on all maps", 2, "bytes", "bytes_a_cell", digits=3)
+
+
+# A crowd of guided sessions on the same map, with room for all their fields and ways and (fewer of them) with little; and on larger maps
+# of TICKPATH_MAPS.
+CROWD, CROWD_KIB, CROWD_FRAMES = 1000, 256 << 10, 200
+CROWD_LITTLE = (250, 1 << 10, 60)
+CROWD_MAPS = ("sc1/Cauldron", "street/Paris_1_1024")
+
+
+def crowd_once(args, map_path, sessions=CROWD, kib=CROWD_KIB, frames=CROWD_FRAMES):
+    """One run of tests/bench/guide."""
+    return json.loads(subprocess.run([os.path.join(args.bin, "tests", "bench", "guide"), map_path, str(sessions), str(kib), str(frames)],
+                                     check=True, capture_output=True, text=True).stdout)
+
+
+def crowds(args, folder):
+    """(words, figures) of the runs that are made once."""
+    maps = os.environ.get("TICKPATH_MAPS")
+    runs = [("little room", crowd_once(args, os.path.join(folder, "changing.map"), *CROWD_LITTLE))]
+    return runs + [(name, crowd_once(args, os.path.join(maps, name + ".map"))) for name in CROWD_MAPS if maps]
+
+
+def crowd_rows(runs, others):
+    parts = (("first", "setting off at once"), ("steady", "goals renewed"), ("churn", "and 100 cells changed a frame"))
+    ticks = (("field_ticks", "the field over areas reaches an agent"), ("way_ticks", "its way over nodes is found"), ("move_ticks", "it moves"))
+
+    def row(name, figures, part, key, digits):
+        value = {q: statistics.median(f[part][key][q] for f in figures) for q in ("p50", "p99", "max")}
+        return (name, f"{value['p99']:.{digits}f}", f"p50 {value['p50']:.{digits}f}, max {value['max']:.{digits}f}")
+
+    rows = []
+    for where, figures in [("", runs)] + [(f" ({words})", [run]) for words, run in others]:
+        name = f"{figures[0]['sessions']} guided sessions, k = 16, 100 units{where}: "
+        rows += [row(f"{name}CPU time of a tick of all, {words}, p99, ms", figures, part, "frame_ms", 1) for part, words in parts]
+        if figures is runs:
+            rows += [row(f"{name}ticks until {words}, p99", figures, "first", key, 0) for key, words in ticks]
+        rows.append((name + "MiB of fields and ways, most", f"{max(f['most_bytes'] for f in figures) / 1048576:.1f}",
+                     f"cap {figures[0]['cap_bytes'] / 1048576:g}"))
+    return rows
+
+
+def crowd_verdicts(runs, others):
+    """What a crowd of guided sessions promises."""
+    everywhere = runs + [run for _, run in others]
+    roomy = [run for run in everywhere if run["sessions"] == CROWD]
+    field = max(run["first"]["field_ticks"]["p50"] for run in roomy)
+    way = max(run["first"]["way_ticks"]["max"] for run in roomy)
+    wrong = sum(run["over_budget"] + run["illegal"] for run in everywhere)
+    ticks = sum(run["agent_ticks"] for run in everywhere)
+    left = sum(run["under_way"] for run in everywhere)
+    fullest = max(run["most_bytes"] / run["cap_bytes"] for run in everywhere)
+    return [
+        (f"{CROWD} sessions to as many goals: the field over areas reaches the agent, 100 units a tick, p50", "at most 5 ticks",
+         f"{field:.0f} (max {max(run['first']['field_ticks']['max'] for run in roomy):.0f})", field <= 5),
+        ("the same: the way over blocks of 8x8 is found, max", "at most 200 ticks",
+         f"{way:.0f} (p50 {max(run['first']['way_ticks']['p50'] for run in roomy):.0f})", way <= 200),
+        ("guided agent ticks over a budget, or that moved illegally", "0", f"{wrong:,} of {ticks:,}", wrong == 0),
+        ("fields and ways, of their cap, at most; agents that did not arrive", "at most 1; 0", f"{fullest:.2f}; {left}",
+         fullest <= 1 and left == 0),
+    ]
+
+
 def changes_verdicts(steady, memory, stream):
     """What changing maps promise: (promise, bound, measured, whether it is kept)."""
     relative = [value / statistics.median(f["still_ms"]) for f in steady for value in f["changing_ms"]]
@@ -272,6 +373,7 @@ def measure(args):
             runs = [[] for _ in LINES]
             remote, steady, memory, stream = [], [], [], []
             blocks = [[] for _ in BLOCKS_SIDES]
+            crowd = []
             for run in range(args.runs):
                 for i, (name, _, _, options) in enumerate(LINES):
                     runs[i].append(bench_once(tool, options, where[i]))
@@ -281,7 +383,10 @@ def measure(args):
                 stream.append(changes_once(args, folder, "stream", STREAM_SESSIONS, STREAM_SECONDS))
                 for side, figures in zip(BLOCKS_SIDES, blocks):
                     figures.append(blocks_once(args, os.path.join(folder, "changing.map"), side))
+                crowd.append(crowd_once(args, os.path.join(folder, "changing.map")))
                 print(f"run {run + 1} of {args.runs} done", file=sys.stderr)
+            judged = blocks_verdicts(blocks_of_all_maps(args, folder))
+            others = crowds(args, folder)
         finally:
             daemon.stop()
     rows = []
@@ -294,7 +399,8 @@ def measure(args):
     ticks = [f["ticks"] * f["solved"] / (f["ns_per_expansion"] * f["expansions"] * f["solved"]) * 1e6 for f in remote]
     rows.append(("`tbwa` w = 1.8, k = 64 through a daemon, 16 agents on one connection, thousand ticks a second",
                  f"{statistics.median(ticks):.1f}", spread(ticks, 1)))
-    return rows + changes_rows(steady, memory, stream) + blocks_rows(args, blocks), changes_verdicts(steady, memory, stream)
+    rows += changes_rows(steady, memory, stream) + blocks_rows(blocks) + crowd_rows(crowd, others)
+    return rows, changes_verdicts(steady, memory, stream) + judged + crowd_verdicts(crowd, others)
 
 
 def main():
@@ -302,7 +408,14 @@ def main():
     parser.add_argument("--bin", default="build")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--readme")
+    parser.add_argument("--blocks", action="store_true")
     args = parser.parse_args()
+    if args.blocks:
+        with tempfile.TemporaryDirectory() as folder:
+            changing_map(args, folder)
+            verdicts = blocks_verdicts(blocks_of_all_maps(args, folder))
+        print(verdict_table(verdicts))
+        return 0 if all(kept for *_, kept in verdicts) else 1
     rows, verdicts = measure(args)
     source = "the benchmark maps named" if os.environ.get("TICKPATH_MAPS") else "generated maps"
     load = os.getloadavg()[0]

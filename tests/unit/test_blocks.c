@@ -296,6 +296,7 @@ static bool same_tile(const struct tp_blocks_tile *a, const struct tp_blocks_til
            memcmp(a->place, b->place, a->nodes * sizeof a->place[0]) == 0 &&
            memcmp(a->area, b->area, a->nodes * sizeof a->area[0]) == 0 && !a->weight == !b->weight &&
            (!a->weight || memcmp(a->weight, b->weight, a->nodes * sizeof a->weight[0]) == 0) &&
+           !a->speed == !b->speed && (!a->speed || memcmp(a->speed, b->speed, a->areas * sizeof a->speed[0]) == 0) &&
            memcmp(a->areas_at, b->areas_at, a->areas * sizeof a->areas_at[0]) == 0;
 }
 

@@ -5,13 +5,19 @@
 static void *test_malloc(size_t size);
 static void *test_calloc(size_t count, size_t size);
 
+static void *test_realloc(void *old, size_t size);
+
 #define malloc test_malloc
 #define calloc test_calloc
+#define realloc test_realloc
 #include "guide/blocks.c"
 #include "guide/blocks_at.c"
+#include "guide/blocks_repair.c"
+#include "guide/blocks_tile.c"
 #include "guide/labels.c"
 #undef malloc
 #undef calloc
+#undef realloc
 
 #include "tests/lib/maps.h"
 
@@ -25,6 +31,11 @@ static void *test_malloc(size_t size)
 static void *test_calloc(size_t count, size_t size)
 {
     return left_ ? left_--, calloc(count, size) : NULL;
+}
+
+static void *test_realloc(void *old, size_t size)
+{
+    return left_ ? left_--, realloc(old, size) : NULL;
 }
 
 /* Ends when the call got all it wanted; the leak checker sees whether it gave all back before. */

@@ -1,5 +1,5 @@
 /* Goal fields against a plain Dijkstra over the same neighbours; what a session sees depends on its own paying alone; the cap. */
-#include "guide/field.h"
+#include "guide/field_internal.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/maps.h"
 #include "tests/lib/plain_blocks.h"
@@ -233,6 +233,67 @@ START_TEST(units_of_a_large_empty_map)
 }
 END_TEST
 
+/* Bytes that a field of a corner holds once so many areas are settled, on a free map of that side. */
+static uint64_t bytes_of_some(uint32_t side, uint64_t areas)
+{
+    struct block_bench bench;
+    struct tp_field_cache_stats stats;
+    block_bench_open(&bench, tp_test_map_free(side, side), TP_BLOCKS_STRAIGHT, CACHE_BYTES);
+    uint32_t corner = bench.blocks->areas - 1;
+    struct tp_field *field = tp_field_take(bench.cache, bench.blocks, TP_FIELD_OCTILE, &corner, 1);
+    ck_assert_uint_eq(tp_field_see(field, areas).areas, areas);
+    tp_field_cache_stats(bench.cache, &stats);
+    tp_field_leave(field);
+    block_bench_close(&bench);
+    return stats.bytes;
+}
+
+START_TEST(what_a_field_holds_follows_what_was_settled)
+{
+    ck_assert_uint_le(bytes_of_some(4096, 64), bytes_of_some(1024, 64) + PAGE_BYTES);
+}
+END_TEST
+
+/* Pages asked for in any order and however far apart are found again, hold what was written, cost few pages of pointers, and all
+ * come back; one that is refused leaves the others. */
+START_TEST(pages_are_found_again)
+{
+    enum { ASKED = 300 };
+    struct tp_test_rng rng = tp_test_rng("pages_are_found_again");
+    for (int round = 0; round < 40; round++) {
+        uint64_t room = tp_test_percent(&rng, 50) ? CACHE_BYTES : tp_test_between(&rng, 1, 200) * PAGE_BYTES;
+        uint32_t span = 1u << tp_test_below(&rng, 28), asked[ASKED];
+        struct tp_pool pool;
+        struct tp_field_cache_stats stats;
+        tp_pool_init(&pool, NULL);
+        struct tp_field_cache *cache = tp_field_cache_open(&pool, room);
+        struct tp_pages pages = {0};
+        bool held[ASKED];
+        for (int i = 0; i < ASKED; i++) {
+            asked[i] = tp_test_below(&rng, span);
+            bool known = tp_pages_find(&pages, asked[i]) != NULL;
+            uint32_t *page = tp__field_page_at(cache, &pages, asked[i]);
+            held[i] = page != NULL;
+            ck_assert_ptr_eq(page, tp_pages_find(&pages, asked[i]));
+            if (page)
+                ck_assert_uint_eq(page[0], known ? asked[i] : UINT32_MAX);
+            if (page)
+                page[0] = page[TP_PAGE_BYTES / 4 - 1] = asked[i];
+        }
+        for (int i = 0; i < ASKED; i++)
+            if (held[i])
+                ck_assert_uint_eq(*(uint32_t *)tp_pages_find(&pages, asked[i]), asked[i]);
+        ck_assert_uint_le(pages.levels, 3);
+        tp_field_cache_stats(cache, &stats);
+        ck_assert_uint_le(stats.bytes, room);
+        tp__field_pages_free(cache, &pages);
+        tp_field_cache_close(cache); /* nothing is held */
+        ck_assert_uint_eq(pool.used_bytes, 0);
+        tp_pool_fini(&pool);
+    }
+}
+END_TEST
+
 static Suite *field_suite(void)
 {
     Suite *suite = suite_create("field");
@@ -244,6 +305,8 @@ static Suite *field_suite(void)
     tcase_add_test(tests, the_cap_holds_under_churn);
     tcase_add_test(tests, retired_fields_go);
     tcase_add_test(tests, units_of_a_large_empty_map);
+    tcase_add_test(tests, what_a_field_holds_follows_what_was_settled);
+    tcase_add_test(tests, pages_are_found_again);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -209,6 +209,30 @@ START_TEST(unreachable_is_known_at_once)
 }
 END_TEST
 
+/* Where a door closed behind the labels' back, the field tells that there is no way, and none is looked for over nodes. */
+START_TEST(what_leads_nowhere_is_not_paid_for)
+{
+    enum { WIDTH = 500, HEIGHT = 400 };
+    struct tp_map *map = tp_test_map_free(WIDTH, HEIGHT);
+    tp_test_set_rect(&map, 400, 0, 1, HEIGHT, '@');
+    tp_test_set_rect(&map, 400, 200, 1, 1, '.');
+    struct tp_session_params params = guided(map, 5, 5, 490, 390);
+    struct play play;
+    params.guide_units = 100;
+    begin(&play, &params, map, "nowhere");
+    for (int i = 0; i < 80; i++)
+        play_tick(&play, NULL);
+    play_set(&play, 400, 200, '@');
+    uint64_t before = play.stats.guide;
+    for (int i = 0; i < 300; i++)
+        play_tick(&play, NULL);
+    uint64_t paid = play.stats.guide - before;
+    PLAY_SAY(&play, paid <= 2 * 8 * 7, "%llu units", (unsigned long long)paid);
+    play_close(&play);
+    tp_map_unref(map);
+}
+END_TEST
+
 /* ---- What a tick pays ---- */
 
 /* A tick pays no more than its cap, nothing when its time is over at the start, and what it did not pay it pays later. */
@@ -411,6 +435,7 @@ static Suite *guide_suite(void)
     tcase_add_test(tests, turns_before_a_door_that_closed_ahead);
     tcase_add_test(tests, a_goal_that_moves_is_caught);
     tcase_add_test(tests, unreachable_is_known_at_once);
+    tcase_add_test(tests, what_leads_nowhere_is_not_paid_for);
     tcase_add_test(tests, units_are_capped);
     tcase_add_test(tests, units_that_are_refused);
     tcase_add_test(tests, sharing_changes_nothing);
