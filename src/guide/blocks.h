@@ -108,7 +108,7 @@ struct tp_blocks {
     uint32_t *label;              /* per region */
     uint32_t label_count;         /* labels are below this; some may be no area's any more */
     uint32_t blurred;             /* squares that are; 0: the labels are exact */
-    uint32_t turn;                /* the square at which the next version begins to look for those to make anew */
+    uint32_t turn;                /* the square at which the next version begins to look for one to make anew */
     struct tp_map_held *held;     /* borrowed: the map's count, in which these bytes are; NULL: nobody counts */
 };
 
@@ -119,7 +119,7 @@ int tp_blocks_build(struct tp_blocks **out, const struct tp_map *map, enum tp_bl
 /* Makes the next: `blocks` is of `before`, *out becomes that of `now`, a later version of the same epoch. Tiles whose passable bits
  * (and weights) are the same are shared, and in the others the nodes of blocks that are the same are copied. TP_ERR_NO_MEMORY. Cost:
  * O(nodes of the tiles touched), at worst; copying a few bytes a tile and an area of the map; and the nodes along the borders of the tiles
- * of one or two squares, and along those of all squares, for the labels. */
+ * of one square, and along those of all squares, for the labels. */
 int tp_blocks_follow(struct tp_blocks **out, const struct tp_blocks *blocks, const struct tp_map *before,
                      const struct tp_map *now) TP_MUST_CHECK;
 

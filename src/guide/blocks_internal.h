@@ -156,8 +156,8 @@ struct tp__steps {
 /* Makes the labels from nothing: exact. TP_ERR_NO_MEMORY. Cost: O(areas + nodes along the tiles' borders). */
 int tp__blocks_label(struct tp_blocks *blocks) TP_MUST_CHECK;
 
-/* Makes the labels of a version from those of the one before. TP_ERR_NO_MEMORY. Cost: O(areas), O(nodes along the squares' borders), and
- * O(nodes along the tiles' borders) of those squares that are made anew. */
+/* Makes the labels of a version from those of the one before. TP_ERR_NO_MEMORY. Cost: O(areas), to copy a few bytes of each;
+ * O(runs along the squares' borders); and O(runs along the tiles' borders) of the square that is made anew. */
 int tp__blocks_label_follow(struct tp_blocks *blocks, const struct tp_blocks *before, const struct tp__steps *steps) TP_MUST_CHECK;
 
 #endif

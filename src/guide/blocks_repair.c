@@ -25,13 +25,13 @@ struct others {
     uint64_t touches[TP__BLOCK_NODES_MAX]; /* which of the ring */
 };
 
-static uint32_t directions_of(const struct tp__scratch *scratch)
+static inline uint32_t directions_of(enum tp_blocks_links links)
 {
-    return scratch->links == TP_BLOCKS_DIAGONAL ? TP__BLOCK_DIRECTIONS : TP__BLOCK_STRAIGHT;
+    return links == TP_BLOCKS_DIAGONAL ? TP__BLOCK_DIRECTIONS : TP__BLOCK_STRAIGHT;
 }
 
 /* The block of the tile next to one; TP_BLOCKS_NONE outside. */
-static uint32_t step_inside(uint32_t block, uint32_t direction)
+static inline uint32_t step_inside(uint32_t block, uint32_t direction)
 {
     uint32_t x = block % TP_BLOCKS_A_SIDE + (uint32_t)tp_direction_dx[direction];
     uint32_t y = block / TP_BLOCKS_A_SIDE + (uint32_t)tp_direction_dy[direction];
@@ -104,7 +104,7 @@ static bool nodes_compare(struct tp__scratch *scratch, uint32_t block, uint32_t 
 /* False when it has too many nodes. */
 static bool ring_gather(const struct tp__scratch *scratch, uint32_t block, struct ring *ring)
 {
-    uint32_t directions = directions_of(scratch);
+    uint32_t directions = directions_of(scratch->links);
     ring->count = 0;
     for (uint32_t direction = 0; direction < directions; direction++) {
         uint32_t there = step_inside(block, direction);
@@ -122,17 +122,25 @@ static bool ring_gather(const struct tp__scratch *scratch, uint32_t block, struc
 }
 
 /* Which nodes of the ring each of some nodes touches. */
+TP_ALWAYS_INLINE void touch_by(const struct tp__scratch *scratch, const struct ring *ring, struct others *others, enum tp_blocks_links links)
+{
+    for (uint32_t i = 0; i < others->count; i++) {
+        uint64_t touches = 0;
+        for (uint32_t direction = 0; direction < directions_of(links); direction++) {
+            uint64_t reach = tp__block_across(others->cells[i], direction, links);
+            for (uint32_t r = ring->first[direction]; reach && r < ring->first[direction + 1]; r++)
+                touches |= (uint64_t)((scratch->cells[ring->node[r]] & reach) != 0) << r;
+        }
+        others->touches[i] = touches;
+    }
+}
+
 static void touch(const struct tp__scratch *scratch, const struct ring *ring, struct others *others)
 {
-    uint32_t directions = directions_of(scratch);
-    for (uint32_t i = 0; i < others->count; i++) {
-        others->touches[i] = 0;
-        for (uint32_t direction = 0; direction < directions; direction++) {
-            uint64_t reach = tp__block_across(others->cells[i], direction, scratch->links);
-            for (uint32_t r = ring->first[direction]; r < ring->first[direction + 1]; r++)
-                others->touches[i] |= (uint64_t)((scratch->cells[ring->node[r]] & reach) != 0) << r;
-        }
-    }
+    if (scratch->links == TP_BLOCKS_DIAGONAL)
+        touch_by(scratch, ring, others, TP_BLOCKS_DIAGONAL);
+    else
+        touch_by(scratch, ring, others, TP_BLOCKS_STRAIGHT);
 }
 
 /* ---- What is left of an area ---- */
@@ -167,15 +175,16 @@ static void search_push(struct tp__scratch *scratch, struct searches *searches, 
 }
 
 /* Goes on with a search by one node. */
-static void search_step(struct tp__scratch *scratch, struct searches *searches, uint32_t search)
+TP_ALWAYS_INLINE void search_step(struct tp__scratch *scratch, struct searches *searches, uint32_t search, enum tp_blocks_links links)
 {
-    uint32_t node = searches->top[search], directions = directions_of(scratch);
+    uint32_t node = searches->top[search];
+    uint64_t cells = scratch->cells[node];
     uint16_t area = scratch->area[node];
     searches->top[search] = scratch->below[node];
-    for (uint32_t direction = 0; direction < directions; direction++) {
-        uint32_t there = step_inside(scratch->block[node], direction);
-        uint64_t reach = tp__block_across(scratch->cells[node], direction, scratch->links);
-        if (!reach || there == TP_BLOCKS_NONE)
+    for (uint32_t direction = 0; direction < directions_of(links); direction++) {
+        uint64_t reach = tp__block_across(cells, direction, links);
+        uint32_t there = reach ? step_inside(scratch->block[node], direction) : TP_BLOCKS_NONE;
+        if (there == TP_BLOCKS_NONE)
             continue;
         for (uint32_t i = scratch->first[there]; i < scratch->first[there + 1]; i++) {
             if (!(scratch->cells[i] & reach) || scratch->area[i] != area)
@@ -194,7 +203,7 @@ static void searches_begin(struct tp__scratch *scratch, struct searches *searche
 {
     searches->seeds = seeds;
     memset(scratch->found, 0, scratch->nodes);
-    for (uint32_t direction = 0; direction < directions_of(scratch); direction++)
+    for (uint32_t direction = 0; direction < directions_of(scratch->links); direction++)
         for (uint32_t i = ring->first[direction]; i < ring->first[direction + 1]; i++) {
             searches->parent[i] = (uint8_t)i;
             searches->top[i] = TP__NO_AREA;
@@ -209,7 +218,7 @@ static void searches_begin(struct tp__scratch *scratch, struct searches *searche
 }
 
 /* Goes on until no more than one set has anything to search. Returns the set that has the rest of the area: that one, or any. */
-static uint32_t searches_run(struct tp__scratch *scratch, struct searches *searches)
+TP_ALWAYS_INLINE uint32_t searches_run(struct tp__scratch *scratch, struct searches *searches, enum tp_blocks_links links)
 {
     for (;;) {
         uint64_t open = 0, all = 0;
@@ -224,7 +233,7 @@ static uint32_t searches_run(struct tp__scratch *scratch, struct searches *searc
         for (uint64_t left = searches->seeds; left; left &= left - 1) {
             uint32_t search = (uint32_t)__builtin_ctzll(left);
             if (searches->top[search] != TP__NO_AREA)
-                search_step(scratch, searches, search);
+                search_step(scratch, searches, search, links);
         }
     }
 }
@@ -245,7 +254,8 @@ static void area_split(struct tp__scratch *scratch, const struct ring *ring, uin
     struct searches searches;
     uint16_t of_set[TP__RING_MAX];
     searches_begin(scratch, &searches, ring, block, seeds, are);
-    uint32_t rest = searches_run(scratch, &searches);
+    uint32_t rest = scratch->links == TP_BLOCKS_DIAGONAL ? searches_run(scratch, &searches, TP_BLOCKS_DIAGONAL)
+                                                          : searches_run(scratch, &searches, TP_BLOCKS_STRAIGHT);
     bool is_cut = false;
     for (uint64_t left = seeds; left; left &= left - 1) {
         uint32_t search = (uint32_t)__builtin_ctzll(left), set = set_of(&searches, search);
@@ -366,16 +376,17 @@ enum tp__exchange tp__block_exchange(struct tp__scratch *scratch, const struct t
 
 void tp__areas_number(struct tp__scratch *scratch)
 {
-    uint16_t *number = scratch->parent, count = 0; /* of each area; the table is free */
-    for (uint32_t i = 0; i < scratch->areas; i++)
-        number[i] = TP__NO_AREA;
-    for (uint32_t i = 0; i < scratch->nodes; i++) {
-        uint16_t area = scratch->area[i];
-        if (number[area] == TP__NO_AREA) {
-            number[area] = count;
-            scratch->order[count++] = area;
+    uint16_t *restrict number = scratch->parent; /* of each area; the table is free */
+    uint16_t *restrict area = scratch->area;
+    uint32_t nodes = scratch->nodes, count = 0;
+    memset(number, 255, scratch->areas * sizeof number[0]); /* TP__NO_AREA */
+    for (uint32_t i = 0; i < nodes; i++) {
+        uint32_t was = area[i];
+        if (__builtin_expect(number[was] == TP__NO_AREA, false)) {
+            number[was] = (uint16_t)count;
+            scratch->order[count++] = (uint16_t)was;
         }
-        scratch->area[i] = number[area];
+        area[i] = number[was];
     }
     scratch->areas = count;
 }

@@ -8,11 +8,10 @@
  * all squares are exact the labels are.
  *
  * Following a version: an area has the region of the area that its nodes were in before, one whose nodes are all new has a region of its
- * own, and regions are joined that came together, one going on as the other: within a tile, or across the borders between tiles, at blocks that
- * changed. Where cells only
- * opened that is exact if it was exact; where some closed, parts that were cut in two may go on as one region, and the square is *blurred*.
- * Blurred squares are made anew in turn, some in each version: as many as SQUARES_AT_ONCE, so that a map of no more squares has exact labels
- * always, and a batch that touches no more is followed exactly.
+ * own, and regions are joined that came together, one going on as the other: within a tile, or across the borders between tiles, at blocks
+ * that changed. Where cells only opened that is exact if it was exact; where some closed, parts that were cut in two may go on as one
+ * region, and the square is *blurred*. In each version the next blurred square in turn is made anew, so that a map of one square has exact
+ * labels always, and a batch that touches one square of a map with exact labels leaves them so.
  *
  * Labels depend on the sequence of versions, and on nothing else. Failure: out of memory leaves the version without labels, and its
  * maker gives it up. */
@@ -20,8 +19,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { SQUARES_AT_ONCE = 1 };
 
 /* Regions of one square, or all, while they are joined. */
 struct sets {
@@ -230,21 +227,22 @@ static int label_regions(struct tp_blocks *blocks)
     return TP_OK;
 }
 
-/* Marks the squares in which something was cut, then takes back the mark of those whose turn it is: they are made anew. */
+/* Marks the squares in which something was cut, then takes back the mark of the one whose turn it is: it is made anew. */
 static void blur(struct tp_blocks *blocks, const struct tp_blocks *before, const struct tp__steps *steps, uint8_t *is_remade)
 {
-    uint32_t squares = blocks->squares_x * blocks->squares_y, left = SQUARES_AT_ONCE;
+    uint32_t squares = blocks->squares_x * blocks->squares_y;
+    bool is_done = false;
     memcpy(blocks->is_blurred, before->is_blurred, squares);
     for (uint32_t i = 0; i < steps->count; i++)
         blocks->is_blurred[square_of(blocks, steps->of[i].tile)] |= steps->of[i].is_cut;
     blocks->turn = before->turn;
     for (uint32_t i = 0; i < squares; i++) {
         uint32_t square = (before->turn + i) % squares;
-        is_remade[square] = left && blocks->is_blurred[square];
+        is_remade[square] = !is_done && blocks->is_blurred[square];
         if (is_remade[square]) {
             blocks->is_blurred[square] = 0;
             blocks->turn = (square + 1) % squares;
-            left--;
+            is_done = true;
         }
         blocks->blurred += blocks->is_blurred[square];
     }

@@ -423,10 +423,11 @@ START_TEST(test_bytes_of_guided)
     uint64_t base = version + 12 * sizeof(struct tp_map_tile) + 4 * HEIGHT * 8 + WIDTH * HEIGHT;
     wait_for_versions(1, base);
     uint64_t held = wire_open_session(holder, "m", 0, GOAL, "guided", 1), ticked;
-    /* the layer shares the map's tiles; an area for each of the 12 tiles, a node for each block */
-    enum { NODES = 25 * 17 };
-    uint64_t tables = 12 * sizeof(void *) + 2 * 13 * 4, labels = 12 * 4;
-    uint64_t parts = 12 * (sizeof(struct tp_blocks_tile) + sizeof(struct tp_blocks_area)) + NODES * 12;
+    /* the layer shares the map's tiles; an area for each of the 12 tiles, a node for each block, a run along each side that is a tile's
+     * whole width or height from the other; one region with one label in one square */
+    enum { NODES = 25 * 17, RUNS = 4 * 12 - 3 - 4 };
+    uint64_t tables = 12 * sizeof(void *) + (2 * 13 + 2) * 4 + 1, labels = (12 + 2) * 4;
+    uint64_t parts = 12 * (sizeof(struct tp_blocks_tile) + sizeof(struct tp_blocks_area)) + NODES * 12 + RUNS * 2;
     uint64_t graph = sizeof(struct tp_blocks) + tables + labels + parts;
     wait_for_versions(2, base + version + graph);
     wire_set_cell(holder, "m", 50 * WIDTH + 50, '@');

@@ -69,13 +69,16 @@ static uint64_t walk_graph(struct seen *seen, const struct tp_graph *graph)
 
 static uint64_t walk_blocks(struct seen *seen, const struct tp_blocks *blocks)
 {
-    size_t tiles = blocks->tiles_x * blocks->tiles_y;
-    uint64_t bytes = once(seen, blocks, sizeof *blocks + tiles * sizeof(void *) + 2 * (tiles + 1) * 4);
-    bytes += once(seen, blocks->label, blocks->areas * 4);
+    size_t tiles = blocks->tiles_x * blocks->tiles_y, squares = blocks->squares_x * blocks->squares_y;
+    uint64_t bytes = once(seen, blocks, sizeof *blocks + tiles * sizeof(void *) + (2 * (tiles + 1) + squares + 1) * 4 + squares);
+    bytes += once(seen, blocks->region, blocks->areas * 4);
+    bytes += once(seen, blocks->joined, blocks->first_region[squares] * 4);
+    bytes += once(seen, blocks->label, blocks->first_region[squares] * 4);
     for (size_t i = 0; i < tiles; i++) {
         const struct tp_blocks_tile *tile = blocks->tiles[i];
         size_t a_node = 8 + 2 + 2 + (tile->weight ? 2 : 0);
-        bytes += once(seen, tile, sizeof *tile + tile->nodes * a_node + tile->areas * sizeof *tile->areas_at);
+        size_t an_area = sizeof *tile->areas_at + (tile->speed ? 8 : 0);
+        bytes += once(seen, tile, sizeof *tile + tile->nodes * a_node + tile->areas * an_area + tile->first_run[4] * 2);
     }
     return bytes;
 }
