@@ -18,6 +18,7 @@
  *   guide.c         the h of guided rows: fields paid for, taken, replaced (guide.h)
  *   steady.c        switch margin, pauses instead of back-moves, flips, the loop detector
  *   smooth.c        shorter pieces for the path of a guided session, while the agent walks it
+ *   bound.c         how many times the least cost the walk can come to, proved while the agent walks (bound.h)
  *   shortcut.c      TBA*'s search for a shortcut while the agent moves back
  *   idle.c          a session that is not ticked lets go of its version
  *   dstar_lite.c    the engine of D* Lite, with a search of its own
@@ -27,6 +28,7 @@
 #define TP_SEARCH_INTERNAL_H
 
 #include "node/marks.h"
+#include "search/bound.h"
 #include "search/guide.h"
 #include "search/search.h"
 #include "search/session.h"
@@ -43,6 +45,7 @@ struct tp_trace {
     bool capped;            /* no memory for marks */
     uint64_t version;       /* of the map, when the trace began */
     bool rose;              /* a step of the fresh path costs more, or is illegal, since the search began */
+    tp_cost sum;            /* of a session that asks for a bound: what the fresh path costs so far; TP_COST_INFINITE: a step is illegal */
     uint64_t given_up;      /* moves made when a path was last given up for that, and one more; 0: none was */
     tp_state last_end, last_at; /* where the last trace of this search began, the agent standing there after so many */
     uint64_t last_moves;        /* moves; TP_STATE_NONE: none did */
@@ -148,6 +151,7 @@ struct tp_session {
     struct tp_guide guide;      /* of rows that can be guided, on grids */
     struct tp_shortcut *shortcut; /* NULL until first needed */
     struct tp_smooth *smooth;     /* likewise */
+    struct tp_bound *bound;       /* NULL: not asked for */
     struct tp_dstar *dstar;       /* the search of dstar_lite.c; NULL until first needed */
     tp_state at, at_before;     /* where the agent stands; where it stood before its last move (NONE: nowhere) */
     tp_state goal;              /* the first of the goals */
@@ -311,7 +315,7 @@ void tp__tick_expand_back(struct tp_tick *tick);
 /* Pays for one open entry renewed, and counts it: false when the tick can't. */
 bool tp__tick_rekey(struct tp_tick *tick);
 
-/* Runs a search beside the session's own (shortcut.c, smooth.c) with what the tick has left, for at most `most` expansions; books it and
+/* Runs a search beside the session's own (shortcut.c, smooth.c, bound.c) with what the tick has left, for at most `most` expansions; books it and
  * takes it from the purse. */
 void tp__tick_run_beside(struct tp_tick *tick, struct tp_search *search, uint64_t most);
 

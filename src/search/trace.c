@@ -18,6 +18,7 @@ void tp__trace_begin(struct tp_session *session, tp_state end)
     trace->running = true;
     trace->version = session->map->version;
     trace->rose = false;
+    trace->sum = 0;
     trace->last_end = end;
     trace->last_at = session->at;
     trace->last_moves = session->stats.moves;
@@ -65,6 +66,16 @@ static bool step_rose(const struct tp_session *session, tp_state from, tp_state 
                                    tp__trace_step_cost(search, from, to, move);
 }
 
+/* Adds a step of the fresh path, at what it costs in the present version, to its sum. */
+static void add_step(struct tp_session *session, tp_state from, uint8_t move)
+{
+    const struct tp_search *search = &session->search;
+    struct tp_trace *trace = &session->trace;
+    struct tp_successor step;
+    bool legal = search->domain->step(search, session->map, from, move, &step);
+    trace->sum = legal && trace->sum != TP_COST_INFINITE ? trace->sum + step.cost : TP_COST_INFINITE;
+}
+
 bool tp__trace_run(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
@@ -81,6 +92,8 @@ bool tp__trace_run(struct tp_tick *tick)
             return false;
         if (checks_rise(session))
             trace->rose |= step_rose(session, parent, trace->front, move);
+        if (session->bound)
+            add_step(session, parent, move);
         trace->front = parent;
         trace->capped = !tp_marks_set(&trace->fresh, tp_state_x(search, parent), tp_state_y(search, parent),
                                       TP_MARK_NEXT + move);
@@ -110,6 +123,7 @@ void tp__trace_follow(struct tp_session *session)
     trace->fresh_end = TP_STATE_NONE;
     tp__shortcut_forget(session);
     tp__watch_path(session);
+    tp__bound_follow(session);
 }
 
 void tp__trace_forget(struct tp_session *session)

@@ -15,6 +15,6 @@ const struct tp_algorithm tp__algorithm_guided = {
     .priority = TP_PRIORITY_WASTAR,
     .restart = TP_RESTART_ON_RISE,
     .learning = TP_LEARNING_NONE,
-    .capabilities = TP_CAN_TAKE_W | TP_CAN_DETECT_UNREACHABLE | TP_CAN_RESTART_BY_RULE | TP_CAN_CHOOSE_GOAL | TP_CAN_BE_GUIDED,
+    .capabilities = TP_CAN_TAKE_W | TP_CAN_DETECT_UNREACHABLE | TP_CAN_RESTART_BY_RULE | TP_CAN_CHOOSE_GOAL | TP_CAN_BE_GUIDED | TP_CAN_PROVE_COST,
     .w_milli = 2000,
 };
