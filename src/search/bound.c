@@ -19,6 +19,19 @@ enum bound_phase {
     BOUND_OVER,     /* nothing is left to prove, or to prove it with */
 };
 
+/* How a cheaper rest of the path is taken over from the search. */
+enum bound_join {
+    JOIN_NONE,
+    JOIN_LINKS,  /* its states are entered into the session's tree */
+    JOIN_TRACES, /* it is traced from its goal */
+    JOIN_TAKEN,  /* what is left of the path is the cheapest there is */
+    JOIN_FAILED, /* it can't be taken */
+};
+
+enum {
+    JOIN_LEAD_MAX = 64, /* steps ahead of the agent, at most, from which it is taken */
+};
+
 struct tp_bound {
     enum bound_phase phase;
     bool holds;          /* `search` holds memory */
@@ -32,6 +45,9 @@ struct tp_bound {
     tp_state cursor;     /* of the walk along it; TP_STATE_NONE: it is to begin where the agent stands */
     tp_cost left, left_cost; /* what was left of it when the agent's walk had cost so much: up to the cursor, or in all */
     uint64_t left_version;
+    enum bound_join join;
+    uint32_t lead;       /* steps ahead of the agent that the rest is taken from, as the last try found too few */
+    tp_state joint;      /* where the link stands; traced: where it ended */
     struct tp_search search;
 };
 
@@ -44,16 +60,22 @@ static void give_back(struct tp_bound *bound)
     bound->holds = false;
 }
 
-static void forget_path(struct tp_bound *bound)
+/* Nothing is known of the path followed in the present version. */
+static void forget_path(struct tp_session *session, struct tp_bound *bound)
 {
-    bound->known = bound->broken = bound->told = false;
+    if (bound->join == JOIN_TRACES)
+        session->trace.running = false; /* the trace is ours */
+    bound->join = JOIN_NONE;
+    bound->known = bound->broken = false;
     bound->cursor = TP_STATE_NONE;
 }
 
-static void end(struct tp_bound *bound)
+void tp__bound_forget(struct tp_session *session)
 {
-    give_back(bound);
-    bound->phase = BOUND_OVER;
+    if (!session->bound)
+        return;
+    forget_path(session, session->bound);
+    session->bound->told = false;
 }
 
 bool tp__bound_open(struct tp_session *session)
@@ -81,7 +103,7 @@ void tp__bound_trip(struct tp_session *session)
     if (!bound)
         return;
     give_back(bound);
-    forget_path(bound);
+    tp__bound_forget(session);
     bound->phase = BOUND_NONE;
 }
 
@@ -121,10 +143,13 @@ void tp__bound_begin(struct tp_tick *tick)
         bound->phase = BOUND_NONE; /* the search keeps its memory for the next */
     bound->version = session->map->version;
     bound->epoch = session->map->epoch;
+    if (bound->left_version != bound->version)
+        forget_path(session, bound);
     if (bound->phase != BOUND_NONE || tp_session_arrived(session) || !is_free(session, session->at))
         return;
     bound->phase = BOUND_SEEDS;
     bound->seeds = 0;
+    bound->lead = 0;
     bound->from = session->at;
     bound->cost = session->stats.cost;
     bound->least = h_to_goals(session, session->at);
@@ -138,7 +163,7 @@ void tp__bound_follow(struct tp_session *session)
     const struct tp_trace *trace = &session->trace;
     if (!bound)
         return;
-    forget_path(bound);
+    tp__bound_forget(session);
     bound->known = trace->sum != TP_COST_INFINITE && trace->version == session->map->version && trace->front == session->at;
     bound->left = trace->sum;
     bound->left_cost = session->stats.cost;
@@ -160,10 +185,6 @@ void tp__bound_measure(struct tp_tick *tick)
     const struct tp_search *tree = &session->search;
     if (!bound || bound->phase == BOUND_NONE || !is_on_way(session))
         return;
-    if (bound->left_version != session->map->version) {
-        bound->known = bound->broken = false;
-        bound->cursor = TP_STATE_NONE;
-    }
     if (bound->known || bound->broken)
         return;
     if (bound->cursor == TP_STATE_NONE) {
@@ -188,6 +209,12 @@ void tp__bound_measure(struct tp_tick *tick)
 
 /* ---- The proof ---- */
 
+static void give_up(struct tp_bound *bound)
+{
+    give_back(bound);
+    bound->phase = BOUND_OVER;
+}
+
 /* Enters the goals. False when the tick can't pay, or there is no memory (the phase says which). */
 static bool enter_goals(struct tp_tick *tick, struct tp_bound *bound)
 {
@@ -207,7 +234,7 @@ static bool enter_goals(struct tp_tick *tick, struct tp_bound *bound)
         if (!is_free(session, goal) || tp_search_knows(&bound->search, goal))
             continue; /* nobody gets there; or it was named before */
         if (!tp_search_add_seed(&bound->search, goal, 0)) {
-            end(bound);
+            give_up(bound);
             return false;
         }
     }
@@ -227,9 +254,112 @@ static void prove(struct tp_tick *tick, struct tp_bound *bound)
     tick->node_cap = capped;
     tp_cost least = tp_search_least_f(search); /* TP_COST_INFINITE: there is no way from there any more */
     bound->least = least > bound->least ? least : bound->least;
-    if (is_short || search->found || search->exhausted)
-        end(bound);
+    if (is_short)
+        give_up(bound);
+    else if (search->found || search->exhausted)
+        bound->phase = BOUND_OVER;
 }
+
+/* ---- A cheaper rest of the path ---- */
+
+bool tp__bound_shortens(const struct tp_session *session)
+{
+    const struct tp_bound *bound = session->bound;
+    return bound && (bound->join == JOIN_LINKS || bound->join == JOIN_TRACES || bound->join == JOIN_TAKEN);
+}
+
+/* What is left of the path from where the agent stands, once it is known. */
+static tp_cost left_now(const struct tp_session *session, const struct tp_bound *bound)
+{
+    return bound->left - (session->stats.cost - bound->left_cost);
+}
+
+/* How far ahead of the agent the rest is to be taken over, so that it does not walk by while that goes on. */
+static uint32_t lead_of(const struct tp_tick *tick, const struct tp_bound *bound)
+{
+    const struct tp_session *session = tick->session;
+    const struct tp_budget *budget = tick->budget;
+    if (budget->kind != TP_BUDGET_R)
+        return bound->lead;
+    uint64_t steps = 2 * left_now(session, bound) / (TP_COST_UNIT * session->search.h_unit); /* linked and traced, about */
+    uint64_t lead = bound->lead + steps / (budget->expansions * budget->c);
+    return lead < JOIN_LEAD_MAX ? (uint32_t)lead : JOIN_LEAD_MAX;
+}
+
+/* Begins where the search knows a cheaper way to a goal from a state of the path than the path's own. */
+static void join_begin(struct tp_tick *tick, struct tp_bound *bound)
+{
+    struct tp_session *session = tick->session;
+    const struct tp_search *tree = &session->search;
+    tp_state from = session->at;
+    tp_cost left = left_now(session, bound);
+    for (uint32_t lead = lead_of(tick, bound); lead; lead--) {
+        struct tp_successor step;
+        uint8_t move = tp__trace_move(session, from);
+        if (move == TP_MOVE_NONE || !tp__tick_step(tick) || !tree->domain->step(tree, session->map, from, move, &step))
+            return;
+        from = step.state;
+        left -= step.cost;
+    }
+    if (!tp_search_closed(&bound->search, from) || tp_search_g(&bound->search, from) >= left)
+        return;
+    tp__smooth_forget(session);
+    bound->joint = from;
+    bound->join = JOIN_LINKS;
+}
+
+/* Enters the way found into the session's tree. */
+static void join_link(struct tp_tick *tick, struct tp_bound *bound)
+{
+    for (;;) {
+        bool changed;
+        uint8_t move = tp_search_move_to_parent(&bound->search, bound->joint);
+        if (move == TP_MOVE_NONE)
+            break;
+        if (!tp__tick_step(tick))
+            return;
+        bound->joint = tp__smooth_link(tick->session, bound->joint, move, &changed);
+        if (bound->joint == TP_STATE_NONE) {
+            bound->join = JOIN_FAILED;
+            return;
+        }
+    }
+    tp__trace_begin(tick->session, bound->joint);
+    bound->join = JOIN_TRACES;
+}
+
+/* Traces the path by way of it; it is followed where it leads on from the agent and is cheaper. */
+static void join_trace(struct tp_tick *tick, struct tp_bound *bound)
+{
+    struct tp_session *session = tick->session;
+    const struct tp_trace *trace = &session->trace;
+    bool capped = tick->node_cap, whole = tp__trace_run(tick), leads_on = whole && trace->front == session->at;
+    tick->node_cap = capped;
+    if (!whole && trace->running)
+        return;
+    if (leads_on && !trace->rose && bound->known && trace->sum < left_now(session, bound)) {
+        tp__trace_follow_rest(session);
+        session->search.end = trace->follow_end;
+        bound->join = JOIN_TAKEN;
+    } else if (whole && !leads_on && bound->lead < JOIN_LEAD_MAX) { /* the agent has walked by */
+        bound->lead = 2 * bound->lead + 1;
+        bound->join = JOIN_NONE;
+    } else {
+        bound->join = JOIN_FAILED;
+    }
+}
+
+static void join(struct tp_tick *tick, struct tp_bound *bound)
+{
+    if (bound->join == JOIN_NONE)
+        join_begin(tick, bound);
+    if (bound->join == JOIN_LINKS)
+        join_link(tick, bound);
+    if (bound->join == JOIN_TRACES)
+        join_trace(tick, bound);
+}
+
+/* ---- The bound ---- */
 
 /* a / b in thousandths, rounded up, 1000 at the least; UINT32_MAX where it is that or more. */
 static uint32_t ratio_milli(tp_cost a, tp_cost b)
@@ -247,17 +377,35 @@ static uint32_t ratio_milli(tp_cost a, tp_cost b)
 /* The walk's cost as the path now goes; false where it is not known. */
 static bool walk_cost(const struct tp_session *session, const struct tp_bound *bound, tp_cost *cost)
 {
-    tp_cost walked = session->stats.cost - bound->cost, since = session->stats.cost - bound->left_cost;
-    *cost = walked;
+    *cost = session->stats.cost - bound->cost;
     if (tp_session_arrived(session))
         return !session->search.partial;
-    *cost += bound->left - since;
-    return bound->known && bound->left_version == session->map->version && is_on_way(session);
+    bool is_known = bound->known && is_on_way(session);
+    *cost += is_known ? left_now(session, bound) : 0;
+    return is_known;
 }
 
 bool tp__bound_told(const struct tp_session *session)
 {
     return session->bound && session->bound->told;
+}
+
+/* Spends what the tick has left. */
+static void spend(struct tp_tick *tick, struct tp_bound *bound)
+{
+    struct tp_session *session = tick->session;
+    tp_cost cost;
+    tick->steps_left = tp__purse_left(tick);
+    tp__bound_measure(tick);
+    if (walk_cost(session, bound, &cost) && cost <= bound->least)
+        bound->phase = BOUND_OVER;
+    if (bound->phase != BOUND_OVER)
+        prove(tick, bound);
+    bool is_known = walk_cost(session, bound, &cost), is_least = is_known && cost <= bound->least;
+    if (is_known && !is_least && bound->holds && bound->phase != BOUND_SEEDS)
+        join(tick, bound);
+    if (bound->phase == BOUND_OVER && (is_least || bound->join == JOIN_TAKEN))
+        give_back(bound);
 }
 
 void tp__bound_run(struct tp_tick *tick)
@@ -267,14 +415,11 @@ void tp__bound_run(struct tp_tick *tick)
     tp_cost cost;
     if (!bound || bound->phase == BOUND_NONE || tick->reply->status == TP_STATUS_UNREACHABLE)
         return;
-    tick->steps_left = tp__purse_left(tick);
-    tp__bound_measure(tick);
-    bool is_known = walk_cost(session, bound, &cost);
-    if (tick->node_cap || tp_session_arrived(session) || (is_known && cost <= bound->least))
-        end(bound);
-    if (bound->phase != BOUND_OVER)
-        prove(tick, bound);
-    bound->told = is_known && bound->least > 0;
+    if (tick->node_cap || tp_session_arrived(session))
+        give_up(bound); /* the session's own search wants for memory, or all is told */
+    else
+        spend(tick, bound);
+    bound->told = walk_cost(session, bound, &cost) && bound->least > 0;
     if (bound->told)
         tick->reply->bound_milli = ratio_milli(cost, bound->least);
 }

@@ -38,14 +38,18 @@ void tp__bound_trip(struct tp_session *session);
 /* Before a tick's first work, its version being known: a proof that does not hold any more ends, another begins. Cost: O(goals). */
 void tp__bound_begin(struct tp_tick *tick);
 
-/* A path was traced and is followed now. Cost: O(1). */
+/* A path was traced and is followed now; no path is any more. Cost: O(1). */
 void tp__bound_follow(struct tp_session *session);
+void tp__bound_forget(struct tp_session *session);
 
 /* Sums up what is left of a path that reaches the goal, where it is not known: a traceback step each. */
 void tp__bound_measure(struct tp_tick *tick);
 
-/* At a tick's end: spends what it has left, and tells the reply the bound. */
+/* At a tick's end: spends what it has left, takes over a cheaper rest of the path that it found, and tells the reply the bound. */
 void tp__bound_run(struct tp_tick *tick);
+
+/* Whether the rest of the path is being replaced by the cheapest, or was, so that nothing else can make it shorter. */
+bool tp__bound_shortens(const struct tp_session *session);
 
 /* Whether the session told a bound of the path that it follows. */
 bool tp__bound_told(const struct tp_session *session);

@@ -468,6 +468,10 @@ tp_cost tp__trace_step_cost(const struct tp_search *search, tp_state from, tp_st
 /* 2009, line 15: the fresh path becomes the one followed. */
 void tp__trace_follow(struct tp_session *session);
 
+/* The same for a path that leads on from the agent as the old one did, but for a piece: what was being looked at along it is looked at from the
+ * agent on. */
+void tp__trace_follow_rest(struct tp_session *session);
+
 /* Forgets the path followed and the trace under way, and looks no more at what changed under them. Cost: O(1). */
 void tp__trace_forget(struct tp_session *session);
 
@@ -495,6 +499,10 @@ void tp__shortcut_close(struct tp_session *session);
 
 /* Where the path followed is whole, and the row can be guided: spends what the tick has left on making the rest of it shorter. */
 void tp__smooth_run(struct tp_tick *tick);
+
+/* One step of a piece that is to be part of the path: the tree is to lead through it, unless it knows a cheaper way there. Gives the
+ * state that it leads to, TP_STATE_NONE where it does not; and whether the tree was changed. */
+tp_state tp__smooth_link(struct tp_session *session, tp_state from, uint8_t move, bool *changed);
 
 /* Begins anew with whatever path is followed then. Cost: O(1). */
 void tp__smooth_forget(struct tp_session *session);

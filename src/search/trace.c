@@ -126,6 +126,13 @@ void tp__trace_follow(struct tp_session *session)
     tp__bound_follow(session);
 }
 
+void tp__trace_follow_rest(struct tp_session *session)
+{
+    bool walks = session->watch.walks;
+    tp__trace_follow(session);
+    session->watch.walks |= walks;
+}
+
 void tp__trace_forget(struct tp_session *session)
 {
     struct tp_trace *trace = &session->trace;
@@ -133,6 +140,7 @@ void tp__trace_forget(struct tp_session *session)
     trace->follow_end = trace->fresh_end = trace->last_end = TP_STATE_NONE;
     trace->running = false;
     tp__smooth_forget(session);
+    tp__bound_forget(session);
     tp__watch_forget(session);
 }
 
