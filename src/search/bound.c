@@ -2,9 +2,16 @@
  *
  *     NONE -> SEEDS -> SEARCHES -> OVER      any -> NONE: the proof does not hold any more
  *
- * Happy path: the goals are entered, the search runs for as many ticks as it needs; the cell where the proof began is its best open state, and
- * the lower bound is the least cost. Meanwhile the agent walks: what it walked and what is left of its path stay the same together.
- * Failure: no memory (NODE_CAP for the search alone): OVER, with the lower bound so far.
+ * Happy path: the goals are entered, the search runs for as many ticks as it needs, until the cell where the proof began is its best open state: the
+ * lower bound is the least cost then. Meanwhile the agent walks: what it walked and what is left of its path stay the same together. Where they
+ * meet, the search knows the cheapest way from there to a goal; if the path's own rest is dearer, that is taken over as smoothing takes over a
+ * piece: linked into the session's tree, traced, followed.
+ *
+ *     NONE -> LINKS -> TRACES -> TAKEN       any -> NONE: another path, another version, or the agent walked by
+ *               |         +----> FAILED
+ *               +--------------> FAILED
+ *
+ * Failure: no memory for the search: OVER, with the lower bound so far; none for the session's: its rest stays as it is.
  */
 #include "search/bound.h"
 
@@ -41,7 +48,6 @@ struct tp_bound {
     uint64_t epoch, version; /* seen last: nothing fell up to here */
     uint32_t seeds;      /* goals entered */
     bool known, broken;  /* what is left of the path followed is; it has a step that is not legal */
-    bool told;           /* a bound, of the path followed */
     tp_state cursor;     /* of the walk along it; TP_STATE_NONE: it is to begin where the agent stands */
     tp_cost left, left_cost; /* what was left of it when the agent's walk had cost so much: up to the cursor, or in all */
     uint64_t left_version;
@@ -60,6 +66,12 @@ static void give_back(struct tp_bound *bound)
     bound->holds = false;
 }
 
+static void give_up(struct tp_bound *bound)
+{
+    give_back(bound);
+    bound->phase = BOUND_OVER;
+}
+
 /* Nothing is known of the path followed in the present version. */
 static void forget_path(struct tp_session *session, struct tp_bound *bound)
 {
@@ -72,10 +84,17 @@ static void forget_path(struct tp_session *session, struct tp_bound *bound)
 
 void tp__bound_forget(struct tp_session *session)
 {
-    if (!session->bound)
-        return;
-    forget_path(session, session->bound);
-    session->bound->told = false;
+    if (session->bound)
+        forget_path(session, session->bound);
+}
+
+bool tp__bound_yield(struct tp_session *session)
+{
+    struct tp_bound *bound = session->bound;
+    bool holds = bound && bound->holds;
+    if (holds)
+        give_up(bound);
+    return holds;
 }
 
 bool tp__bound_open(struct tp_session *session)
@@ -209,12 +228,6 @@ void tp__bound_measure(struct tp_tick *tick)
 
 /* ---- The proof ---- */
 
-static void give_up(struct tp_bound *bound)
-{
-    give_back(bound);
-    bound->phase = BOUND_OVER;
-}
-
 /* Enters the goals. False when the tick can't pay, or there is no memory (the phase says which). */
 static bool enter_goals(struct tp_tick *tick, struct tp_bound *bound)
 {
@@ -248,9 +261,8 @@ static void prove(struct tp_tick *tick, struct tp_bound *bound)
     if (bound->phase == BOUND_SEEDS && !enter_goals(tick, bound))
         return;
     bool capped = tick->node_cap;
-    tick->node_cap = false;
     tp__tick_run_beside(tick, search, UINT64_MAX);
-    bool is_short = tick->node_cap;
+    bool is_short = tick->node_cap && !capped;
     tick->node_cap = capped;
     tp_cost least = tp_search_least_f(search); /* TP_COST_INFINITE: there is no way from there any more */
     bound->least = least > bound->least ? least : bound->least;
@@ -385,11 +397,6 @@ static bool walk_cost(const struct tp_session *session, const struct tp_bound *b
     return is_known;
 }
 
-bool tp__bound_told(const struct tp_session *session)
-{
-    return session->bound && session->bound->told;
-}
-
 /* Spends what the tick has left. */
 static void spend(struct tp_tick *tick, struct tp_bound *bound)
 {
@@ -399,10 +406,10 @@ static void spend(struct tp_tick *tick, struct tp_bound *bound)
     tp__bound_measure(tick);
     if (walk_cost(session, bound, &cost) && cost <= bound->least)
         bound->phase = BOUND_OVER;
-    if (bound->phase != BOUND_OVER)
+    if (bound->phase != BOUND_OVER && tp__tick_expansions_left(tick))
         prove(tick, bound);
     bool is_known = walk_cost(session, bound, &cost), is_least = is_known && cost <= bound->least;
-    if (is_known && !is_least && bound->holds && bound->phase != BOUND_SEEDS)
+    if (is_known && !is_least && bound->holds && bound->phase != BOUND_SEEDS && !tp_session_arrived(session))
         join(tick, bound);
     if (bound->phase == BOUND_OVER && (is_least || bound->join == JOIN_TAKEN))
         give_back(bound);
@@ -415,11 +422,10 @@ void tp__bound_run(struct tp_tick *tick)
     tp_cost cost;
     if (!bound || bound->phase == BOUND_NONE || tick->reply->status == TP_STATUS_UNREACHABLE)
         return;
-    if (tick->node_cap || tp_session_arrived(session))
-        give_up(bound); /* the session's own search wants for memory, or all is told */
-    else
+    if (!tick->node_cap)
         spend(tick, bound);
-    bound->told = walk_cost(session, bound, &cost) && bound->least > 0;
-    if (bound->told)
+    if (tick->node_cap || tp_session_arrived(session))
+        give_up(bound); /* the session wants for memory; or all is told */
+    if (walk_cost(session, bound, &cost) && bound->least > 0)
         tick->reply->bound_milli = ratio_milli(cost, bound->least);
 }

@@ -7,9 +7,10 @@
  *
  *     bound = (what the agent walked since the proof began + what is left of the path it follows) / that lower bound
  *
- * in thousandths, rounded up, as long as the path followed reaches a goal and the agent is on it. In the version that the reply names no way
- * costs less than the numerator / bound. On a map that stays as it is it only falls, and holds for the whole walk: a path that a
- * bound was told of is left for a shorter one only.
+ * in thousandths, rounded up, as long as the path followed reaches a goal and the agent is on it: in the version that the reply names no way
+ * costs less than the numerator / bound. While the agent follows that path on a map that stays, the bound only falls, and holds for the whole walk; a
+ * cheaper rest that the search finds is taken over. (A guided agent may be turned to a shorter way that its guide still finds, RESTARTED: the bound
+ * ends with the path, and comes again with the next.)
  * A cost that rises leaves the lower bound what it is: each step of the search was no dearer when it was taken than it is now. What is left of the path
  * is summed up anew. When any cost falls, the proof begins anew from where the agent stands then; so it does when the agent or its
  * goal is put elsewhere, another epoch begins, or the proof's first cell is blocked.
@@ -42,6 +43,9 @@ void tp__bound_begin(struct tp_tick *tick);
 void tp__bound_follow(struct tp_session *session);
 void tp__bound_forget(struct tp_session *session);
 
+/* The session's own search wants for memory: gives back what the second holds, which ends. False when it holds none. */
+bool tp__bound_yield(struct tp_session *session);
+
 /* Sums up what is left of a path that reaches the goal, where it is not known: a traceback step each. */
 void tp__bound_measure(struct tp_tick *tick);
 
@@ -50,8 +54,5 @@ void tp__bound_run(struct tp_tick *tick);
 
 /* Whether the rest of the path is being replaced by the cheapest, or was, so that nothing else can make it shorter. */
 bool tp__bound_shortens(const struct tp_session *session);
-
-/* Whether the session told a bound of the path that it follows. */
-bool tp__bound_told(const struct tp_session *session);
 
 #endif

@@ -237,15 +237,12 @@ static uint64_t points_left(const struct tp_session *session, const struct tp_le
     return points_from(guide, known, tp_state_x(search, session->at), tp_state_y(search, session->at));
 }
 
-/* Whether the path followed is whole, and about as short as the way now taken; or a bound was told of it, which holds while the map stays as it
- * is. */
-static bool path_serves(const struct tp_session *session, bool changed)
+/* Whether the path followed is whole, and about as short as the way now taken. */
+static bool path_serves(const struct tp_session *session)
 {
     const struct tp_search *search = &session->search;
     if (!session->path_complete || !tp_search_knows(search, session->at) || session->restart_wanted)
         return false;
-    if (!changed && tp__bound_told(session))
-        return true;
     tp_cost left = tp_search_g(search, session->trace.follow_end) - tp_search_g(search, session->at);
     tp_cost promised = tp__guide_h(search, session->at, tp_search_h_goal(search, session->at));
     return left * 1000 <= promised * WORTH_MILLI;
@@ -391,10 +388,10 @@ enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)
     if (guide->coming.betters && drop_no_better(session, guide))
         return TP_GUIDE_ON;
     bool led = guide->coming.scout || guide->now.scout, betters = guide->coming.betters;
-    bool changed = guide->now.blocks && !current, broken = guide->broken, goes_on = !betters && !broken && serves_search(session);
+    bool broken = guide->broken, goes_on = !betters && !broken && serves_search(session);
     take_coming(guide);
     guide->settled = betters;
-    if (!led || !session->search.active || goes_on || path_serves(session, changed))
+    if (!led || !session->search.active || goes_on || path_serves(session))
         return TP_GUIDE_ON;
     return broken || gets_nearer(session, guide) ? TP_GUIDE_ANEW : TP_GUIDE_ON;
 }

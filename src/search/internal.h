@@ -315,6 +315,9 @@ void tp__tick_expand_back(struct tp_tick *tick);
 /* Pays for one open entry renewed, and counts it: false when the tick can't. */
 bool tp__tick_rekey(struct tp_tick *tick);
 
+/* Expansions that the tick may still make; under a deadline the clock decides as well. */
+uint64_t tp__tick_expansions_left(const struct tp_tick *tick);
+
 /* Runs a search beside the session's own (shortcut.c, smooth.c, bound.c) with what the tick has left, for at most `most` expansions; books it and
  * takes it from the purse. */
 void tp__tick_run_beside(struct tp_tick *tick, struct tp_search *search, uint64_t most);

@@ -141,7 +141,10 @@ void tp__session_begin_search(struct tp_tick *tick)
     session->unteachable = false;
     session->displaced = session->goal_moved = false;
     session->turns = 0;
-    if (!tp_search_begin(&session->search, session->at, session->goal)) {
+    bool has_begun = tp_search_begin(&session->search, session->at, session->goal);
+    if (!has_begun && tp__bound_yield(session))
+        has_begun = tp_search_begin(&session->search, session->at, session->goal);
+    if (!has_begun) {
         tick->node_cap = true;
         return;
     }

@@ -10,6 +10,14 @@
 
 _Static_assert((int)TP_MARK_NEXT + (int)TP_MOVES_MAX - 1 <= UINT8_MAX, "a mark holds any move");
 
+/* Marks a state of the fresh path; false without memory. */
+static bool mark(struct tp_session *session, tp_state state, uint8_t mark)
+{
+    uint32_t x = tp_state_x(&session->search, state), y = tp_state_y(&session->search, state);
+    struct tp_tiles *fresh = &session->trace.fresh;
+    return tp_marks_set(fresh, x, y, mark) || (tp__bound_yield(session) && tp_marks_set(fresh, x, y, mark));
+}
+
 void tp__trace_begin(struct tp_session *session, tp_state end)
 {
     struct tp_trace *trace = &session->trace;
@@ -22,8 +30,7 @@ void tp__trace_begin(struct tp_session *session, tp_state end)
     trace->last_end = end;
     trace->last_at = session->at;
     trace->last_moves = session->stats.moves;
-    trace->capped = !tp_marks_set(&trace->fresh, tp_state_x(&session->search, end),
-                                  tp_state_y(&session->search, end), TP_MARK_END);
+    trace->capped = !mark(session, end, TP_MARK_END);
 }
 
 /* 2012, Algorithm 2, line 9: whether the fresh path's steps are to be compared with what is believed now: a path may
@@ -95,8 +102,7 @@ bool tp__trace_run(struct tp_tick *tick)
         if (session->bound)
             add_step(session, parent, move);
         trace->front = parent;
-        trace->capped = !tp_marks_set(&trace->fresh, tp_state_x(search, parent), tp_state_y(search, parent),
-                                      TP_MARK_NEXT + move);
+        trace->capped = !mark(session, parent, (uint8_t)(TP_MARK_NEXT + move));
     }
     /* what memory there is may be had again once the old path's marks are stale: try anew at the next tick */
     trace->running = false;

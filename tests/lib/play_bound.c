@@ -71,7 +71,8 @@ void play_bound_check(struct play *play, const struct tp_tick_reply *r, const st
     }
     if (!bound) {
         SAY(!must_tell(play, r, budget), "no bound");
-        SAY(!play->proof.told || play->proof.told_version != r->version, "no bound any more, on a map that stays");
+        bool stays = play->proof.told_version == r->version && !(r->flags & TP_FLAG_RESTARTED);
+        SAY(!play->proof.told || !stays, "no bound any more, on a map that stays");
         play->proof.told = 0;
         return;
     }
@@ -89,7 +90,7 @@ void play_bound_check(struct play *play, const struct tp_tick_reply *r, const st
     if (play->params.heuristic == TP_HEURISTIC_DEFAULT && h && cost > h)
         SAY((bound - 1) * h < cost * 1000, "bound %llu is above that by h: %llu of %llu", (unsigned long long)bound,
             (unsigned long long)cost, (unsigned long long)h);
-    if (play->proof.told && play->proof.told_version == r->version)
+    if (play->proof.told && play->proof.told_version == r->version && !(r->flags & TP_FLAG_RESTARTED))
         SAY(bound <= play->proof.told, "a bound of %llu after one of %u, on a map that stays", (unsigned long long)bound,
             play->proof.told);
     play->proof.told = r->bound_milli;
