@@ -60,8 +60,9 @@ struct figures {
     bool is_like;         /* the scenario's optimal length is for moves and weights such as these */
     size_t start_blocked, goal_blocked, unreachable, gave_up; /* why rows were not solved */
     bool is_bounded;
-    double bound;              /* proved on arrival: mean over the rows where one was */
-    size_t bounds, bounds_one; /* how many they are; of 1.000 */
+    double bound;  /* proved on arrival: mean over the rows where one was, */
+    size_t bounds; /* so many */
+    double proven; /* the share of the rows solved whose bound is 1.000 */
     size_t too_good; /* rows solved below the scenario's optimal length */
 };
 
@@ -104,7 +105,7 @@ static struct figures sum_up(const struct tp_cli_problem *problems, const struct
         f.guide += (double)p->guide;
         f.bound += p->bound_milli / 1000.0;
         f.bounds += p->bound_milli > 0;
-        f.bounds_one += p->bound_milli == 1000;
+        f.proven += p->bound_milli == 1000;
         f.back += (double)p->back_moves;
         f.restarts += (double)p->restarts;
         f.flips += (double)p->flips;
@@ -120,7 +121,7 @@ static struct figures sum_up(const struct tp_cli_problem *problems, const struct
             f.expansions_max = p->expansions_max;
     }
     double *means[] = {&f.cost,     &f.moves,   &f.ticks,  &f.expansions, &f.guide,        &f.back,
-                       &f.restarts, &f.optimal, &f.subopt, &f.bytes_per_session, &f.nonopt, &f.flips};
+                       &f.restarts, &f.optimal, &f.subopt, &f.bytes_per_session, &f.nonopt, &f.flips, &f.proven};
     for (size_t i = 0; i < sizeof means / sizeof means[0] && f.solved > 0; i++)
         *means[i] /= (double)f.solved;
     f.bound /= f.bounds > 0 ? (double)f.bounds : 1;
@@ -151,6 +152,8 @@ static void print_json(const struct figures *f)
         {"ns_per_expansion", f->ns_per_expansion, f->ns_per_expansion > 0},
         {"bytes_per_session", f->bytes_per_session, true},
         {"bytes_per_state", f->bytes_per_state, f->bytes_per_state > 0},
+        {"bound", f->bound, f->bounds > 0},
+        {"proven", f->proven, f->is_bounded},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         if (strcmp(numbers[i].key, "optimal") == 0)
@@ -160,10 +163,6 @@ static void print_json(const struct figures *f)
         else
             printf(", \"%s\": null", numbers[i].key);
     }
-    if (f->is_bounded && f->bounds > 0)
-        printf(", \"bound\": %.6f, \"proven\": %.6f", f->bound, (double)f->bounds_one / (double)f->solved);
-    else if (f->is_bounded)
-        printf(", \"bound\": null, \"proven\": null");
     printf("}\n");
 }
 
@@ -179,7 +178,7 @@ static void print_table(const struct figures *f)
                ? ""
                : "; optimal is the scenario's, for 8 neighbours, both corners free, weights of 1");
     if (f->is_bounded)
-        printf("%-18s %.4f on arrival, %zu of %zu proved to be a cheapest way\n", "bound", f->bound, f->bounds_one, f->solved);
+        printf("%-18s %.4f on arrival; %.0f of %zu walks proved to be the cheapest\n", "bound", f->bound, f->proven * (double)f->solved, f->solved);
     printf("%-18s %.2f in %.2f ticks\n", "moves", f->moves, f->ticks);
     printf("%-18s %.2f\n", "back-moves", f->back);
     if (f->has_nonopt)

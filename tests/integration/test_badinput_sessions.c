@@ -178,6 +178,11 @@ START_TEST(test_open_options)
     OPEN_REFUSED(INVALID_ARGUMENT, "guide_units", (open_.algorithm = "guided", SET(guide_units, 1000001)));
     OPEN_REFUSED(INVALID_ARGUMENT, "guide_units", SET(guide_units, UINT32_MAX));
     OPEN_REFUSED(UNSUPPORTED, "guide_units", (open_.algorithm = "tbwa", SET(guide_units, 100)));
+    OPEN_REFUSED(UNSUPPORTED, "bounded", (open_.algorithm = "astar", SET(bounded, 1)));
+    OPEN_REFUSED(UNSUPPORTED, "bounded", (SET(goal_policy, TICKPATH__GOAL_POLICY__WITHIN), SET(goal_radius, 1), SET(bounded, 1)));
+    OPEN_REFUSED(UNSUPPORTED, "bounded", (SET(motion, TICKPATH__MOTION__INERTIA), SET(bounded, 1)));
+    OPEN_REFUSED(UNSUPPORTED, "bounded",
+                 (open_.algorithm = "rtbwa", SET(knowledge, TICKPATH__KNOWLEDGE__FREESPACE), SET(bounded, 1)));
     OPEN_REFUSED(UNSUPPORTED, "knowledge",
                  (open_.algorithm = "guided", SET(knowledge, TICKPATH__KNOWLEDGE__FREESPACE)));
     const double margins[] = {-0.001, 10.001, 0.0001, NAN, INFINITY};

@@ -3,6 +3,8 @@
  *
  * What it promises: it is complete, as tbwa is. Its cost has no bound by w: the h is not admissible. Without a block graph (graphs,
  * vehicles, freespace) it is tbwa.
+ * How to turn a bound on: with the option `bounded` a second, admissible search verifies the walk with what is left over of each tick, and each
+ * reply carries the bound proved so far (../bound.h).
  */
 #include "search/internal.h"
 
