@@ -9,7 +9,7 @@
 
 void play_bound_begin(struct play *play)
 {
-    const struct tp_map *map = play->map;
+    const struct tp_map *map = play->served; /* a batch that opens a cell and closes it again is no fall of a layer */
     bool holds = play->proof.begun && map->epoch == play->proof.epoch && map->version >= play->proof.version &&
                  map->fell_version <= play->proof.version;
     play->proof.epoch = map->epoch;

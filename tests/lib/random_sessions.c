@@ -152,7 +152,7 @@ struct tp_session_params random_joined(struct tp_test_rng *rng, const struct tp_
     for (;;) {
         space_random(space, rng, kind, size);
         struct tp_session_params params = random_params(rng, row, space);
-        params.longest_path_rule = params.shortcut = params.path_switch = false;
+        params.longest_path_rule = params.shortcut = params.path_switch = params.bounded = false;
         params.start = space_cell(rng, space->map, true);
         params.goal = space_cell(rng, space->map, true);
         bool passable = space->map->graph || space->map->passable_cells > 0;
