@@ -49,7 +49,7 @@ static int show_ticked(struct tp_client *client, struct tp_client_ticked *out, c
         ticked->n_cost != n || !same_or_none(ticked->n_expansions, n) || !same_or_none(ticked->n_traced, n) ||
         !same_or_none(ticked->n_generated, n) || !same_or_none(ticked->n_learned, n) ||
         !same_or_none(ticked->n_guide_expansions, n) ||
-        !same_or_none(ticked->n_path, n) || !same_or_none(ticked->n_vx, n) || ticked->n_vy != ticked->n_vx)
+        !same_or_none(ticked->n_bound_milli, n) || !same_or_none(ticked->n_path, n) || !same_or_none(ticked->n_vx, n) || ticked->n_vy != ticked->n_vx)
         return tp__break_with(client, TP_CLIENT_MALFORMED_FRAME,
                               "the server sent a tick's answer whose arrays differ in length");
     struct tp_client_path *paths = NULL;
@@ -85,6 +85,7 @@ static int show_ticked(struct tp_client *client, struct tp_client_ticked *out, c
         .starved = ticked->starved,
         .vx = ticked->n_vx > 0 ? ticked->vx : NULL,
         .vy = ticked->n_vy > 0 ? ticked->vy : NULL,
+        .bounds_milli = ticked->n_bound_milli > 0 ? ticked->bound_milli : NULL,
     };
     return 0;
 }

@@ -335,6 +335,7 @@ int tp_client_send_open_session(struct tp_client *client, const struct tp_client
     message.epoch = params->epoch;
     message.has_guide_units = params->guide_units != 0 || params->unguided;
     message.guide_units = params->unguided ? 0 : params->guide_units;
+    message.has_bounded = message.bounded = params->bounded;
     message.profile = (char *)params->profile;
     message.has_agent_size = params->agent_size != 0;
     message.agent_size = params->agent_size;

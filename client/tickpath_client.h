@@ -307,6 +307,8 @@ struct tp_client_session_params {
     uint64_t epoch;     /* refused with VERSION_MISMATCH unless the map is in it; 0: any */
     uint32_t guide_units; /* guided: units a tick for what guides the search, beside the budget, 1..1000000 */
     bool unguided;        /* guided: no guide at all, 0 units a tick */
+    bool bounded;         /* the time-bounded algorithms, on grids, goals met exactly: what a tick's budget leaves over proves how much the walk
+                           * costs at most (bounds_milli) */
     double goal_radius; /* TP_CLIENT_WITHIN: in straight steps over weight 1, on a graph in its unit; at most 3 decimals */
 };
 
@@ -383,6 +385,8 @@ struct tp_client_ticked {
     size_t refused_count;
     uint32_t starved; /* sessions that got no expansion because the total was spent */
     const int32_t *vx, *vy; /* velocities after the move, cells a tick; NULL unless one of the sessions is a vehicle's */
+    const uint32_t *bounds_milli; /* the agent's walk and its path cost at most so many thousandths of the cheapest way; 0: nothing is proved;
+                                   * NULL unless one of the sessions is bounded */
 };
 
 struct tp_client_session_info {

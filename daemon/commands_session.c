@@ -168,6 +168,7 @@ static int read_params(struct tp_session_params *params, struct tp_agent_budget 
     if (open->has_switch_margin &&
         !read_milli(open->switch_margin, 0, TP_SWITCH_MARGIN_MILLI_MAX / 1000.0, &params->switch_margin_milli))
         return tp_refuse_value(refusal, "switch_margin", "must lie in 0..10 and have at most 3 decimals");
+    params->bounded = open->has_bounded && open->bounded;
     params->pause_on_backtrack = open->has_pause_on_backtrack && open->pause_on_backtrack;
     if (open->has_node_bytes_max) {
         if (open->node_bytes_max == 0)
@@ -289,6 +290,7 @@ static int open_entered(const struct tp_call *call, struct tp_world_map *of, str
         error = tp_sessions_add(&call->peer->sessions, session, of, budget, slot);
         if (error == 0) {
             call->peer->sessions.agents[*slot].is_vehicle = params->motion == TP_MOTION_INERTIA;
+            call->peer->sessions.agents[*slot].is_bounded = params->bounded;
             call->peer->sessions.agents[*slot].layer = layer;
             call->peer->sessions.agents[*slot].told = told;
             return 0;

@@ -6,10 +6,10 @@
 #include <string.h>
 
 /* The most bytes of a reply: what every tick has, each session served (id 10, cell 5, status 1, flags 2,
- * version 10, cost 10, velocity 2; with work 5 numbers of 10) and each refused. */
+ * version 10, cost 10, velocity 2, bound 5; with work 5 numbers of 10) and each refused. */
 enum {
     REPLY_BYTES = 128,
-    SERVED_BYTES = 40,
+    SERVED_BYTES = 45,
     WORK_BYTES = 50,
     REFUSED_BYTES = 42,
     PATH_BYTES = 12,
@@ -114,7 +114,8 @@ static bool take_reply(const struct tp_call *call, const Tickpath__Tick *tick, T
                     (reply->version = take(call, served, sizeof(uint64_t))) != NULL &&
                     (reply->cost = take(call, served, sizeof(uint64_t))) != NULL &&
                     (reply->vx = take(call, served, sizeof(int32_t))) != NULL &&
-                    (reply->vy = take(call, served, sizeof(int32_t))) != NULL;
+                    (reply->vy = take(call, served, sizeof(int32_t))) != NULL &&
+                    (reply->bound_milli = take(call, served, sizeof(uint32_t))) != NULL;
     if (has_room && tick->has_want_work && tick->want_work)
         has_room = (reply->expansions = take(call, served, sizeof(uint64_t))) != NULL &&
                    (reply->traced = take(call, served, sizeof(uint64_t))) != NULL &&
@@ -152,7 +153,7 @@ static void fill_reply(const struct tp_call *call, const struct tp_schedule *sch
     reply->n_expansions = reply->expansions != NULL ? n : 0;
     reply->n_traced = reply->n_generated = reply->n_learned = reply->n_guide_expansions = reply->n_expansions;
     reply->n_path = reply->path != NULL ? n : 0;
-    bool some_vehicle = false;
+    bool some_vehicle = false, some_bounded = false;
     for (size_t i = 0; i < n; i++) {
         const struct tp_tick_reply *from = &schedule->replies[i];
         reply->session[i] = tp_sessions_id(sessions, schedule->slots[i]);
@@ -163,7 +164,9 @@ static void fill_reply(const struct tp_call *call, const struct tp_schedule *sch
         reply->cost[i] = from->cost;
         reply->vx[i] = from->vx;
         reply->vy[i] = from->vy;
+        reply->bound_milli[i] = from->bound_milli;
         some_vehicle |= sessions->agents[schedule->slots[i]].is_vehicle;
+        some_bounded |= sessions->agents[schedule->slots[i]].is_bounded;
         if (reply->expansions != NULL) {
             reply->expansions[i] = from->work.expansions;
             reply->traced[i] = from->work.traced;
@@ -176,6 +179,7 @@ static void fill_reply(const struct tp_call *call, const struct tp_schedule *sch
                                                      reply->path[i]->cell, path_cells);
     }
     reply->n_vx = reply->n_vy = some_vehicle ? n : 0;
+    reply->n_bound_milli = some_bounded ? n : 0;
     reply->n_refused = schedule->refused_count;
     for (size_t i = 0; i < schedule->refused_count; i++) {
         Tickpath__Refused *row = reply->refused[i];

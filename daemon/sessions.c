@@ -90,7 +90,7 @@ int tp_sessions_add(struct tp_sessions *sessions, struct tp_session *session, st
     agent->salt = draw_salt(sessions, agent->salt);
     agent->tick_seen = 0;
     agent->ticks_looked = agent->looked_ms = 0;
-    agent->is_vehicle = false;
+    agent->is_vehicle = agent->is_bounded = false;
     agent->layer = agent->told = NULL;
     agent->previous = sessions->last;
     agent->next = TP_AGENT_NONE;

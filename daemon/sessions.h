@@ -29,6 +29,7 @@ struct tp_agent {
     struct tp_world_layer *told; /* of the map told, entered likewise, where that leads the session; else NULL */
     struct tp_agent_budget budget;
     bool is_vehicle;         /* its replies have a velocity */
+    bool is_bounded;         /* its replies have a bound on its walk's cost */
     uint32_t salt;           /* of the session, or of the last one that had the slot */
     uint32_t previous, next; /* in opening order; free slots use `next` */
     uint64_t ticks_looked, looked_ms; /* its ticks when they were last found to have grown, and when (daemon/idle.h) */

@@ -33,7 +33,9 @@ static const struct tp_cli_usage usage = {
         "optimal; nonopt is moves less the moves of an optimal path (8 neighbours, weights of 1 only);\n"
         "max_exp is the largest number of expansions in one tick; guide_expansions are the units that guided\n"
         "pays beside them (--guide-units), nodes of the block graph expanded; restarts leave out the first search;\n"
-        "flips are the times the path followed was left for one that does not go on from it. With\n"
+        "flips are the times the path followed was left for one that does not go on from it. With --bounded: bound is\n"
+        "the mean of the bounds on the cost that were proved on arrival, proven the share of rows solved whose bound was\n"
+        "1.000: their walk was a cheapest. With\n"
         "--via every figure but the times is the same. Where no scenario tells the optimal length (a graph, "
         "a\n"
         "vehicle, --from, --random) it is that of A* without a limit, which is run for it in-process. On a "
@@ -57,6 +59,10 @@ struct figures {
     bool is_graph;        /* costs are not in unit steps */
     bool is_like;         /* the scenario's optimal length is for moves and weights such as these */
     size_t start_blocked, goal_blocked, unreachable, gave_up; /* why rows were not solved */
+    bool is_bounded;
+    double bound;  /* proved on arrival: mean over the rows where one was, */
+    size_t bounds; /* so many */
+    double proven; /* the share of the rows solved whose bound is 1.000 */
     size_t too_good; /* rows solved below the scenario's optimal length */
 };
 
@@ -97,6 +103,9 @@ static struct figures sum_up(const struct tp_cli_problem *problems, const struct
         f.ticks += (double)p->ticks;
         f.expansions += (double)p->expansions;
         f.guide += (double)p->guide;
+        f.bound += p->bound_milli / 1000.0;
+        f.bounds += p->bound_milli > 0;
+        f.proven += p->bound_milli == 1000;
         f.back += (double)p->back_moves;
         f.restarts += (double)p->restarts;
         f.flips += (double)p->flips;
@@ -112,9 +121,10 @@ static struct figures sum_up(const struct tp_cli_problem *problems, const struct
             f.expansions_max = p->expansions_max;
     }
     double *means[] = {&f.cost,     &f.moves,   &f.ticks,  &f.expansions, &f.guide,        &f.back,
-                       &f.restarts, &f.optimal, &f.subopt, &f.bytes_per_session, &f.nonopt, &f.flips};
+                       &f.restarts, &f.optimal, &f.subopt, &f.bytes_per_session, &f.nonopt, &f.flips, &f.proven};
     for (size_t i = 0; i < sizeof means / sizeof means[0] && f.solved > 0; i++)
         *means[i] /= (double)f.solved;
+    f.bound /= f.bounds > 0 ? (double)f.bounds : 1;
     f.bytes_per_state = touched_all > 0 ? f.bytes_per_state / touched_all : 0;
     f.ns_per_expansion = expansions_all > 0 ? 1e9 / expansions_all : 0; /* times the seconds, by the caller */
     return f;
@@ -142,6 +152,8 @@ static void print_json(const struct figures *f)
         {"ns_per_expansion", f->ns_per_expansion, f->ns_per_expansion > 0},
         {"bytes_per_session", f->bytes_per_session, true},
         {"bytes_per_state", f->bytes_per_state, f->bytes_per_state > 0},
+        {"bound", f->bound, f->bounds > 0},
+        {"proven", f->proven, f->is_bounded},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         if (strcmp(numbers[i].key, "optimal") == 0)
@@ -165,6 +177,8 @@ static void print_table(const struct figures *f)
            f->is_like || f->has_own_optimal
                ? ""
                : "; optimal is the scenario's, for 8 neighbours, both corners free, weights of 1");
+    if (f->is_bounded)
+        printf("%-18s %.4f on arrival; %.0f of %zu walks proved to be the cheapest\n", "bound", f->bound, f->proven * (double)f->solved, f->solved);
     printf("%-18s %.2f in %.2f ticks\n", "moves", f->moves, f->ticks);
     printf("%-18s %.2f\n", "back-moves", f->back);
     if (f->has_nonopt)
@@ -317,6 +331,7 @@ static int bench_rows(const struct tp_cli_search *search, const struct bench_opt
     f.goal_blocked = bench->goal_blocked;
     f.has_own_optimal = !told;
     f.is_graph = is_graph;
+    f.is_bounded = search->bounded;
     f.is_like = by_steps && search->neighbours == TP_NEIGHBOURS_8 &&
                 search->corners == TP_CORNERS_BOTH_FREE && search->goal_policy == TP_GOAL_EXACT &&
                 !search->terrain.given && !search->profile.given && search->agent_size == 1;

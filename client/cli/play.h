@@ -26,6 +26,7 @@ struct tp_cli_problem {
     uint64_t ticks, moves, back_moves, restarts, flips;
     uint64_t expansions, expansions_max; /* in all, the largest in one tick */
     uint64_t guide; /* units paid for what guides the search */
+    uint32_t bound_milli; /* on the walk's cost, as the last tick told it; 0: nothing is proved */
     tp_cost cost;
     uint64_t bytes_peak; /* of search memory */
     uint64_t touched;    /* states in the last search's tree; 0 where a daemon played */
@@ -40,6 +41,7 @@ struct tp_cli_step {
     int vx, vy; /* of a vehicle; else 0 */
     uint32_t status, flags;
     uint64_t expansions, traced, guide;
+    uint32_t bound_milli;
     uint64_t version;
 };
 

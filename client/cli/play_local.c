@@ -36,6 +36,7 @@ static void watch(const struct tp_cli_play *play, uint64_t tick, const struct tp
         .expansions = reply->work.expansions,
         .traced = reply->work.traced,
         .guide = reply->work.guide,
+        .bound_milli = reply->bound_milli,
         .version = reply->version,
     };
     play->step_cb(&step, play->context);
@@ -81,6 +82,7 @@ static void play_one(struct tp_cli_play *play, const struct tp_map *map, struct 
     problem->flips = stats.flips;
     problem->expansions = stats.expansions;
     problem->guide = stats.guide;
+    problem->bound_milli = reply.bound_milli;
     problem->expansions_max = stats.expansions_max;
     problem->cost = stats.cost;
     problem->bytes_peak = stats.bytes_peak;

@@ -39,6 +39,7 @@ static void watch(const struct group *group, size_t i, const struct tp_client_ti
         .expansions = ticked->expansions != NULL ? ticked->expansions[j] : 0,
         .traced = ticked->traced != NULL ? ticked->traced[j] : 0,
         .guide = ticked->guide_expansions != NULL ? ticked->guide_expansions[j] : 0,
+        .bound_milli = group->problems[i].bound_milli,
         .version = ticked->versions[j],
     };
     group->play->step_cb(&step, group->play->context);
@@ -68,6 +69,7 @@ static int open_sessions(struct group *group, const char *map, const char *known
         group->cell[i] = problem->start;
         problem->outcome = problem->start == problem->goal ? TP_CLI_ARRIVED : TP_CLI_NOT_PLAYED;
         problem->ticks = 0;
+        problem->bound_milli = 0;
         group->active += problem->outcome == TP_CLI_NOT_PLAYED;
         if (group->play->step_cb != NULL) {
             const struct tp_cli_step start = {
@@ -109,6 +111,7 @@ static void take_answer(struct group *group, const struct tp_client_ticked *tick
     bool moved = ticked->cells[j] != group->cell[i];
     group->cell[i] = ticked->cells[j];
     problem->ticks++;
+    problem->bound_milli = ticked->bounds_milli != NULL ? ticked->bounds_milli[j] : 0;
     if (ticked->statuses[j] == TP_CLIENT_ARRIVED)
         problem->outcome = TP_CLI_ARRIVED;
     else if (ticked->statuses[j] == TP_CLIENT_UNREACHABLE)

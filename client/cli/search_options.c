@@ -87,6 +87,7 @@ const struct tp_cli_option tp_cli_search_options[] = {
      TP_SWITCH_MARGIN_MILLI_MAX, NULL, false},
     {"pause-on-backtrack", TP_CLI_FLAG, AT(pause_on_backtrack), NULL,
      "time-bounded: wait instead of moving back until the path is complete", 0, 0, NULL, false},
+    {"bounded", TP_CLI_FLAG, AT(bounded), NULL, "time-bounded: prove with leftover budget how much the walk costs at most", 0, 0, NULL, false},
     {"guide-units", TP_CLI_UINT, AT(guide_units), "N",
      "guided: units a tick for what guides the search, beside the budget (100)", 0, TP_GUIDE_UNITS_MAX, NULL, false},
     {"node-bytes-max", TP_CLI_UINT, AT(node_bytes_max), "N", "cap on one session's search memory (none)", 1,
@@ -212,6 +213,7 @@ void tp_cli_search_params(const struct tp_cli_search *search, struct tp_session_
     params->path_switch = search->path_switch;
     params->switch_margin_milli = search->switch_margin_milli;
     params->pause_on_backtrack = search->pause_on_backtrack;
+    params->bounded = search->bounded;
     if (search->guide_units != UINT64_MAX)
         params->guide_units = (uint32_t)search->guide_units;
     params->node_bytes_max = search->node_bytes_max;
@@ -251,6 +253,7 @@ void tp_cli_search_client_params(const struct tp_cli_search *search, struct tp_c
         .longest_path_rule = local.longest_path_rule,
         .switch_margin_milli = local.switch_margin_milli,
         .pause_on_backtrack = local.pause_on_backtrack,
+        .bounded = local.bounded,
         .node_bytes_max = local.node_bytes_max,
         .motion = (enum tp_client_motion)(local.motion + 1),
         .start_vx = local.start_vx,
@@ -311,6 +314,7 @@ int tp_cli_search_refused(const struct tp_cli_usage *usage, const struct tp_cli_
         {"path_switch", "path-switch"},
         {"switch_margin", "switch-margin"},
         {"pause_on_backtrack", "pause-on-backtrack"},
+        {"bounded", "bounded"},
         {"guide_units", "guide-units"},
         {"node_bytes_max", "node-bytes-max"},
         {"profile", "profile"},

@@ -18,7 +18,7 @@ static const struct tp_cli_usage usage = {
              "A row that has not arrived after --ticks-max ticks ends there.\n"
              "Keys: tick, x, y (on a graph: node; of a puzzle: node, the state by number), move (forward, "
              "back, wait), status, expansions, traced, "
-             "guide_expansions,\nversion;\n"
+             "guide_expansions,\nversion; with --bounded bound_milli (0: nothing is proved);\n"
              "of a vehicle vx and vy as well.\n"
              "Exit status 0: the row was played, to its goal or not; 1: a file can't be read, no row is left, or the\n"
              "daemon can't be reached or refuses; 2: the command line is wrong, or its options do not go together.",
@@ -28,6 +28,7 @@ static const struct tp_cli_usage usage = {
 struct printer {
     uint32_t width; /* of the grid; 0: a graph */
     bool is_vehicle;
+    bool is_bounded;
 };
 
 static void print_step(const struct tp_cli_step *step, void *context)
@@ -42,9 +43,12 @@ static void print_step(const struct tp_cli_step *step, void *context)
     if (printer->is_vehicle)
         printf(", \"vx\": %d, \"vy\": %d", step->vx, step->vy);
     printf(", \"move\": \"%s\", \"status\": \"%s\", \"expansions\": %llu, \"traced\": %llu, "
-           "\"guide_expansions\": %llu, \"version\": %llu}\n",
+           "\"guide_expansions\": %llu, \"version\": %llu",
            move, tp_cli_status_name(step->status), (unsigned long long)step->expansions,
            (unsigned long long)step->traced, (unsigned long long)step->guide, (unsigned long long)step->version);
+    if (printer->is_bounded)
+        printf(", \"bound_milli\": %u", step->bound_milli);
+    printf("}\n");
 }
 
 static int trace_pair(const struct tp_cli_search *search, const struct tp_cli_rows *rows,
@@ -52,7 +56,8 @@ static int trace_pair(const struct tp_cli_search *search, const struct tp_cli_ro
                       const struct tp_cli_map *known)
 {
     struct printer printer = {.width = space->map.grid.width,
-                              .is_vehicle = search->motion == TP_MOTION_INERTIA};
+                              .is_vehicle = search->motion == TP_MOTION_INERTIA,
+                              .is_bounded = search->bounded};
     struct tp_cli_problem problem = {.start = space->pairs[0].start, .goal = space->pairs[0].goal};
     struct tp_cli_map puzzle = {.map = space->pairs[0].map};
     struct tp_cli_play play = {

@@ -49,7 +49,9 @@ enum tp_learning {
     /* and so moves more than its path has moves */                                                               \
     X(TP_PACES, 10, "steps to and fro while it searches")                                                         \
     /* takes guide_units; else the space's h */                                                                   \
-    X(TP_CAN_BE_GUIDED, 11, "is led by the block graph of a grid")
+    X(TP_CAN_BE_GUIDED, 11, "is led by the block graph of a grid")                                                  \
+    /* takes bounded: proves it of each walk while it goes on; TP_CAN_BOUND_COST is known before */                \
+    X(TP_CAN_PROVE_COST, 12, "proves a bound on the cost of its walk")
 
 enum tp_capability {
 #define X(name, bit, words) name = 1 << (bit),

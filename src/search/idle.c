@@ -29,6 +29,7 @@ void tp_session_let_go(struct tp_session *session, const struct tp_map *map)
              map->puzzle == before->puzzle);
     tp__watch_forget(session);
     tp__guide_let_go(session);
+    tp__bound_trip(session);
     if (session->params.algorithm->engine->close) /* what it keeps besides, versions among it */
         session->params.algorithm->engine->close(session);
     if (session->search.learned) /* a cost that fell since may have made any of it too large */

@@ -19,6 +19,7 @@
  *   overlay.c       what leads an agent that does not know the map: what it was told, and saw
  *   steady.c        switch margin, pauses instead of back-moves, flips, the loop detector
  *   smooth.c        shorter pieces for the path of a guided session, while the agent walks it
+ *   bound.c         how many times the least cost the walk can come to, proved while the agent walks (bound.h)
  *   shortcut.c      TBA*'s search for a shortcut while the agent moves back
  *   idle.c          a session that is not ticked lets go of its version
  *   dstar_lite.c    the engine of D* Lite, with a search of its own
@@ -28,6 +29,7 @@
 #define TP_SEARCH_INTERNAL_H
 
 #include "node/marks.h"
+#include "search/bound.h"
 #include "search/guide.h"
 #include "search/search.h"
 #include "search/session.h"
@@ -44,6 +46,7 @@ struct tp_trace {
     bool capped;            /* no memory for marks */
     uint64_t version;       /* of the map, when the trace began */
     bool rose;              /* a step of the fresh path costs more, or is illegal, since the search began */
+    tp_cost sum;            /* of a session that asks for a bound: what the fresh path costs so far; TP_COST_INFINITE: a step is illegal */
     uint64_t given_up;      /* moves made when a path was last given up for that, and one more; 0: none was */
     tp_state last_end, last_at; /* where the last trace of this search began, the agent standing there after so many */
     uint64_t last_moves;        /* moves; TP_STATE_NONE: none did */
@@ -149,6 +152,7 @@ struct tp_session {
     struct tp_guide guide;      /* of rows that can be guided, on grids */
     struct tp_shortcut *shortcut; /* NULL until first needed */
     struct tp_smooth *smooth;     /* likewise */
+    struct tp_bound *bound;       /* NULL: not asked for */
     struct tp_dstar *dstar;       /* the search of dstar_lite.c; NULL until first needed */
     tp_state at, at_before;     /* where the agent stands; where it stood before its last move (NONE: nowhere) */
     tp_state goal;              /* the first of the goals */
@@ -312,7 +316,10 @@ void tp__tick_expand_back(struct tp_tick *tick);
 /* Pays for one open entry renewed, and counts it: false when the tick can't. */
 bool tp__tick_rekey(struct tp_tick *tick);
 
-/* Runs a search beside the session's own (shortcut.c, smooth.c) with what the tick has left, for at most `most` expansions; books it and
+/* Expansions that the tick may still make; under a deadline the clock decides as well. */
+uint64_t tp__tick_expansions_left(const struct tp_tick *tick);
+
+/* Runs a search beside the session's own (shortcut.c, smooth.c, bound.c) with what the tick has left, for at most `most` expansions; books it and
  * takes it from the purse. */
 void tp__tick_run_beside(struct tp_tick *tick, struct tp_search *search, uint64_t most);
 
@@ -465,6 +472,10 @@ tp_cost tp__trace_step_cost(const struct tp_search *search, tp_state from, tp_st
 /* 2009, line 15: the fresh path becomes the one followed. */
 void tp__trace_follow(struct tp_session *session);
 
+/* The same for a path that leads on from the agent as the old one did, but for a piece: what was being looked at along it is looked at from the
+ * agent on. */
+void tp__trace_follow_rest(struct tp_session *session);
+
 /* Forgets the path followed and the trace under way, and looks no more at what changed under them. Cost: O(1). */
 void tp__trace_forget(struct tp_session *session);
 
@@ -492,6 +503,10 @@ void tp__shortcut_close(struct tp_session *session);
 
 /* Where the path followed is whole, and the row can be guided: spends what the tick has left on making the rest of it shorter. */
 void tp__smooth_run(struct tp_tick *tick);
+
+/* One step of a piece that is to be part of the path: the tree is to lead through it, unless it knows a cheaper way there. Gives the
+ * state that it leads to, TP_STATE_NONE where it does not; and whether the tree was changed. */
+tp_state tp__smooth_link(struct tp_session *session, tp_state from, uint8_t move, bool *changed);
 
 /* Begins anew with whatever path is followed then. Cost: O(1). */
 void tp__smooth_forget(struct tp_session *session);

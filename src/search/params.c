@@ -208,6 +208,22 @@ static int check_steady(const struct tp_session_params *p, struct tp_refusal *re
     return TP_OK;
 }
 
+/* What proves a bound on the walk's cost searches backwards, over the whole map, from goals that are met exactly (bound.h). */
+static int check_bounded(const struct tp_session_params *p, const struct tp_map *map, struct tp_refusal *refusal)
+{
+    if (!p->bounded)
+        return TP_OK;
+    if (!(p->algorithm->capabilities & TP_CAN_PROVE_COST))
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "bounded", "is an option of the time-bounded algorithms");
+    if (tp__session_domain(p, map)->listed)
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "bounded", "searches backwards, and is for grids");
+    if (p->goal_policy == TP_GOAL_WITHIN)
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "bounded", "goes with goals that are met exactly: the goal policies EXACT and NEAREST");
+    if (p->knowledge != TP_KNOWLEDGE_FULL)
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "bounded", "asks for the whole map: knowledge FULL");
+    return TP_OK;
+}
+
 int tp__session_check_params(const struct tp_session_params *p, const struct tp_map *map,
                              struct tp_refusal *refusal)
 {
@@ -268,6 +284,8 @@ int tp__session_check_params(const struct tp_session_params *p, const struct tp_
     if (asks_guide && p->guide_units && !(p->algorithm->capabilities & TP_CAN_BE_GUIDED))
         return refuse(refusal, TP_ERR_UNSUPPORTED, "guide_units", "this algorithm has no guide");
     error = check_steady(p, refusal);
+    if (!error)
+        error = check_bounded(p, map, refusal);
     if (error)
         return error;
     const struct tp_domain *domain = tp__session_domain(p, map);

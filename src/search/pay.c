@@ -155,12 +155,19 @@ static uint64_t run_search(struct tp_tick *tick, struct tp_search *search, uint6
     return under_r(tick) ? run.expansions * budget->c + run.rekeyed : 0;
 }
 
-void tp__tick_run_beside(struct tp_tick *tick, struct tp_search *search, uint64_t most)
+uint64_t tp__tick_expansions_left(const struct tp_tick *tick)
 {
     const struct tp_budget *budget = tick->budget;
-    uint64_t left = under_r(tick)                   ? tick->steps_left / budget->c
-                    : budget->kind == TP_BUDGET_K ? budget->expansions - tick->reply->work.expansions
-                                                  : UINT64_MAX;
+    uint64_t made = tick->reply->work.expansions, left = UINT64_MAX;
+    if (budget->kind != TP_BUDGET_DEADLINE)
+        left = under_r(tick) ? tick->steps_left / budget->c : budget->expansions - made;
+    uint64_t cap = budget->expansions_max > made ? budget->expansions_max - made : 0;
+    return left < cap ? left : cap;
+}
+
+void tp__tick_run_beside(struct tp_tick *tick, struct tp_search *search, uint64_t most)
+{
+    uint64_t left = tp__tick_expansions_left(tick);
     tick->steps_left -= run_search(tick, search, left < most ? left : most);
 }
 
@@ -168,5 +175,10 @@ void tp__session_expand(struct tp_tick *tick, uint64_t expansions)
 {
     uint64_t before = tick->reply->work.expansions;
     run_search(tick, &tick->session->search, expansions);
+    uint64_t made = tick->reply->work.expansions - before;
+    if (tick->node_cap && tp__bound_yield(tick->session)) {
+        tick->node_cap = false;
+        run_search(tick, &tick->session->search, expansions - made);
+    }
     tick->session->closed += tick->reply->work.expansions - before;
 }

@@ -66,7 +66,7 @@ int tp_session_open(struct tp_session **out, const struct tp_session_params *par
         session->adaptive = (struct tp_nodes_adaptive){.learned = &session->learned, .h = h_of_cell, .context = session};
         tp_nodes_adapt(&session->search.nodes, &session->adaptive);
     }
-    bool opened = tp_search_open_space(&session->search) && tp__guide_open(session);
+    bool opened = tp_search_open_space(&session->search) && tp__guide_open(session) && tp__bound_open(session);
     if (!opened || (params->algorithm->learning == TP_LEARNING_PRIORITIZED && !tp__prioritized_open(session))) {
         tp_session_close(session);
         return TP_ERR_NO_MEMORY;
@@ -95,6 +95,7 @@ void tp_session_close(struct tp_session *session)
         return;
     tp__shortcut_close(session);
     tp__smooth_close(session);
+    tp__bound_close(session);
     tp__guide_close(session);
     tp__watch_forget(session);
     if (session->params.algorithm->engine->close)
@@ -140,7 +141,10 @@ void tp__session_begin_search(struct tp_tick *tick)
     session->unteachable = false;
     session->displaced = session->goal_moved = false;
     session->turns = 0;
-    if (!tp_search_begin(&session->search, session->at, session->goal)) {
+    bool has_begun = tp_search_begin(&session->search, session->at, session->goal);
+    if (!has_begun && tp__bound_yield(session))
+        has_begun = tp_search_begin(&session->search, session->at, session->goal);
+    if (!has_begun) {
         tick->node_cap = true;
         return;
     }
@@ -439,6 +443,7 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
     tp__pay_begin(&tick);
     tick.changed = adopt_map(session, map);
     doubt_the_end(session);
+    tp__bound_begin(&tick);
     if (tp_session_arrived(session)) /* vehicles: at whatever speed */
         session->at = session->search.domain->at_cell(&session->search, cell_of(session, session->at));
     reply->from = cell_of(session, session->at);
@@ -469,6 +474,7 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
         reply->flags |= TP_FLAG_NODE_CAP;
     if (tick.changed && searches && !(reply->flags & TP_FLAG_RESTARTED))
         reply->flags |= TP_FLAG_CONTINUED;
+    tp__bound_run(&tick);
     tp__steady_watch(&tick, before, was_complete);
     tp_map_unref(session->map_before);
     session->map_before = NULL;
@@ -520,6 +526,7 @@ int tp_session_at_velocity(struct tp_session *session, uint32_t cell, int vx, in
     session->watch.summed = false;
     tp__steady_begin(session);
     tp__guide_trip(session);
+    tp__bound_trip(session);
     if (!session->params.algorithm->engine->own_search && !search_serves(session, state, had_arrived)) {
         session->restart_wanted = true;
         tp__nearest_drop(session);
@@ -536,6 +543,7 @@ static void take_goals(struct tp_session *session, const tp_state *states, uint3
     tp__nearest_drop(session);
     tp__steady_begin(session);
     tp__guide_trip(session);
+    tp__bound_trip(session);
     session->strandings = 0;
     session->waits_for_path = false;
     session->displaced = session->goal_moved = true;

@@ -105,6 +105,8 @@ struct tp_session_params {
     uint32_t switch_margin_milli; /* time-bounded rows: a path that reaches the goal is always taken; another only if its g + h is
                               * below that of the path followed by this share, in thousandths; 0: always */
     bool pause_on_backtrack; /* time-bounded rows: no back-move until the path is complete: BLOCKED with BACK_MOVE */
+    bool bounded;            /* rows with TP_CAN_PROVE_COST, on grids walked by steps, goals met exactly: leftover budget proves how much the
+                              * walk costs at most (bound.h; reply.bound_milli). Refused (UNSUPPORTED) elsewhere */
     uint64_t node_bytes_max; /* cap on this session's pool bytes; 0 for none */
     struct tp_field_cache *fields; /* guided rows: where goal fields come from, borrowed until close; NULL: no guide */
     uint32_t guide_units;    /* guided rows: units a tick for what guides the search, beside the budget, 0..TP_GUIDE_UNITS_MAX; 0: no
@@ -154,6 +156,8 @@ struct tp_tick_reply {
     uint64_t epoch;
     tp_cost cost; /* solution cost so far, moves of this reply included */
     struct tp_tick_work work;
+    uint32_t bound_milli; /* of `bounded` sessions: the agent's walk since the proof began (bound.h), and its path to the goal, cost at most so
+                           * many thousandths of any way's cost in this version; 1000: it is a cheapest way; 0: nothing is proved */
     uint32_t flips; /* times in this tick that the path followed was left for one that does not go on from it */
 };
 

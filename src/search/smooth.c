@@ -184,9 +184,7 @@ static bool search(struct tp_tick *tick, struct tp_smooth *smooth)
     return true;
 }
 
-/* One step of the new piece or of the path after it: the tree is to lead through it, unless it knows a cheaper way there. Gives the
- * state that it leads to, TP_STATE_NONE where it does not; and whether the tree was changed. */
-static tp_state link_step(struct tp_session *session, tp_state from, uint8_t move, bool *changed)
+tp_state tp__smooth_link(struct tp_session *session, tp_state from, uint8_t move, bool *changed)
 {
     struct tp_search *tree = &session->search;
     struct tp_successor step;
@@ -208,7 +206,7 @@ static bool link_piece(struct tp_tick *tick, struct tp_smooth *smooth)
             return false;
         bool changed;
         uint8_t move = tp_search_move_to_parent(&smooth->search, smooth->cursor);
-        smooth->cursor = link_step(tick->session, smooth->cursor, move, &changed);
+        smooth->cursor = tp__smooth_link(tick->session, smooth->cursor, move, &changed);
         if (smooth->cursor == TP_STATE_NONE) {
             end(smooth);
             return true;
@@ -226,7 +224,7 @@ static bool lower(struct tp_tick *tick, struct tp_smooth *smooth)
     while (changed && smooth->cursor != session->trace.follow_end) {
         if (!tp__tick_step(tick))
             return false;
-        smooth->cursor = link_step(session, smooth->cursor, tp__trace_move(session, smooth->cursor), &changed);
+        smooth->cursor = tp__smooth_link(session, smooth->cursor, tp__trace_move(session, smooth->cursor), &changed);
         if (smooth->cursor == TP_STATE_NONE) {
             end(smooth);
             return true;
@@ -242,15 +240,13 @@ static bool trace(struct tp_tick *tick, struct tp_smooth *smooth)
 {
     struct tp_session *session = tick->session;
     struct tp_trace *trace = &session->trace;
-    bool capped = tick->node_cap, walks = session->watch.walks;
+    bool capped = tick->node_cap;
     bool whole = tp__trace_run(tick);
     tick->node_cap = capped;
     if (!whole && trace->running)
         return false;
-    if (whole && trace->front == session->at && !trace->rose) {
-        tp__trace_follow(session);
-        session->watch.walks |= walks; /* what was being looked at along it is looked at from the agent on */
-    }
+    if (whole && trace->front == session->at && !trace->rose)
+        tp__trace_follow_rest(session);
     if (tp__trace_move(session, smooth->from) == TP_MOVE_NONE || tp_search_g(&session->search, smooth->from) < tp_search_g(&session->search, session->at))
         begin_ahead(tick, smooth, smooth->span, smooth->lead);
     else
@@ -293,7 +289,7 @@ void tp__smooth_run(struct tp_tick *tick)
     if (!session->belief.full && !session->belief.assumed)
         return; /* over ground that nobody saw it is work for nothing */
     if (!session->path_complete || !session->search.guide || !tp_search_knows(&session->search, session->at) ||
-        tp__trace_next(session) == TP_MOVE_NONE)
+        tp__trace_next(session) == TP_MOVE_NONE || tp__bound_shortens(session))
         return;
     if (!session->smooth && !(session->smooth = smooth_open(session)))
         return;

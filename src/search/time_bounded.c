@@ -325,6 +325,7 @@ static void time_bounded_tick(struct tp_tick *tick)
         return; /* the way to the nearest state is traced whole before it is walked */
     if (!search->active || tick->began_anew)
         return; /* 2012, Algorithm 2, line 23: a restart after the search costs the move */
+    tp__bound_measure(tick);
     tp__smooth_run(tick);
     move_phase(tick);
 }

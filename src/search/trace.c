@@ -10,6 +10,14 @@
 
 _Static_assert((int)TP_MARK_NEXT + (int)TP_MOVES_MAX - 1 <= UINT8_MAX, "a mark holds any move");
 
+/* Marks a state of the fresh path; false without memory. */
+static bool mark(struct tp_session *session, tp_state state, uint8_t mark)
+{
+    uint32_t x = tp_state_x(&session->search, state), y = tp_state_y(&session->search, state);
+    struct tp_tiles *fresh = &session->trace.fresh;
+    return tp_marks_set(fresh, x, y, mark) || (tp__bound_yield(session) && tp_marks_set(fresh, x, y, mark));
+}
+
 void tp__trace_begin(struct tp_session *session, tp_state end)
 {
     struct tp_trace *trace = &session->trace;
@@ -18,11 +26,11 @@ void tp__trace_begin(struct tp_session *session, tp_state end)
     trace->running = true;
     trace->version = session->map->version;
     trace->rose = false;
+    trace->sum = 0;
     trace->last_end = end;
     trace->last_at = session->at;
     trace->last_moves = session->stats.moves;
-    trace->capped = !tp_marks_set(&trace->fresh, tp_state_x(&session->search, end),
-                                  tp_state_y(&session->search, end), TP_MARK_END);
+    trace->capped = !mark(session, end, TP_MARK_END);
 }
 
 /* 2012, Algorithm 2, line 9: whether the fresh path's steps are to be compared with what is believed now: a path may
@@ -65,6 +73,16 @@ static bool step_rose(const struct tp_session *session, tp_state from, tp_state 
                                    tp__trace_step_cost(search, from, to, move);
 }
 
+/* Adds a step of the fresh path, at what it costs in the present version, to its sum. */
+static void add_step(struct tp_session *session, tp_state from, uint8_t move)
+{
+    const struct tp_search *search = &session->search;
+    struct tp_trace *trace = &session->trace;
+    struct tp_successor step;
+    bool legal = search->domain->step(search, session->map, from, move, &step);
+    trace->sum = legal && trace->sum != TP_COST_INFINITE ? trace->sum + step.cost : TP_COST_INFINITE;
+}
+
 bool tp__trace_run(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
@@ -81,9 +99,10 @@ bool tp__trace_run(struct tp_tick *tick)
             return false;
         if (checks_rise(session))
             trace->rose |= step_rose(session, parent, trace->front, move);
+        if (session->bound)
+            add_step(session, parent, move);
         trace->front = parent;
-        trace->capped = !tp_marks_set(&trace->fresh, tp_state_x(search, parent), tp_state_y(search, parent),
-                                      TP_MARK_NEXT + move);
+        trace->capped = !mark(session, parent, (uint8_t)(TP_MARK_NEXT + move));
     }
     /* what memory there is may be had again once the old path's marks are stale: try anew at the next tick */
     trace->running = false;
@@ -110,6 +129,14 @@ void tp__trace_follow(struct tp_session *session)
     trace->fresh_end = TP_STATE_NONE;
     tp__shortcut_forget(session);
     tp__watch_path(session);
+    tp__bound_follow(session);
+}
+
+void tp__trace_follow_rest(struct tp_session *session)
+{
+    bool walks = session->watch.walks;
+    tp__trace_follow(session);
+    session->watch.walks |= walks;
 }
 
 void tp__trace_forget(struct tp_session *session)
@@ -119,6 +146,7 @@ void tp__trace_forget(struct tp_session *session)
     trace->follow_end = trace->fresh_end = trace->last_end = TP_STATE_NONE;
     trace->running = false;
     tp__smooth_forget(session);
+    tp__bound_forget(session);
     tp__watch_forget(session);
 }
 

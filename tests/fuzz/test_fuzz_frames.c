@@ -208,6 +208,7 @@ static void add_open(struct tp_test_rng *rng, struct sequence *sequence)
     open.has_longest_path_rule = open.longest_path_rule = tp_test_percent(rng, 10);
     open.has_guide_units = tp_test_percent(rng, 10);
     open.guide_units = tp_test_percent(rng, 80) ? tp_test_below(rng, 1000) : (uint32_t)odd_number(rng);
+    open.has_bounded = open.bounded = tp_test_percent(rng, 20);
     open.has_switch_margin = tp_test_percent(rng, 10);
     open.switch_margin = tp_test_percent(rng, 80) ? tp_test_below(rng, 10001) / 1000.0 : (double)odd_number(rng);
     open.has_pause_on_backtrack = open.pause_on_backtrack = tp_test_percent(rng, 10);

@@ -184,6 +184,11 @@ START_TEST(test_open_options)
                  (open_.algorithm = "guided", open_.known_map = "none", SET(knowledge, TICKPATH__KNOWLEDGE__KNOWN_MAP)));
     OPEN_REFUSED(INVALID_ARGUMENT, "known_map",
                  (open_.algorithm = "guided", open_.known_map = "narrow", SET(knowledge, TICKPATH__KNOWLEDGE__KNOWN_MAP)));
+    OPEN_REFUSED(UNSUPPORTED, "bounded", (open_.algorithm = "astar", SET(bounded, 1)));
+    OPEN_REFUSED(UNSUPPORTED, "bounded", (SET(goal_policy, TICKPATH__GOAL_POLICY__WITHIN), SET(goal_radius, 1), SET(bounded, 1)));
+    OPEN_REFUSED(UNSUPPORTED, "bounded", (SET(motion, TICKPATH__MOTION__INERTIA), SET(bounded, 1)));
+    OPEN_REFUSED(UNSUPPORTED, "bounded",
+                 (open_.algorithm = "rtbwa", SET(knowledge, TICKPATH__KNOWLEDGE__FREESPACE), SET(bounded, 1)));
     const double margins[] = {-0.001, 10.001, 0.0001, NAN, INFINITY};
     for (size_t i = 0; i < sizeof margins / sizeof *margins; i++)
         OPEN_REFUSED(INVALID_ARGUMENT, "switch_margin", SET(switch_margin, margins[i]));

@@ -198,6 +198,7 @@ static void draw_agent(struct agent *agent, uint32_t kind)
         params->knowledge = TP_KNOWLEDGE_MAP;
     params->known = params->knowledge == TP_KNOWLEDGE_MAP ? town.plan[kind] : NULL;
     params->sensor_radius = params->knowledge == TP_KNOWLEDGE_FULL ? 0 : tp_test_between(&town.rng, 2, 5);
+    params->bounded = params->knowledge == TP_KNOWLEDGE_FULL && tp_test_percent(&town.rng, 40);
     agent->cell = free_cell(town.layer[kind]);
     agent->goal = tp_test_percent(&town.rng, 40) && town.agent_count > 0 ? town.agents[0].goal : free_cell(town.layer[kind]);
 }
@@ -312,6 +313,10 @@ static void tick_all(uint64_t total)
     ck_assert_uint_eq(got->n_session, town.agent_count);
     ck_assert_uint_eq(got->n_guide_expansions, town.agent_count);
     uint64_t left = total, spent = 0;
+    bool some_bounded = false;
+    for (uint32_t i = 0; i < town.agent_count; i++)
+        some_bounded |= town.agents[i].params.bounded;
+    ck_assert_uint_eq(got->n_bound_milli, some_bounded ? town.agent_count : 0);
     for (uint32_t i = 0; i < town.agent_count; i++) {
         struct agent *agent = &town.agents[i];
         struct tp_tick_reply want;
@@ -324,7 +329,7 @@ static void tick_all(uint64_t total)
                     got->flags[i] == want.flags && got->version[i] == want.version - town.ahead &&
                     got->cost[i] == want.cost && got->expansions[i] == want.work.expansions &&
                     got->traced[i] == want.work.traced && got->generated[i] == want.work.generated &&
-                    got->guide_expansions[i] == want.work.guide;
+                    got->guide_expansions[i] == want.work.guide && (!some_bounded || got->bound_milli[i] == want.bound_milli);
         if (!same)
             ck_abort_msg("agent %u: the daemon says cell %u, status %u, flags %u, %llu expansions, %llu units, the library "
                          "%u, %d, %u, %llu, %llu",
@@ -567,12 +572,20 @@ START_TEST(test_client_library)
     params.unguided = true; /* before guide_units */
     ck_assert_int_eq(tp_client_open_session(client, &params, &unguided, WIRE_TIMEOUT_MS), 0);
     params.unguided = false;
+    params.bounded = true;
+    params.algorithm = "astar";
+    params.guide_units = 0;
+    ck_assert_int_eq(tp_client_open_session(client, &params, &unguided, WIRE_TIMEOUT_MS), TP_CLIENT_UNSUPPORTED);
+    ck_assert_str_eq(tp_client_error(client)->field, "bounded");
+    params.bounded = false;
+    params.guide_units = 9;
     params.algorithm = "tbwa";
     ck_assert_int_eq(tp_client_open_session(client, &params, &unguided, WIRE_TIMEOUT_MS), TP_CLIENT_UNSUPPORTED);
     ck_assert_str_eq(tp_client_error(client)->field, "guide_units");
     struct tp_client_tick tick = {.all = true};
     ck_assert_int_eq(tp_client_tick(client, &tick, &ticked, WIRE_TIMEOUT_MS), 0);
     ck_assert_ptr_null(ticked.guide_expansions);
+    ck_assert_ptr_null(ticked.bounds_milli);
     tick.want_work = true;
     ck_assert_int_eq(tp_client_tick(client, &tick, &ticked, WIRE_TIMEOUT_MS), 0);
     ck_assert_uint_eq(ticked.guide_expansions[0], 9);
@@ -587,7 +600,15 @@ START_TEST(test_client_library)
     for (size_t i = 0; i < listing.algorithm_count; i++)
         if (strcmp(listing.algorithms[i].name, "guided") == 0)
             capabilities = listing.algorithms[i].capabilities;
-    ck_assert_uint_eq(capabilities & 2048, 2048);
+    ck_assert_uint_eq(capabilities & (2048 + 4096), 2048 + 4096);
+    params.bounded = true;
+    params.guide_units = 0;
+    params.budget.amount = 2000; /* open ground: the first path is a cheapest, and h says so */
+    ck_assert_int_eq(tp_client_open_session(client, &params, &unguided, WIRE_TIMEOUT_MS), 0);
+    ck_assert_int_eq(tp_client_tick(client, &tick, &ticked, WIRE_TIMEOUT_MS), 0);
+    ck_assert_ptr_nonnull(ticked.bounds_milli);
+    ck_assert_uint_eq(ticked.bounds_milli[0], 0); /* not asked for */
+    ck_assert_uint_eq(ticked.bounds_milli[2], 1000);
     tp_client_close(client);
 }
 END_TEST

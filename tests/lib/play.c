@@ -148,6 +148,13 @@ static void record_anew(struct play *play)
     record_state(play);
 }
 
+/* The agent or its goal was put elsewhere. */
+static void begin_trip(struct play *play)
+{
+    record_anew(play);
+    play->proof.begun = false;
+}
+
 void play_open_graph(struct play *play, const struct tp_session_params *params, const struct tp_map *map,
                      const struct plain_graph *graph, struct tp_pool *pool)
 {
@@ -563,6 +570,7 @@ struct tp_tick_reply play_tick(struct play *play, const struct tp_budget *budget
     struct tp_tick_reply reply;
     memset(&reply, 0xa5, sizeof reply); /* every field must be written */
     play->ticks++;
+    play_bound_begin(play);
     tp_session_tick(play->session, play->served, budget, &reply);
     trace(play, in_force, &reply);
     bool moves = moved(play, &reply);
@@ -578,6 +586,7 @@ struct tp_tick_reply play_tick(struct play *play, const struct tp_budget *budget
     SAY(dead_end == !can_leave(play), "%s DEAD_END on %u", dead_end ? "a false" : "no", reply.to);
     check_stats(play, &reply, moves);
     check_path(play, &reply);
+    play_bound_check(play, &reply, in_force);
     check_looping(play, &reply, moves, changed);
     play->version_before = reply.version;
     play->record.epoch = reply.epoch;
@@ -626,7 +635,7 @@ void play_at(struct play *play, uint32_t cell)
     play->cell = cell;
     play->vx = play->vy = 0;
     if (!same)
-        record_anew(play);
+        begin_trip(play);
 }
 
 void play_at_velocity(struct play *play, uint32_t cell, int vx, int vy)
@@ -638,7 +647,7 @@ void play_at_velocity(struct play *play, uint32_t cell, int vx, int vy)
     play->vx = vx;
     play->vy = vy;
     if (!same)
-        record_anew(play);
+        begin_trip(play);
 }
 
 void play_retarget(struct play *play, uint32_t goal)
@@ -647,7 +656,7 @@ void play_retarget(struct play *play, uint32_t goal)
     SAY(error == 0, "tp_session_retarget: %s", tp_error_name(error));
     SAY(tp_session_goal(play->session) == goal, "tp_session_goal after retarget");
     if (goal != play->goal || play->goal_count > 1)
-        record_anew(play);
+        begin_trip(play);
     play->goal = play->goals[0] = goal;
     play->goal_count = 1;
     find_ends(play);
@@ -659,7 +668,7 @@ void play_retarget_set(struct play *play, const uint32_t *goals, uint32_t count)
     SAY(error == 0, "tp_session_retarget_set: %s", tp_error_name(error));
     SAY(tp_session_goal(play->session) == goals[0], "tp_session_goal after retarget_set");
     if (count != play->goal_count || memcmp(play->goals, goals, count * sizeof *goals) != 0)
-        record_anew(play);
+        begin_trip(play);
     memcpy(play->goals, goals, count * sizeof *goals);
     play->goal = goals[0];
     play->goal_count = count;

@@ -4,8 +4,8 @@
  * the move is legal (on grids by the library's rule and by the reference's own, on graphs by the list of edges, for
  * vehicles by the words of the dynamics), the cost adds up, the status fits the move, the work fits the budget,
  * LOOPING is true by a plain record of states, a wait instead of a back-move is asked for and allowed,
- * UNREACHABLE is true by a flood of the true map, DEAD_END too, PARTIAL ends nearest to a goal that can't be reached, and
- * the measures agree with the replies.
+ * UNREACHABLE is true by a flood of the true map, DEAD_END too, PARTIAL ends nearest to a goal that can't be reached, a bound told
+ * is true by plain Dijkstra (play_bound.c), and the measures agree with the replies.
  * With TICKPATH_TRACE=1 each tick prints a line. What it refuses: nothing; a broken promise fails the running
  * Check test with the label in its message. Who calls it: tests of one thread.
  */
@@ -55,6 +55,16 @@ struct play {
         uint64_t epoch; /* of the last tick's map */
         bool told, was_complete; /* LOOPING, PATH_COMPLETE of the last reply */
     } record;
+    struct {
+        bool begun;
+        uint32_t from; /* where it began */
+        uint64_t cost; /* of the walk then */
+        uint64_t epoch, version; /* seen last */
+        uint32_t told; /* by the last reply, in thousandths; 0: nothing */
+        uint64_t told_version;
+        uint64_t least; /* the least cost of any way from there in a version, once found out */
+        uint64_t least_version; /* that version; 0: not found out */
+    } proof; /* of a bound on the walk's cost */
     uint64_t hash;                 /* over every reply's cell and status */
     uint64_t version_before;       /* of the last tick */
     uint64_t version_begun;        /* of the first tick, or the last that said RESTARTED */
@@ -91,6 +101,10 @@ void play_open_in(struct play *play, const struct tp_session_params *params, con
                   struct tp_pool *pool);
 void play_open_graph(struct play *play, const struct tp_session_params *params, const struct tp_map *map,
                      const struct plain_graph *graph, struct tp_pool *pool);
+
+/* play_bound.c, called by play_tick: before a tick, its map being in force; and after it, the agent's place taken up. */
+void play_bound_begin(struct play *play);
+void play_bound_check(struct play *play, const struct tp_tick_reply *reply, const struct tp_budget *budget);
 
 /* One checked tick; NULL for the session's own budget. */
 struct tp_tick_reply play_tick(struct play *play, const struct tp_budget *budget);

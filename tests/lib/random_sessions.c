@@ -106,6 +106,7 @@ struct tp_session_params random_params(struct tp_test_rng *rng, const struct tp_
                              : TP_RESTART_EAGER;
     if (tp_test_percent(rng, 50))
         params.budget = tp_budget_k(tp_test_between(rng, 1, 30));
+    params.bounded = space->kind == SPACE_GRID && row_can(row, TP_CAN_PROVE_COST) && tp_test_percent(rng, 30);
     random_motion(rng, &params, space);
     return params;
 }
@@ -117,6 +118,7 @@ struct tp_map *random_knowledge(struct tp_test_rng *rng, struct tp_session_param
     if (space->kind != SPACE_GRID || !row_can(params->algorithm, TP_CAN_DISCOVER) || tp_test_percent(rng, 50))
         return NULL;
     uint32_t least = params->neighbours == TP_NEIGHBOURS_16 ? 2 : 1;
+    params->bounded = false;
     params->sensor_radius = tp_test_percent(rng, 50) ? 0 : tp_test_between(rng, least, 4);
     if (tp_test_percent(rng, 50)) {
         params->knowledge = TP_KNOWLEDGE_FREESPACE;
@@ -150,7 +152,7 @@ struct tp_session_params random_joined(struct tp_test_rng *rng, const struct tp_
     for (;;) {
         space_random(space, rng, kind, size);
         struct tp_session_params params = random_params(rng, row, space);
-        params.longest_path_rule = params.shortcut = params.path_switch = false;
+        params.longest_path_rule = params.shortcut = params.path_switch = params.bounded = false;
         params.start = space_cell(rng, space->map, true);
         params.goal = space_cell(rng, space->map, true);
         bool passable = space->map->graph || space->map->passable_cells > 0;

@@ -69,6 +69,8 @@ void stage_open_message(Tickpath__OpenSession *open, Tickpath__Budget *budget,
     open->has_start_vx = open->has_start_vy = params->motion == TP_MOTION_INERTIA;
     open->start_vx = params->start_vx;
     open->start_vy = params->start_vy;
+    open->has_bounded = params->bounded;
+    open->bounded = params->bounded;
     open->has_guide_units = params->guide_units != TP_GUIDE_UNITS_UNSET;
     open->guide_units = params->guide_units;
     open->n_more_goals = params->more_goal_count;

@@ -252,6 +252,8 @@ static const char *const ways[] = {
     "--alg tba --k 2 --switch-margin 0.125 --pause-on-backtrack",
     "--alg tbwa --R 8 --switch-margin 10",
     "--alg rtbwa --k 3 --pause-on-backtrack",
+    "--alg tbgbfs --k 20 --bounded",
+    "--alg guided --k 50 --bounded",
     "--alg astar --k unlimited",
     "--alg astar --k 9",
     "--alg rtbwa --k 5 --w 1.4 --restart eager",
@@ -303,7 +305,8 @@ START_TEST(same_through_a_daemon)
 {
     static const char *const keys[] = {
         "n",      "solved",   "cost",    "moves",   "ticks",  "expansions",       "back",
-        "nonopt", "restarts", "max_exp", "optimal", "subopt", "bytes_per_session", "flips", "guide_expansions"};
+        "nonopt", "restarts", "max_exp", "optimal", "subopt", "bytes_per_session", "flips", "guide_expansions",
+        "bound", "proven"};
     for (int i = 0; i < WAYS; i++) {
         char with[256];
         snprintf(with, sizeof with, "%s --via 127.0.0.1:%u", ways[i], daemon_.port);

@@ -323,6 +323,32 @@ START_TEST(steadiness_goes_with_the_time_bounded_rows)
 }
 END_TEST
 
+START_TEST(a_proof_goes_with_rows_and_goals_that_can)
+{
+    params.bounded = true;
+    for (size_t i = 0; tp_algorithm_at(i); i++) {
+        params.algorithm = tp_algorithm_at(i);
+        bool time_bounded = strcmp(tp_engine_name(params.algorithm->engine), "time-bounded") == 0;
+        ck_assert(time_bounded == !!(params.algorithm->capabilities & TP_CAN_PROVE_COST));
+        if (time_bounded)
+            accepted();
+        else
+            refused(TP_ERR_UNSUPPORTED, 0, "bounded");
+    }
+    params.algorithm = row_named("rtbwa");
+    params.goal_policy = TP_GOAL_NEAREST;
+    accepted();
+    params.goal_policy = TP_GOAL_WITHIN;
+    refused(TP_ERR_UNSUPPORTED, 0, "bounded");
+    params.goal_policy = TP_GOAL_EXACT;
+    params.knowledge = TP_KNOWLEDGE_FREESPACE;
+    refused(TP_ERR_UNSUPPORTED, 0, "bounded");
+    params.knowledge = TP_KNOWLEDGE_FULL;
+    params.motion = TP_MOTION_INERTIA;
+    refused(TP_ERR_UNSUPPORTED, 0, "bounded");
+}
+END_TEST
+
 START_TEST(budgets_have_bounds)
 {
     for (size_t i = 0; tp_algorithm_at(i); i++) {
@@ -462,6 +488,7 @@ static Suite *open_suite(void)
     tcase_add_test(tcase, restart_rules_go_with_their_rows);
     tcase_add_test(tcase, options_go_with_their_rows_alone);
     tcase_add_test(tcase, steadiness_goes_with_the_time_bounded_rows);
+    tcase_add_test(tcase, a_proof_goes_with_rows_and_goals_that_can);
     tcase_add_test(tcase, budgets_have_bounds);
     tcase_add_test(tcase, the_two_shares_of_R_must_not_be_empty);
     tcase_add_test(tcase, check_budget_agrees_with_open);

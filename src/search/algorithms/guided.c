@@ -3,6 +3,8 @@
  *
  * What it promises: it is complete, as tbwa is. Its cost has no bound by w: the h is not admissible. Without a block graph (graphs,
  * vehicles) it is tbwa. An agent that does not know the map is led by what it was told of it and saw itself (../overlay.c).
+ * How to turn a bound on: with the option `bounded` a second, admissible search verifies the walk with what is left over of each tick, and each
+ * reply carries the bound proved so far (../bound.h).
  */
 #include "search/internal.h"
 
@@ -15,6 +17,7 @@ const struct tp_algorithm tp__algorithm_guided = {
     .priority = TP_PRIORITY_WASTAR,
     .restart = TP_RESTART_ON_RISE,
     .learning = TP_LEARNING_NONE,
-    .capabilities = TP_CAN_TAKE_W | TP_CAN_DETECT_UNREACHABLE | TP_CAN_DISCOVER | TP_CAN_RESTART_BY_RULE | TP_CAN_CHOOSE_GOAL | TP_CAN_BE_GUIDED,
+    .capabilities = TP_CAN_TAKE_W | TP_CAN_DETECT_UNREACHABLE | TP_CAN_DISCOVER | TP_CAN_RESTART_BY_RULE | TP_CAN_CHOOSE_GOAL | TP_CAN_BE_GUIDED |
+                    TP_CAN_PROVE_COST,
     .w_milli = 2000,
 };

@@ -16,5 +16,5 @@ const struct tp_algorithm tp__algorithm_tbaa = {
     .priority = TP_PRIORITY_ASTAR,
     .restart = TP_RESTART_ON_RISE,
     .learning = TP_LEARNING_ADAPTIVE,
-    .capabilities = TP_CAN_DETECT_UNREACHABLE | TP_CAN_DISCOVER | TP_CAN_RESTART_BY_RULE,
+    .capabilities = TP_CAN_DETECT_UNREACHABLE | TP_CAN_DISCOVER | TP_CAN_RESTART_BY_RULE | TP_CAN_PROVE_COST,
 };
