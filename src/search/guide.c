@@ -365,7 +365,7 @@ enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)
     struct tp_guide *guide = &session->guide;
     const struct tp_blocks *blocks = session->map->blocks;
     uint64_t units = units_of(tick), unspent = units;
-    if (!guide->cache || !blocks || !session->params.guide_units)
+    if (!guide->cache || !blocks)
         return TP_GUIDE_ON;
     if (is_stalled(session))
         session->restart_wanted = true;
@@ -400,8 +400,7 @@ bool tp__guide_open(struct tp_session *session)
 {
     const struct tp_session_params *params = &session->params;
     struct tp_guide *guide = &session->guide;
-    bool guided = params->algorithm->capabilities & TP_CAN_BE_GUIDED;
-    if (!guided || session->search.domain->listed || !params->fields)
+    if (!tp__session_led(params, session->map))
         return true;
     guide->known = malloc(KNOWN_NODES * sizeof *guide->known);
     if (!guide->known)

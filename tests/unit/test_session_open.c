@@ -59,8 +59,10 @@ static void accepted(void)
 
 START_TEST(defaults_are_as_documented)
 {
-    ck_assert_str_eq(params.algorithm->name, "tbwa");
-    ck_assert_uint_eq(params.w_milli, 1000);
+    ck_assert_str_eq(params.algorithm->name, "guided");
+    ck_assert_uint_eq(params.w_milli, TP_W_UNSET);
+    ck_assert_int_eq(params.pause_on_backtrack, TP_PAUSE_DEFAULT);
+    ck_assert_uint_eq(params.guide_units, TP_GUIDE_UNITS_UNSET);
     ck_assert_int_eq(params.budget.kind, TP_BUDGET_R);
     ck_assert_uint_eq(params.budget.expansions, 100);
     ck_assert_uint_eq(params.budget.r_milli, 900);
@@ -302,12 +304,15 @@ START_TEST(steadiness_goes_with_the_time_bounded_rows)
     for (size_t i = 0; tp_algorithm_at(i); i++) {
         params.algorithm = tp_algorithm_at(i);
         bool takes = strcmp(tp_engine_name(params.algorithm->engine), "time-bounded") == 0;
-        params.pause_on_backtrack = true;
+        params.pause_on_backtrack = TP_PAUSE_ON_BACKTRACK;
         if (takes)
             accepted();
         else
             refused(TP_ERR_UNSUPPORTED, TP_ERR_INVALID_ARGUMENT, "pause_on_backtrack");
-        params.pause_on_backtrack = false;
+        params.pause_on_backtrack = (enum tp_pause)(TP_PAUSE_NEVER + 1);
+        refused(TP_ERR_INVALID_ARGUMENT, TP_ERR_UNSUPPORTED, "pause_on_backtrack");
+        params.pause_on_backtrack = i % 2 ? TP_PAUSE_NEVER : TP_PAUSE_DEFAULT;
+        accepted();
         const uint32_t margins[] = {1, 100, 10000};
         for (int m = 0; m < 3; m++) {
             params.switch_margin_milli = margins[m];

@@ -1,10 +1,13 @@
 /* TB(WA*) led by the block graph: ours, not a paper's. The search is that of tbwa; its h is the guide's (../guide.h), which knows the map's
  * walls from afar. Once a path reaches the goal, what is left over of each tick makes the rest of it shorter (../smooth.c).
+ * An agent that is led waits where it would step back: its search soon knows better.
  *
- * What it promises: it is complete, as tbwa is. Its cost has no bound by w: the h is not admissible. Without a block graph (graphs,
- * vehicles, freespace) it is tbwa.
+ * What it promises: it is complete, as tbwa is. Its cost has no bound by w: the h is not admissible. A session that is not led (on
+ * graphs, for vehicles, with 0 units a tick) is one of tbwa, move by move (../params.c, tp__session_settle).
  */
 #include "search/internal.h"
+
+extern const struct tp_algorithm tp__algorithm_tbwa;
 
 const struct tp_algorithm tp__algorithm_guided = {
     .name = "guided",
@@ -17,4 +20,6 @@ const struct tp_algorithm tp__algorithm_guided = {
     .learning = TP_LEARNING_NONE,
     .capabilities = TP_CAN_TAKE_W | TP_CAN_DETECT_UNREACHABLE | TP_CAN_RESTART_BY_RULE | TP_CAN_CHOOSE_GOAL | TP_CAN_BE_GUIDED,
     .w_milli = 2000,
+    .pause_on_backtrack = true,
+    .unled = &tp__algorithm_tbwa,
 };
