@@ -276,6 +276,42 @@ START_TEST(restart_rules_go_with_their_rows)
 }
 END_TEST
 
+/* A row without the capability is told which rows have it, in the order of listings. */
+static void refusal_lists(enum tp_capability capability, const char *field)
+{
+    struct tp_session *session;
+    struct tp_refusal refusal = {NULL, NULL};
+    char names[256] = "";
+    params.algorithm = NULL;
+    for (size_t i = 0; tp_algorithm_at(i); i++) {
+        const struct tp_algorithm *row = tp_algorithm_at(i);
+        if (!(row->capabilities & capability))
+            params.algorithm = row;
+        else
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", names[0] ? " " : "", row->name);
+    }
+    ck_assert_int_eq(tp_session_open(&session, &params, map, &pool, &refusal), TP_ERR_UNSUPPORTED);
+    ck_assert_str_eq(refusal.field, field);
+    const char *list = strrchr(refusal.reason, ':');
+    ck_assert_msg(list && strcmp(list + 2, names) == 0, "%s: \"%s\", but the rows are: %s", field, refusal.reason, names);
+}
+
+START_TEST(refusals_list_the_rows_that_can)
+{
+    params.w_milli = 2000;
+    refusal_lists(TP_CAN_TAKE_W, "w");
+    params.w_milli = TP_W_UNSET;
+    params.goal_policy = TP_GOAL_NEAREST;
+    refusal_lists(TP_CAN_CHOOSE_GOAL, "goal_policy");
+    params.goal_policy = TP_GOAL_EXACT;
+    params.knowledge = TP_KNOWLEDGE_FREESPACE;
+    refusal_lists(TP_CAN_DISCOVER, "knowledge");
+    params.knowledge = TP_KNOWLEDGE_FULL;
+    params.restart = TP_RESTART_LAZY;
+    refusal_lists(TP_CAN_RESTART_BY_RULE, "restart");
+}
+END_TEST
+
 START_TEST(options_go_with_their_rows_alone)
 {
     for (size_t i = 0; tp_algorithm_at(i); i++) {
@@ -465,6 +501,7 @@ static Suite *open_suite(void)
     tcase_add_test(tcase, goals_are_for_rows_that_choose);
     tcase_add_test(tcase, knowledge_goes_with_rows_that_discover);
     tcase_add_test(tcase, restart_rules_go_with_their_rows);
+    tcase_add_test(tcase, refusals_list_the_rows_that_can);
     tcase_add_test(tcase, options_go_with_their_rows_alone);
     tcase_add_test(tcase, steadiness_goes_with_the_time_bounded_rows);
     tcase_add_test(tcase, budgets_have_bounds);
