@@ -22,9 +22,21 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 static uint64_t mix_reply(uint64_t hash, const struct tp_tick_reply *reply)
 {
     const uint64_t said[] = {
-        reply->from,           reply->to,          (uint64_t)reply->vx,  (uint64_t)reply->vy,    (uint64_t)reply->status,
-        reply->flags,          reply->version,     reply->epoch,         reply->cost,            reply->work.expansions,
-        reply->work.generated, reply->work.traced, reply->work.learned,  reply->work.rekeyed,    reply->work.guide,
+        reply->from,
+        reply->to,
+        (uint64_t)reply->vx,
+        (uint64_t)reply->vy,
+        (uint64_t)reply->status,
+        reply->flags,
+        reply->version,
+        reply->epoch,
+        reply->cost,
+        reply->work.expansions,
+        reply->work.generated,
+        reply->work.traced,
+        reply->work.learned,
+        reply->work.rekeyed,
+        reply->work.guide,
         reply->flips,
     };
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
@@ -97,12 +109,14 @@ START_TEST(not_led_it_lives_as_the_row_it_names)
         struct life a = live(life_rng, kind, guided()), b = live(life_rng, kind, guided()->unled);
         for (int tick = 0; tick <= TICKS; tick++)
             if (a.hash[tick] != b.hash[tick])
-                ck_abort_msg("life %llu on a %s: apart since tick %d (TICKPATH_SEED=%llu)", (unsigned long long)i,
-                             space_names[kind], tick, (unsigned long long)tp_test_seed());
+                ck_abort_msg("life %llu on a %s: apart since tick %d (TICKPATH_SEED=%llu)",
+                             (unsigned long long)i, space_names[kind], tick,
+                             (unsigned long long)tp_test_seed());
         moves += a.moves;
         restarts += a.restarts;
     }
-    printf("%s: %llu moves, %llu restarts\n", space_names[kind], (unsigned long long)moves, (unsigned long long)restarts);
+    printf("%s: %llu moves, %llu restarts\n", space_names[kind], (unsigned long long)moves,
+           (unsigned long long)restarts);
     ck_assert(moves > cases && restarts > 0);
 }
 END_TEST
@@ -110,7 +124,8 @@ END_TEST
 /* ---- A puzzle, and a grid without a cache of fields ---- */
 
 /* Plays with what a session has that does not say, to the end or so many ticks. */
-static uint64_t replies(const struct tp_map *map, const struct tp_algorithm *row, uint32_t goal, uint64_t k, int ticks)
+static uint64_t replies(const struct tp_map *map, const struct tp_algorithm *row, uint32_t goal, uint64_t k,
+                        int ticks)
 {
     struct tp_session_params params;
     struct tp_pool pool;
@@ -190,8 +205,8 @@ END_TEST
 
 /* ---- What is in effect ---- */
 
-static void in_effect(struct tp_session_params *params, const struct tp_map *map, struct tp_pool *pool, uint32_t w_milli,
-                      enum tp_pause pause, enum tp_restart restart)
+static void in_effect(struct tp_session_params *params, const struct tp_map *map, struct tp_pool *pool,
+                      uint32_t w_milli, enum tp_pause pause, enum tp_restart restart)
 {
     struct tp_session *session;
     struct tp_refusal refusal;
@@ -217,7 +232,8 @@ START_TEST(what_a_session_has_that_does_not_say)
     in_effect(&params, led, &pool, 1000, TP_PAUSE_NEVER, TP_RESTART_NEVER); /* nobody gave it fields */
     params.fields = fields;
     in_effect(&params, led, &pool, 2000, TP_PAUSE_ON_BACKTRACK, TP_RESTART_ON_RISE);
-    in_effect(&params, plain, &pool, 2000, TP_PAUSE_ON_BACKTRACK, TP_RESTART_ON_RISE); /* later versions may have blocks */
+    in_effect(&params, plain, &pool, 2000, TP_PAUSE_ON_BACKTRACK,
+              TP_RESTART_ON_RISE); /* later versions may have blocks */
     params.guide_units = 0;
     in_effect(&params, led, &pool, 1000, TP_PAUSE_NEVER, TP_RESTART_NEVER);
     params.guide_units = 1;
@@ -258,7 +274,8 @@ START_TEST(the_other_rows_are_their_own)
         tp_session_params_init(&params);
         params.algorithm = row;
         if (!can)
-            in_effect(&params, map, &pool, row->w_milli ? row->w_milli : 1000, TP_PAUSE_NEVER, (enum tp_restart)row->restart);
+            in_effect(&params, map, &pool, row->w_milli ? row->w_milli : 1000, TP_PAUSE_NEVER,
+                      (enum tp_restart)row->restart);
     }
     tp_pool_fini(&pool);
     tp_map_unref(map);

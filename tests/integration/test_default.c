@@ -29,7 +29,9 @@ static uint64_t optimal[WALKS];
 static void begin(void)
 {
     struct tp_test_rng rng = tp_test_rng("city");
-    ck_assert_int_eq(tp_generate_map(TP_GENERATE_CITY, SIDE, SIDE, tp_test_next(&rng), &(struct tp_generate_options){0}, cells), 0);
+    ck_assert_int_eq(tp_generate_map(TP_GENERATE_CITY, SIDE, SIDE, tp_test_next(&rng),
+                                     &(struct tp_generate_options){0}, cells),
+                     0);
     struct tp_profile profile;
     tp_profile_init_movingai(&profile);
     ck_assert_int_eq(tp_map_build(&city, SIDE, SIDE, cells, &profile, 1), 0);
@@ -92,20 +94,22 @@ static struct walked walk_here(const struct tp_session_params *with, int i)
     tp_session_close(session);
     tp_field_cache_close(params.fields);
     tp_pool_fini(&pool);
-    return (struct walked){stats.cost, stats.moves, stats.back_moves, stats.expansions, stats.guide, stats.move_hash};
+    return (struct walked){stats.cost,       stats.moves, stats.back_moves,
+                           stats.expansions, stats.guide, stats.move_hash};
 }
 
 static struct walked measures_of(uint64_t session)
 {
     Tickpath__List list = TICKPATH__LIST__INIT;
     list.has_sessions = list.sessions = 1;
-    Tickpath__Reply *reply = wire_ask(&wire_, TICKPATH__REQUEST__BODY_LIST, &list, TICKPATH__REPLY__BODY_LISTING);
+    Tickpath__Reply *reply =
+        wire_ask(&wire_, TICKPATH__REQUEST__BODY_LIST, &list, TICKPATH__REPLY__BODY_LISTING);
     ck_assert_uint_eq(reply->listing->n_session, 1);
     const Tickpath__SessionInfo *info = reply->listing->session[0];
     ck_assert_uint_eq(info->session, session);
     ck_assert_str_eq(info->algorithm, "guided");
-    struct walked walked = {info->cost,       info->moves, info->back_moves, info->expansions, info->guide_expansions,
-                            info->move_hash};
+    struct walked walked = {
+        info->cost, info->moves, info->back_moves, info->expansions, info->guide_expansions, info->move_hash};
     wire_reply_free(reply);
     return walked;
 }
@@ -124,17 +128,18 @@ static struct walked walk_there(int i, uint64_t k)
     struct walked walked = measures_of(session);
     Tickpath__CloseSession close = TICKPATH__CLOSE_SESSION__INIT;
     close.has_all = close.all = 1;
-    wire_reply_free(
-        wire_ask(&wire_, TICKPATH__REQUEST__BODY_CLOSE_SESSION, &close, TICKPATH__REPLY__BODY_SESSIONS_CLOSED));
+    wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_CLOSE_SESSION, &close,
+                             TICKPATH__REPLY__BODY_SESSIONS_CLOSED));
     return walked;
 }
 
 static void expect_same(const struct walked *a, const struct walked *b, const char *words, int i)
 {
-    ck_assert_msg(a->hash == b->hash && a->cost == b->cost && a->moves == b->moves && a->back_moves == b->back_moves &&
-                      a->expansions == b->expansions && a->guide == b->guide,
-                  "walk %d, %s: cost %llu and %llu (TICKPATH_SEED=%llu)", i, words, (unsigned long long)a->cost,
-                  (unsigned long long)b->cost, (unsigned long long)tp_test_seed());
+    ck_assert_msg(
+        a->hash == b->hash && a->cost == b->cost && a->moves == b->moves && a->back_moves == b->back_moves &&
+            a->expansions == b->expansions && a->guide == b->guide,
+        "walk %d, %s: cost %llu and %llu (TICKPATH_SEED=%llu)", i, words, (unsigned long long)a->cost,
+        (unsigned long long)b->cost, (unsigned long long)tp_test_seed());
 }
 
 /* ---- The tests ---- */
@@ -155,7 +160,8 @@ START_TEST(the_default_is_led_and_walks_near_the_optimum)
             ratios += (double)here.cost / (double)optimal[i];
             back += (double)here.back_moves;
         }
-        printf("k = %d: cost %.4f of the optimum, %.3f back-moves a walk\n", (int)lookaheads[n], ratios / WALKS, back / WALKS);
+        printf("k = %d: cost %.4f of the optimum, %.3f back-moves a walk\n", (int)lookaheads[n],
+               ratios / WALKS, back / WALKS);
         ck_assert_msg(ratios / WALKS < worst[n] && back / WALKS < back_most[n], "TICKPATH_SEED=%llu",
                       (unsigned long long)tp_test_seed());
     }
@@ -182,7 +188,8 @@ START_TEST(the_default_waits_instead_of_moving_back)
         back[1] += walk_here(&said, i).back_moves;
         said.pause_on_backtrack = TP_PAUSE_ON_BACKTRACK;
     }
-    printf("%llu back-moves, without pauses %llu\n", (unsigned long long)back[0], (unsigned long long)back[1]);
+    printf("%llu back-moves, without pauses %llu\n", (unsigned long long)back[0],
+           (unsigned long long)back[1]);
     ck_assert_uint_lt(back[0], back[1]);
 }
 END_TEST
@@ -196,17 +203,21 @@ START_TEST(the_tool_has_the_same_default)
     tool_run(&run, "map generate --kind city --size 128x128 --seed 5 --out %s/city.map", folder);
     ck_assert_int_eq(run.exit_code, 0);
     tool_run_fini(&run);
-    static const char *const words[] = {"", "--alg guided --w 2 --pause-on-backtrack", "--no-pause-on-backtrack --pause-on-backtrack"};
+    static const char *const words[] = {"", "--alg guided --w 2 --pause-on-backtrack",
+                                        "--no-pause-on-backtrack --pause-on-backtrack"};
     char *text[4];
     for (int i = 0; i < 4; i++)
-        text[i] = tool_ok("bench --map %s/city.map --random 40 --k 2 --json%s%s%s%s", folder, i < 3 && *words[i] ? " " : "",
-                          i < 3 ? words[i] : "", i == 3 ? " --via " : "", i == 3 ? address : "");
-    static const char *const keys[] = {"cost", "moves", "ticks", "back", "expansions", "guide_expansions", "restarts"};
+        text[i] = tool_ok("bench --map %s/city.map --random 40 --k 2 --json%s%s%s%s", folder,
+                          i < 3 && *words[i] ? " " : "", i < 3 ? words[i] : "", i == 3 ? " --via " : "",
+                          i == 3 ? address : "");
+    static const char *const keys[] = {"cost",    "moves", "ticks", "back", "expansions", "guide_expansions",
+                                       "restarts"};
     ck_assert_str_eq(tool_json_word(text[0], "alg"), "guided");
     for (int i = 1; i < 4; i++)
         for (size_t key = 0; key < sizeof keys / sizeof *keys; key++)
-            ck_assert_msg(tool_json_number(text[0], keys[key]) == tool_json_number(text[i], keys[key]), "%s of bench %d: %g, %g",
-                          keys[key], i, tool_json_number(text[0], keys[key]), tool_json_number(text[i], keys[key]));
+            ck_assert_msg(tool_json_number(text[0], keys[key]) == tool_json_number(text[i], keys[key]),
+                          "%s of bench %d: %g, %g", keys[key], i, tool_json_number(text[0], keys[key]),
+                          tool_json_number(text[i], keys[key]));
     for (int i = 0; i < 4; i++)
         free(text[i]);
     tp_test_folder_remove(folder);
