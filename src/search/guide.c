@@ -269,8 +269,8 @@ static bool serves_search(const struct tp_session *session)
     return is_alike(points_left(session, &guide->now), points_left(session, &guide->coming));
 }
 
-/* Whether the search under way gets no nearer to the goal any more, and the map has changed since it began: a state closed before a
- * cell beside it opened leads nowhere. */
+/* Whether the search under way gets no nearer to the goal any more, and the map has changed since it began (a state closed before a
+ * cell beside it opened leads nowhere), or the way has. For the way alone it is given up later each time: so one is finished. */
 static bool is_stalled(struct tp_session *session)
 {
     struct tp_guide *guide = &session->guide;
@@ -283,7 +283,12 @@ static bool is_stalled(struct tp_session *session)
         guide->least_h = h;
         guide->closed_at_least = session->closed;
     }
-    return session->map->version != search->begun_version && session->closed - guide->closed_at_least >= STALL_EXPANSIONS;
+    bool is_old = session->map->version != search->begun_version;
+    uint32_t times = is_old ? 0 : guide->stalls < 32 ? guide->stalls : 32;
+    if (!(is_old || guide->other) || session->closed - guide->closed_at_least < (uint64_t)STALL_EXPANSIONS << times)
+        return false;
+    guide->stalls += !is_old;
+    return true;
 }
 
 static void take_coming(struct tp_guide *guide)
@@ -292,6 +297,7 @@ static void take_coming(struct tp_guide *guide)
     guide->now = guide->coming;
     guide->coming = (struct tp_lead){0};
     guide->broken = guide->settled = false;
+    guide->other = true;
     guide->waited = 0;
     guide->least_h = TP_COST_INFINITE;
     for (int i = 0; i < KNOWN_NODES; i++)
@@ -357,6 +363,7 @@ static bool gets_nearer(const struct tp_session *session, struct tp_guide *guide
 void tp__guide_trip(struct tp_session *session)
 {
     session->guide.left_bar = UINT64_MAX;
+    session->guide.stalls = 0;
 }
 
 enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)

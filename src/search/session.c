@@ -123,6 +123,7 @@ void tp__session_begin_search(struct tp_tick *tick)
     session->rushed = false;
     session->restart_wanted = false;
     session->guide.broken |= session->search.active;
+    session->guide.other = false;
     session->path_complete = false;
     session->first_tick = true;
     session->closed = 0;

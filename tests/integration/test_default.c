@@ -224,6 +224,24 @@ START_TEST(the_tool_has_the_same_default)
 }
 END_TEST
 
+/* Doors close and open in front of them for 60 ticks, then all stay open. Of this run one agent was left with a search in the order of a
+ * way that it had lost, and waited for the whole map to be searched: 1179 ticks. */
+START_TEST(doors_leave_nobody_waiting)
+{
+    char folder[128];
+    snprintf(folder, sizeof folder, "%s", tp_test_folder_make());
+    free(tool_ok("map generate --kind city --size 256x256 --seed 7 --out %s/city.map", folder));
+    char *text = tool_ok(
+        "run --map %s/city.map --via 127.0.0.1:%u --agents 100 --doors 60 --door-ticks 2 --seed 2 --k 16",
+        folder, daemon_.port);
+    const char *ticks = strstr(text, "\nticks ");
+    ck_assert_msg(strstr(text, "100 arrived") && ticks, "%s", text);
+    ck_assert_msg(atoi(ticks + strcspn(ticks, "0123456789")) < 600, "%s", text);
+    free(text);
+    tp_test_folder_remove(folder);
+}
+END_TEST
+
 START_TEST(the_listing_marks_the_default)
 {
     char *text = tool_ok("algorithms");
@@ -246,6 +264,7 @@ static Suite *default_suite(void)
     tcase_add_test(tcase, the_default_is_led_and_walks_near_the_optimum);
     tcase_add_test(tcase, the_default_waits_instead_of_moving_back);
     tcase_add_test(tcase, the_tool_has_the_same_default);
+    tcase_add_test(tcase, doors_leave_nobody_waiting);
     tcase_add_test(tcase, the_listing_marks_the_default);
     suite_add_tcase(suite, tcase);
     return suite;
