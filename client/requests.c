@@ -317,7 +317,8 @@ int tp_client_send_open_session(struct tp_client *client, const struct tp_client
     message.has_longest_path_rule = message.longest_path_rule = params->longest_path_rule;
     message.has_switch_margin = params->switch_margin_milli != 0;
     message.switch_margin = params->switch_margin_milli / 1000.0;
-    message.has_pause_on_backtrack = message.pause_on_backtrack = params->pause_on_backtrack;
+    message.has_pause_on_backtrack = params->pause_on_backtrack != 0;
+    message.pause_on_backtrack = params->pause_on_backtrack == TP_CLIENT_PAUSE_ON_BACKTRACK;
     message.has_node_bytes_max = params->node_bytes_max != 0;
     message.node_bytes_max = params->node_bytes_max;
     message.known_map = (char *)params->known_map;

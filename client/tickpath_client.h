@@ -263,6 +263,11 @@ enum tp_client_restart {
     TP_CLIENT_RESTART_LAZY = 3,    /* as ON_RISE, and when a shorter way may have opened */
     TP_CLIENT_RESTART_ON_RISE = 4, /* when a step still to be followed is closed or dearer */
 };
+/* What an agent of a time-bounded algorithm does that would step back before its path is complete. 0: as its algorithm does. */
+enum tp_client_pause {
+    TP_CLIENT_PAUSE_ON_BACKTRACK = 1, /* it waits: BLOCKED with BACK_MOVE */
+    TP_CLIENT_PAUSE_NEVER = 2,        /* it steps back */
+};
 
 enum tp_client_motion {
     TP_CLIENT_STEPS = 1,
@@ -282,8 +287,8 @@ enum tp_client_heuristic {
 struct tp_client_session_params {
     const char *map;
     uint32_t start, goal;
-    const char *algorithm;
-    uint32_t w_milli; /* w in thousandths; 0: the algorithm's own */
+    const char *algorithm; /* NULL: the server's default, guided */
+    uint32_t w_milli;      /* w in thousandths; 0: the algorithm's own */
     struct tp_client_budget budget;
     uint32_t neighbours;
     enum tp_client_corners corners;
@@ -303,7 +308,7 @@ struct tp_client_session_params {
     size_t more_goal_count;
     uint32_t switch_margin_milli; /* the time-bounded algorithms: a path that does not reach the goal is left only for one that
                                    * promises to be shorter by this share, in thousandths, 0..10000 */
-    bool pause_on_backtrack;      /* likewise: wait (BLOCKED with BACK_MOVE) instead of moving back until the path is complete */
+    enum tp_client_pause pause_on_backtrack; /* 0: the algorithm's own; guided pauses where it is led, the others never */
     uint64_t epoch;     /* refused with VERSION_MISMATCH unless the map is in it; 0: any */
     uint32_t guide_units; /* guided: units a tick for what guides the search, beside the budget, 1..1000000 */
     bool unguided;        /* guided: no guide at all, 0 units a tick */

@@ -143,7 +143,6 @@ static int read_params(struct tp_session_params *params, struct tp_agent_budget 
             return tp_refuse_value(refusal, "algorithm",
                                    "not one that this server has; a list request tells which it has");
     }
-    params->w_milli = TP_W_UNSET;
     if (open->has_w && !read_milli(open->w, 1, TP_W_MILLI_MAX / 1000.0, &params->w_milli))
         return tp_refuse_value(refusal, "w", "must lie in 1..1000000 and have at most 3 decimals");
     if (open->has_neighbours) {
@@ -169,7 +168,8 @@ static int read_params(struct tp_session_params *params, struct tp_agent_budget 
         !read_milli(open->switch_margin, 0, TP_SWITCH_MARGIN_MILLI_MAX / 1000.0, &params->switch_margin_milli))
         return tp_refuse_value(refusal, "switch_margin", "must lie in 0..10 and have at most 3 decimals");
     params->bounded = open->has_bounded && open->bounded;
-    params->pause_on_backtrack = open->has_pause_on_backtrack && open->pause_on_backtrack;
+    if (open->has_pause_on_backtrack)
+        params->pause_on_backtrack = open->pause_on_backtrack ? TP_PAUSE_ON_BACKTRACK : TP_PAUSE_NEVER;
     if (open->has_node_bytes_max) {
         if (open->node_bytes_max == 0)
             return tp_refuse_value(refusal, "node_bytes_max", "must be at least 1");

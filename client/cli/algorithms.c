@@ -38,8 +38,12 @@ int tp_cli_algorithms(int argc, char **argv)
     for (size_t i = 0; (row = tp_algorithm_at(i)) != NULL; i++) {
         printf("%-*s  %-*s  %-*s  %s\n", name, row->name, title, row->title, engine, tp_engine_name(row->engine),
                row->citation);
-        printf("%-*s  %s; restart: %s%s\n", name, "", row->summary, rule_words[row->restart],
+        printf("%-*s  %s; restart: %s%s", name, "", row->summary, rule_words[row->restart],
                row->capabilities & TP_CAN_RESTART_BY_RULE ? ", or any rule" : ", or eager");
+        if (row->unled)
+            printf("; w: %g%s; where it is not led: as %s", row->w_milli / 1000.0,
+                   row->pause_on_backtrack ? "; pauses on backtrack" : "", row->unled->name);
+        printf("%s\n", strcmp(row->name, TP_ALGORITHM_DEFAULT) == 0 ? " (the default)" : "");
     }
     return TP_CLI_OK;
 }

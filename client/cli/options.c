@@ -207,6 +207,9 @@ static bool parse_value(const struct tp_cli_option *option, const char *text, vo
     case TP_CLI_FLAG:
         *(bool *)value = true;
         return true;
+    case TP_CLI_SET:
+        *(int *)value = (int)option->min;
+        return true;
     case TP_CLI_STRING:
         *(const char **)value = text;
         return *text != '\0';
@@ -235,6 +238,7 @@ static void describe(const struct tp_cli_option *option, char *words, size_t siz
     unsigned long long min = option->min, max = option->max;
     switch (option->kind) {
     case TP_CLI_FLAG:
+    case TP_CLI_SET:
         snprintf(words, size, "nothing");
         return;
     case TP_CLI_STRING:
@@ -352,9 +356,10 @@ int tp_cli_parse(const struct tp_cli_usage *usage, const struct tp_cli_group *gr
             return TP_CLI_USAGE;
         }
         const char *text = name[length] == '=' ? name + length + 1 : NULL;
-        if (option->kind == TP_CLI_FLAG && text != NULL)
+        bool takes_value = option->kind != TP_CLI_FLAG && option->kind != TP_CLI_SET;
+        if (!takes_value && text != NULL)
             return tp_cli_refuse(usage, option->name, "takes no value");
-        if (option->kind != TP_CLI_FLAG && text == NULL) {
+        if (takes_value && text == NULL) {
             if (i + 1 >= argc)
                 return tp_cli_refuse(usage, option->name, "a value is missing: %s", option->argument);
             text = argv[++i];

@@ -29,6 +29,7 @@ enum tp_cli_exit {
 
 enum tp_cli_option_kind {
     TP_CLI_FLAG,   /* bool; takes no value */
+    TP_CLI_SET,    /* int, becomes min; takes no value */
     TP_CLI_STRING, /* const char *, borrowed from argv */
     TP_CLI_UINT,   /* uint64_t in min..max */
     TP_CLI_BUDGET, /* like UINT, and the word "unlimited" means max */

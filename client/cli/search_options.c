@@ -43,8 +43,8 @@ static const struct tp_cli_choice heuristic_words[] = {
 #define AT(field) offsetof(struct tp_cli_search, field)
 
 const struct tp_cli_option tp_cli_search_options[] = {
-    {"alg", TP_CLI_STRING, AT(algorithm), "NAME", "algorithm, a name of `tickpath algorithms` (tbwa)", 0, 0,
-     NULL, false},
+    {"alg", TP_CLI_STRING, AT(algorithm), "NAME", "algorithm, a name of `tickpath algorithms` (" TP_ALGORITHM_DEFAULT ")",
+     0, 0, NULL, false},
     {"k", TP_CLI_BUDGET, AT(k), "N", "budget: expansions a tick, or \"unlimited\"", 1, TP_BUDGET_MAX, NULL,
      false},
     {"R", TP_CLI_UINT, AT(R), "N", "budget: resource limit a tick (100)", 1, TP_BUDGET_MAX, NULL, false},
@@ -53,7 +53,7 @@ const struct tp_cli_option tp_cli_search_options[] = {
      false},
     {"deadline-us", TP_CLI_UINT, AT(deadline_us), "N", "budget: microseconds a tick", 1, 3600000000u, NULL,
      false},
-    {"w", TP_CLI_MILLI, AT(w_milli), "X", "weight of h (1, of guided 2)", 1000, TP_W_MILLI_MAX, NULL, false},
+    {"w", TP_CLI_MILLI, AT(w_milli), "X", "weight of h (1; of guided, where it is led, 2)", 1000, TP_W_MILLI_MAX, NULL, false},
     {"neighbours", TP_CLI_CHOICE, AT(neighbours), "N", "moves from a cell (8)", 0, 0, neighbours_words,
      false},
     {"corners", TP_CLI_CHOICE, AT(corners), "RULE", "orthogonal cells a diagonal needs free (both)", 0, 0,
@@ -85,8 +85,10 @@ const struct tp_cli_option tp_cli_search_options[] = {
     {"switch-margin", TP_CLI_MILLI, AT(switch_margin_milli), "X",
      "time-bounded: leave a path only for one that promises to be shorter by this share (0)", 0,
      TP_SWITCH_MARGIN_MILLI_MAX, NULL, false},
-    {"pause-on-backtrack", TP_CLI_FLAG, AT(pause_on_backtrack), NULL,
-     "time-bounded: wait instead of moving back until the path is complete", 0, 0, NULL, false},
+    {"pause-on-backtrack", TP_CLI_SET, AT(pause_on_backtrack), NULL,
+     "time-bounded: wait instead of moving back until the path is complete (guided does, where it is led)",
+     TP_PAUSE_ON_BACKTRACK, 0, NULL, false},
+    {"no-pause-on-backtrack", TP_CLI_SET, AT(pause_on_backtrack), NULL, "move back at once", TP_PAUSE_NEVER, 0, NULL, false},
     {"bounded", TP_CLI_FLAG, AT(bounded), NULL, "time-bounded: prove with leftover budget how much the walk costs at most", 0, 0, NULL, false},
     {"guide-units", TP_CLI_UINT, AT(guide_units), "N",
      "guided: units a tick for what guides the search, beside the budget (100)", 0, TP_GUIDE_UNITS_MAX, NULL, false},
@@ -107,7 +109,7 @@ const struct tp_cli_option tp_cli_search_options[] = {
 void tp_cli_search_init(struct tp_cli_search *search)
 {
     *search = (struct tp_cli_search){
-        .algorithm = "tbwa",
+        .algorithm = TP_ALGORITHM_DEFAULT,
         .r_milli = UINT32_MAX,
         .w_milli = TP_W_UNSET,
         .neighbours = TP_NEIGHBOURS_8,
@@ -212,7 +214,7 @@ void tp_cli_search_params(const struct tp_cli_search *search, struct tp_session_
     params->shortcut = search->shortcut;
     params->path_switch = search->path_switch;
     params->switch_margin_milli = search->switch_margin_milli;
-    params->pause_on_backtrack = search->pause_on_backtrack;
+    params->pause_on_backtrack = (enum tp_pause)search->pause_on_backtrack;
     params->bounded = search->bounded;
     if (search->guide_units != UINT64_MAX)
         params->guide_units = (uint32_t)search->guide_units;
@@ -252,7 +254,7 @@ void tp_cli_search_client_params(const struct tp_cli_search *search, struct tp_c
         .path_switch = local.path_switch,
         .longest_path_rule = local.longest_path_rule,
         .switch_margin_milli = local.switch_margin_milli,
-        .pause_on_backtrack = local.pause_on_backtrack,
+        .pause_on_backtrack = (enum tp_client_pause)local.pause_on_backtrack,
         .bounded = local.bounded,
         .node_bytes_max = local.node_bytes_max,
         .motion = (enum tp_client_motion)(local.motion + 1),
@@ -282,6 +284,7 @@ _Static_assert(TP_CORNERS_ALWAYS + 1 == TP_CLIENT_ALWAYS && TP_GOAL_NEAREST + 1 
                    TP_KNOWLEDGE_MAP + 1 == TP_CLIENT_KNOWN_MAP &&
                    TP_MOTION_INERTIA + 1 == TP_CLIENT_INERTIA + 0 &&
                    TP_HEURISTIC_ZERO + 0 == TP_CLIENT_HEURISTIC_ZERO + 0 &&
+                   TP_PAUSE_NEVER + 0 == TP_CLIENT_PAUSE_NEVER + 0 &&
                    TP_RESTART_ON_RISE + 0 == TP_CLIENT_RESTART_ON_RISE + 0,
                "the library and the protocol order their words alike");
 

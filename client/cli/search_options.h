@@ -29,7 +29,8 @@ struct tp_cli_search {
     const char *known; /* file, NULL: not given */
     bool longest_path_rule, shortcut, path_switch;
     uint32_t switch_margin_milli; /* thousandths */
-    bool pause_on_backtrack, bounded;
+    int pause_on_backtrack; /* enum tp_pause */
+    bool bounded;
     uint64_t guide_units;    /* a tick */
     uint64_t node_bytes_max; /* 0: no cap */
     struct tp_cli_terrain terrain; /* the map's own profile */

@@ -7,6 +7,7 @@
 #ifndef TP_SEARCH_ALGORITHM_H
 #define TP_SEARCH_ALGORITHM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -71,8 +72,14 @@ struct tp_algorithm {
     uint8_t restart; /* enum tp_restart: this row's own rule */
     enum tp_learning learning;
     uint32_t capabilities; /* enum tp_capability */
-    uint32_t w_milli;      /* the w of sessions that name none, in thousandths; 0: 1000 */
+    /* What sessions have that don't say: w in thousandths (0: 1000), and whether they wait instead of moving back. */
+    uint32_t w_milli;
+    bool pause_on_backtrack;
+    const struct tp_algorithm *unled; /* rows that can be guided: whose w, pause and restart rule those have that are not */
 };
+
+/* The row of sessions that name none: of the library, the daemon and the tool. */
+#define TP_ALGORITHM_DEFAULT "guided"
 
 /* The row of that name, NULL if none. */
 const struct tp_algorithm *tp_algorithm_find(const char *name);

@@ -297,8 +297,9 @@ static bool serves_search(const struct tp_session *session)
     return is_alike(points_left(session, &guide->now), points_left(session, &guide->coming));
 }
 
-/* Whether the search under way gets no nearer to the goal any more, and the map, or what the agent takes it for, has changed since it began: a state closed before a
- * cell beside it opened leads nowhere. */
+/* Whether the search under way gets no nearer to the goal any more, and the map, or what the agent takes it for, has changed since it began (a
+ * state closed before a cell beside it opened leads nowhere), or the way has. For the way alone it is given up later each time: so one is
+ * finished. */
 static bool is_stalled(struct tp_session *session)
 {
     struct tp_guide *guide = &session->guide;
@@ -311,8 +312,12 @@ static bool is_stalled(struct tp_session *session)
         guide->least_h = h;
         guide->closed_at_least = session->closed;
     }
-    bool changed = session->belief.full ? session->map->version != search->begun_version : session->belief.stamp != search->begun_stamp;
-    return changed && session->closed - guide->closed_at_least >= STALL_EXPANSIONS;
+    bool is_old = session->belief.full ? session->map->version != search->begun_version : session->belief.stamp != search->begun_stamp;
+    uint32_t times = is_old ? 0 : guide->stalls < 32 ? guide->stalls : 32;
+    if (!(is_old || guide->other) || session->closed - guide->closed_at_least < (uint64_t)STALL_EXPANSIONS << times)
+        return false;
+    guide->stalls += !is_old;
+    return true;
 }
 
 static void take_coming(struct tp_guide *guide)
@@ -321,6 +326,7 @@ static void take_coming(struct tp_guide *guide)
     guide->now = guide->coming;
     guide->coming = (struct tp_lead){0};
     guide->broken = guide->settled = guide->touched = false;
+    guide->other = true;
     guide->waited = 0;
     guide->least_h = TP_COST_INFINITE;
     for (int i = 0; i < KNOWN_NODES; i++)
@@ -406,6 +412,7 @@ void tp__guide_see(struct tp_session *session, const struct tp_belief_change *ch
 void tp__guide_trip(struct tp_session *session)
 {
     session->guide.left_bar = UINT64_MAX;
+    session->guide.stalls = 0;
 }
 
 static enum tp_guide_outcome guide_run(struct tp_tick *tick)
@@ -414,7 +421,7 @@ static enum tp_guide_outcome guide_run(struct tp_tick *tick)
     struct tp_guide *guide = &session->guide;
     const struct tp_blocks *blocks = tp__overlay_blocks(session);
     uint64_t units = units_of(tick), unspent = units;
-    if (!guide->cache || !blocks || !session->params.guide_units)
+    if (!guide->cache || !blocks)
         return TP_GUIDE_ON;
     if (is_stalled(session))
         session->restart_wanted = true;
@@ -459,8 +466,7 @@ bool tp__guide_open(struct tp_session *session)
 {
     const struct tp_session_params *params = &session->params;
     struct tp_guide *guide = &session->guide;
-    bool guided = params->algorithm->capabilities & TP_CAN_BE_GUIDED;
-    if (!guided || session->search.domain->listed || !params->fields)
+    if (!tp__session_led(params, session->map))
         return true;
     guide->known = malloc(KNOWN_NODES * sizeof *guide->known);
     if (!guide->known || !tp__overlay_open(session))

@@ -220,10 +220,14 @@ bool tp__goals_allowed(const struct tp_session_params *params, const struct tp_m
 /* The state space that a session's parameters name on this map. */
 const struct tp_domain *tp__session_domain(const struct tp_session_params *params, const struct tp_map *map);
 
-/* The w that a session gets by its parameters, in thousandths. */
-uint32_t tp__w_milli(const struct tp_session_params *params);
+/* Whether the session is led by a block graph: for its whole life (session.h, tp_session_wants_blocks). */
+bool tp__session_led(const struct tp_session_params *params, const struct tp_map *map);
 
-/* What f multiplies g and h by: 1000 g + (1000 w) h in lowest terms. */
+/* Fills in what the caller left open: w, pause, restart rule, guide units, sensor radius. The rest is as it was; the parameters need be
+ * valid in their algorithm and motion alone. */
+void tp__session_settle(struct tp_session_params *params, const struct tp_map *map);
+
+/* What f multiplies g and h by: 1000 g + (1000 w) h in lowest terms. Of parameters that are settled. */
 struct tp_factors {
     uint64_t g, h;
 };

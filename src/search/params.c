@@ -5,8 +5,8 @@
 void tp_session_params_init(struct tp_session_params *params)
 {
     *params = (struct tp_session_params){
-        .algorithm = tp_algorithm_find("tbwa"),
-        .w_milli = 1000,
+        .algorithm = tp_algorithm_find(TP_ALGORITHM_DEFAULT),
+        .w_milli = TP_W_UNSET,
         .neighbours = TP_NEIGHBOURS_8,
         .corners = TP_CORNERS_BOTH_FREE,
         .goal_policy = TP_GOAL_EXACT,
@@ -79,12 +79,6 @@ static uint32_t common_divisor(uint32_t a, uint32_t b)
     return b ? common_divisor(b, a % b) : a;
 }
 
-uint32_t tp__w_milli(const struct tp_session_params *params)
-{
-    uint32_t own = params->algorithm->w_milli ? params->algorithm->w_milli : 1000;
-    return params->w_milli != TP_W_UNSET ? params->w_milli : own;
-}
-
 struct tp_factors tp__priority_factors(const struct tp_session_params *params)
 {
     switch (params->algorithm->priority) {
@@ -95,8 +89,8 @@ struct tp_factors tp__priority_factors(const struct tp_session_params *params)
     case TP_PRIORITY_WASTAR:
         break;
     }
-    uint32_t w_milli = tp__w_milli(params), divisor = common_divisor(1000, w_milli);
-    return (struct tp_factors){1000 / divisor, w_milli / divisor};
+    uint32_t divisor = common_divisor(1000, params->w_milli);
+    return (struct tp_factors){1000 / divisor, params->w_milli / divisor};
 }
 
 /* Whether some f of this map might not fit 63 bits. */
@@ -129,6 +123,28 @@ bool tp_session_wants_blocks(const struct tp_session_params *params, const struc
 {
     return params->algorithm->capabilities & TP_CAN_BE_GUIDED && params->guide_units > 0 &&
            !tp__session_domain(params, map)->listed;
+}
+
+bool tp__session_led(const struct tp_session_params *params, const struct tp_map *map)
+{
+    return params->fields && tp_session_wants_blocks(params, map);
+}
+
+void tp__session_settle(struct tp_session_params *params, const struct tp_map *map)
+{
+    const struct tp_algorithm *own = params->algorithm;
+    if (own->unled && !tp__session_led(params, map))
+        own = own->unled;
+    if (params->w_milli == TP_W_UNSET)
+        params->w_milli = own->w_milli ? own->w_milli : 1000;
+    if (params->pause_on_backtrack == TP_PAUSE_DEFAULT)
+        params->pause_on_backtrack = own->pause_on_backtrack ? TP_PAUSE_ON_BACKTRACK : TP_PAUSE_NEVER;
+    if (params->restart == TP_RESTART_DEFAULT)
+        params->restart = params->knowledge == TP_KNOWLEDGE_FULL ? own->restart : params->algorithm->restart;
+    if (params->guide_units == TP_GUIDE_UNITS_UNSET)
+        params->guide_units = TP_GUIDE_UNITS_DEFAULT;
+    if (!params->sensor_radius)
+        params->sensor_radius = params->neighbours == TP_NEIGHBOURS_16 ? 2 : 1;
 }
 
 /* What only grids have. */
@@ -203,7 +219,9 @@ static int check_steady(const struct tp_session_params *p, struct tp_refusal *re
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "switch_margin", "must lie in 0..10");
     if (p->switch_margin_milli && !follows_as_it_searches)
         return refuse(refusal, TP_ERR_UNSUPPORTED, "switch_margin", "is an option of the time-bounded algorithms");
-    if (p->pause_on_backtrack && !follows_as_it_searches)
+    if (p->pause_on_backtrack > TP_PAUSE_NEVER)
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "pause_on_backtrack", "is no such word");
+    if (p->pause_on_backtrack == TP_PAUSE_ON_BACKTRACK && !follows_as_it_searches)
         return refuse(refusal, TP_ERR_UNSUPPORTED, "pause_on_backtrack", "is an option of the time-bounded algorithms");
     return TP_OK;
 }
@@ -242,10 +260,11 @@ int tp__session_check_params(const struct tp_session_params *p, const struct tp_
     int error = check_motion(p, map, refusal);
     if (error)
         return error;
-    uint32_t w_milli = tp__w_milli(p);
-    if (w_milli < 1000 || w_milli > TP_W_MILLI_MAX)
+    struct tp_session_params settled = *p;
+    tp__session_settle(&settled, map);
+    if (settled.w_milli < 1000 || settled.w_milli > TP_W_MILLI_MAX)
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "w", "must lie in 1..1000000");
-    if (w_milli != 1000 && !(p->algorithm->capabilities & TP_CAN_TAKE_W))
+    if (settled.w_milli != 1000 && !(p->algorithm->capabilities & TP_CAN_TAKE_W))
         return refuse(refusal, TP_ERR_UNSUPPORTED, "w", "this algorithm has no weight; these have: tbwa tbrwa rtbwa guided wastar lsswa");
     error = check_goals(p, map, refusal);
     if (error)
@@ -296,7 +315,7 @@ int tp__session_check_params(const struct tp_session_params *p, const struct tp_
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "heuristic", "is not a heuristic");
     if (p->heuristic != TP_HEURISTIC_DEFAULT && !domain->has(map, p->heuristic))
         return refuse(refusal, TP_ERR_UNSUPPORTED, "heuristic", "is not one of this map and these moves");
-    if (priority_overflows(map, domain, p->algorithm->learning != TP_LEARNING_NONE, tp__priority_factors(p)))
+    if (priority_overflows(map, domain, p->algorithm->learning != TP_LEARNING_NONE, tp__priority_factors(&settled)))
         return refuse(refusal, TP_ERR_UNSUPPORTED, "w", "is too large for the costs this map can have");
     return tp__session_check_budget(p->algorithm, &p->budget, refusal);
 }

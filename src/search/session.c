@@ -39,20 +39,14 @@ int tp_session_open(struct tp_session **out, const struct tp_session_params *par
     if (!session)
         return TP_ERR_NO_MEMORY;
     session->params = *params;
-    session->params.w_milli = tp__w_milli(params);
+    tp__session_settle(&session->params, map);
     session->map = tp_map_ref(map);
     session->pool = pool;
-    if (session->params.restart == TP_RESTART_DEFAULT)
-        session->params.restart = params->algorithm->restart;
-    if (session->params.guide_units == TP_GUIDE_UNITS_UNSET)
-        session->params.guide_units = TP_GUIDE_UNITS_DEFAULT;
     uint64_t bytes_max = params->node_bytes_max ? params->node_bytes_max : UINT64_MAX;
-    struct tp_factors factors = tp__priority_factors(params);
+    struct tp_factors factors = tp__priority_factors(&session->params);
     bool learns = params->algorithm->learning != TP_LEARNING_NONE;
     if (params->knowledge == TP_KNOWLEDGE_MAP)
         tp_map_ref(params->known);
-    if (!params->sensor_radius)
-        session->params.sensor_radius = params->neighbours == TP_NEIGHBOURS_16 ? 2 : 1;
     tp_belief_init(&session->belief, map, params->knowledge == TP_KNOWLEDGE_FULL,
                    params->knowledge == TP_KNOWLEDGE_MAP ? params->known : NULL, pool, &session->bytes, bytes_max);
     const struct tp_search *search = &session->search;
@@ -130,6 +124,7 @@ void tp__session_begin_search(struct tp_tick *tick)
     session->rushed = false;
     session->restart_wanted = false;
     session->guide.broken |= session->search.active;
+    session->guide.other = false;
     session->path_complete = false;
     session->first_tick = true;
     session->closed = 0;

@@ -76,6 +76,13 @@ enum tp_restart {
     TP_RESTART_ON_RISE, /* when a cost on the path rose (2012, Algorithm 2) */
 };
 
+/* Time-bounded rows: what an agent does that would step back before its path is complete. */
+enum tp_pause {
+    TP_PAUSE_DEFAULT,      /* the algorithm's row decides */
+    TP_PAUSE_ON_BACKTRACK, /* it waits: BLOCKED with BACK_MOVE */
+    TP_PAUSE_NEVER,        /* it steps back */
+};
+
 struct tp_field_cache;
 
 #define TP_GUIDE_UNITS_UNSET UINT32_MAX
@@ -84,7 +91,7 @@ struct tp_field_cache;
 struct tp_session_params {
     const struct tp_algorithm *algorithm;
     uint32_t start, goal;          /* cells, y * width + x */
-    uint32_t w_milli;              /* w in thousandths, 1000..TP_W_MILLI_MAX; 1000 for rows without TP_CAN_TAKE_W; TP_W_UNSET: the row's */
+    uint32_t w_milli;              /* w in thousandths, 1000..TP_W_MILLI_MAX; 1000 for rows without TP_CAN_TAKE_W; TP_W_UNSET, the default: the row's */
     enum tp_neighbours neighbours; /* default 8 */
     enum tp_corners corners;       /* default both free */
     enum tp_motion motion;         /* default steps */
@@ -104,7 +111,7 @@ struct tp_session_params {
     bool path_switch;        /* tba: switch only to a path of at least the g followed (2009, 3.4, second) */
     uint32_t switch_margin_milli; /* time-bounded rows: a path that reaches the goal is always taken; another only if its g + h is
                               * below that of the path followed by this share, in thousandths; 0: always */
-    bool pause_on_backtrack; /* time-bounded rows: no back-move until the path is complete: BLOCKED with BACK_MOVE */
+    enum tp_pause pause_on_backtrack; /* time-bounded rows; others refuse ON_BACKTRACK */
     bool bounded;            /* rows with TP_CAN_PROVE_COST, on grids walked by steps, goals met exactly: leftover budget proves how much the
                               * walk costs at most (bound.h; reply.bound_milli). Refused (UNSUPPORTED) elsewhere */
     uint64_t node_bytes_max; /* cap on this session's pool bytes; 0 for none */
@@ -114,11 +121,16 @@ struct tp_session_params {
     uint32_t stamp_max;      /* largest search stamp before wrapping, 0 for the default; tests set it small */
 };
 
-/* Algorithm tbwa, w = 1, R = 100, r = 0.9, c = 10, 8 neighbours, both free, EXACT, full knowledge. */
+/* Algorithm guided (TP_ALGORITHM_DEFAULT) with its own w and pause, R = 100, r = 0.9, c = 10, 8 neighbours, both free, EXACT, full
+ * knowledge. */
 void tp_session_params_init(struct tp_session_params *params);
 
-/* Whether a session with these parameters is led by a block graph (guide/blocks.h), and so is best opened on a layer that has one; with
- * the knowledge KNOWN_MAP it is the map told that should be on one, of the map's profile. Cost: O(1). */
+/* Whether a session with these parameters is led by a block graph (guide/blocks.h), and so is to be opened on a layer that has one, with
+ * `fields`; with the knowledge KNOWN_MAP it is the map told that should be on one, of the map's profile. Cost: O(1).
+ *
+ * These two alone say whether a session is led, for its whole life. One that is not, for want of `fields` too, is a session of the row's
+ * `unled` in all but the name: the same moves and the same work. One that is, on versions without a block graph, goes by the
+ * space's h at the w and the pause of its own row: it arrives, but such an agent is better opened with guide_units 0. */
 bool tp_session_wants_blocks(const struct tp_session_params *params, const struct tp_map *map);
 
 struct tp_session;

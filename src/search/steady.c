@@ -41,7 +41,7 @@ bool tp__steady_switches(const struct tp_session *session, bool reaches_goal)
 bool tp__steady_pauses(struct tp_tick *tick)
 {
     const struct tp_session *session = tick->session;
-    if (!session->params.pause_on_backtrack || session->path_complete || tick->node_cap)
+    if (session->params.pause_on_backtrack != TP_PAUSE_ON_BACKTRACK || session->path_complete || tick->node_cap)
         return false;
     tick->reply->status = TP_STATUS_BLOCKED;
     tick->reply->flags |= TP_FLAG_BACK_MOVE;

@@ -293,7 +293,9 @@ static void time_bounded_tick(struct tp_tick *tick)
     struct tp_share share = tp__budget_share(tick->budget);
     if (!one_purse(tick))
         tick->steps_left = share.steps;
-    if (restart_due(tick) || guided == TP_GUIDE_ANEW) {
+    bool due = restart_due(tick);
+    if (due || guided == TP_GUIDE_ANEW) {
+        session->watch.for_fall |= !due; /* another way says nothing against waiting with the next fall */
         session->waits_for_path &= !tick->changed; /* where something changes all the time no path might ever be whole */
         tp__adaptive_begin_search(tick);
     }

@@ -264,6 +264,7 @@ static void walkers_open(struct walkers *w, size_t count)
         struct tp_client_session_params params = {.map = "bench",
                                                   .start = draw_free(),
                                                   .goal = draw_free(),
+                                                  .algorithm = "tbwa",
                                                   .budget = {TP_CLIENT_BUDGET_R, R, 900, C}};
         struct tp_client_session session;
         must(w->client, tp_client_open_session(w->client, &params, &session, TIMEOUT_MS), "open session");
@@ -406,8 +407,11 @@ static void change_note(const struct change *change, struct steady *run, int wor
 /* A session that will not tick holds the version of now. */
 static void hold_version(struct tp_client *client)
 {
-    struct tp_client_session_params params = {
-        .map = "bench", .start = draw_free(), .goal = draw_free(), .budget = {TP_CLIENT_BUDGET_R, R, 900, C}};
+    struct tp_client_session_params params = {.map = "bench",
+                                              .start = draw_free(),
+                                              .goal = draw_free(),
+                                              .algorithm = "tbwa",
+                                              .budget = {TP_CLIENT_BUDGET_R, R, 900, C}};
     struct tp_client_session session;
     must(client, tp_client_open_session(client, &params, &session, TIMEOUT_MS), "open session");
 }

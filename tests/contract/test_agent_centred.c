@@ -129,8 +129,7 @@ START_TEST(all_steps_together_cost_no_more_than_what_can_be_learned)
         params.goal = tp_test_below(&rng, cells);
         params.neighbours = neighbours[tp_test_below(&rng, 3)];
         params.corners = (enum tp_corners)tp_test_below(&rng, 3);
-        if (row->capabilities & TP_CAN_TAKE_W)
-            params.w_milli = weights[tp_test_below(&rng, 6)];
+        params.w_milli = row->capabilities & TP_CAN_TAKE_W ? weights[tp_test_below(&rng, 6)] : 1000;
         params.budget = small_budget(&rng);
         bool varied = tp_test_percent(&rng, 40);
         struct ref_problem problem = play_problem(map, &params);

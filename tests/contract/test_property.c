@@ -163,7 +163,7 @@ static uint64_t life(uint64_t number, const struct tp_algorithm *row, enum space
              (int)params.corners, (int)params.heuristic, params.w_milli, params.start, params.goal, params.start_vx,
              params.start_vy, (int)params.knowledge, params.sensor_radius, (int)params.restart,
              (int)params.goal_policy, 1 + params.more_goal_count, (unsigned long long)params.goal_radius,
-             params.switch_margin_milli, params.pause_on_backtrack, params.bounded, variant.stamp_max,
+             params.switch_margin_milli, (int)params.pause_on_backtrack, params.bounded, variant.stamp_max,
              variant.used_pool ? ", used pool" : "", (unsigned long long)tp_test_seed());
     uint32_t ticks = tp_test_between(&rng, 10, 90);
     struct plain_vehicle before = play_vehicle(&play);
@@ -325,7 +325,7 @@ static void play_in_little_memory(struct tp_test_rng *rng, const struct tp_algor
     struct space space;
     large_space(&space, rng, kind);
     struct tp_session_params params = random_params(rng, row, &space);
-    if (space.kind == SPACE_GRAPH && params.w_milli > 50000)
+    if (space.kind == SPACE_GRAPH && params.w_milli != TP_W_UNSET && params.w_milli > 50000)
         params.w_milli = 50000; /* a larger w is refused on so many nodes, whose edges may become as dear as can be */
     params.budget = tp_budget_k(200);
     params.start = 0;

@@ -82,8 +82,7 @@ static void one_case(struct tp_test_rng *rng, uint64_t number, int row, bool by_
     params.neighbours = neighbour_counts[tp_test_below(rng, 3)];
     params.corners = corner_rules[tp_test_below(rng, 3)];
     static const uint32_t weights[] = {1000, 1001, 1400, 1800, 2600, 3000, 5000, 100000, 1000000, 1000000000};
-    if (params.algorithm->capabilities & TP_CAN_TAKE_W)
-        params.w_milli = weights[tp_test_below(rng, 10)];
+    params.w_milli = params.algorithm->capabilities & TP_CAN_TAKE_W ? weights[tp_test_below(rng, 10)] : 1000;
 
     struct ref_problem problem = play_problem(map, &params);
     problem.algorithm = known[row].algorithm;

@@ -200,8 +200,7 @@ static void random_search(struct tp_test_rng *rng, struct tp_session_params *par
 {
     params->budget = tp_budget_k(lookaheads[tp_test_below(rng, 5)]);
     uint32_t w = weights[tp_test_below(rng, 6)];
-    if (params->algorithm->capabilities & TP_CAN_TAKE_W)
-        params->w_milli = w;
+    params->w_milli = params->algorithm->capabilities & TP_CAN_TAKE_W ? w : 1000;
 }
 
 static uint64_t ticks_max(const struct tp_session_params *params, bool reachable)

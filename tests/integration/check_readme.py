@@ -68,8 +68,11 @@ def check_tour(readme, folder):
     check(re.search(r"^tickpath_moves_total [1-9]", done.stdout, re.MULTILINE), "the tour's metrics show no moves")
     solved = re.findall(r"^cost +([0-9.]+) \(optimal", done.stdout, re.MULTILINE)
     check(len(solved) == 5 and solved[0] == solved[1], "bench in-process and through the daemon differ: %s" % solved)
-    check(len(solved) == 5 and float(solved[0]) < float(solved[3]) < float(solved[2]),
+    check(len(solved) == 5 and float(solved[2]) < float(solved[4]) < float(solved[3]),
           "k = 256 walks no less than k = 4, or w = 2.6 shrinks no detours: %s" % solved)
+    optimal = re.findall(r"^cost +[0-9.]+ \(optimal ([0-9.]+)", done.stdout, re.MULTILINE)
+    check(len(optimal) == 5 and float(solved[0]) < 1.05 * float(optimal[0]) and float(solved[0]) <= float(solved[2]),
+          "the default walks detours: %s, optimal %s" % (solved, optimal))
     doors = os.path.join(folder, "doors.jsonl")
     lines = open(doors, encoding="utf-8").read().splitlines() if os.path.exists(doors) else []
     check(len(lines) > 2 and '"cells": [[' in lines[1] and '"dropped": true' in lines[-1],
@@ -77,7 +80,6 @@ def check_tour(readme, folder):
     ignored = open(os.path.join(ROOT, ".gitignore"), encoding="utf-8").read().split()
     made = [name for name in os.listdir(folder) if "/" + name not in ignored and "/" + name + "/" not in ignored]
     check(made == [os.path.basename("build")] or not made, "the tour leaves what .gitignore does not name: %s" % made)
-    check(len(solved) == 5 and float(solved[4]) < float(solved[0]), "one that is guided walks detours: %s" % solved)
     check(os.path.isdir(os.path.join(folder, "tour-maps")), "the daemon of the tour kept no maps")
 
 
@@ -143,6 +145,9 @@ def check_algorithms(readme):
         table[engine] = [(name, title.replace("\\*", "*")) for name, title in re.findall(r"`([a-z]+)` ([^,]+)", cell)]
     check(len(registry) > 3, "tickpath algorithms lists the engines %s" % list(registry))
     check(table == registry, "README.md's algorithms are %s; the registry's %s" % (table, registry))
+    default = [row.split()[0] for row, about in zip(*[iter(told.stdout.splitlines())] * 2) if about.endswith("(the default)")]
+    marked = re.findall(r"`([a-z]+)` [^,|]*, the default", readme) + re.findall(r"The default, `([a-z]+)`,", readme)
+    check(len(default) == 1 and marked == 2 * default, "the default is %s; README.md marks %s" % (default, marked))
 
 
 def check_links(readme):

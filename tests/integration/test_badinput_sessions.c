@@ -154,8 +154,10 @@ START_TEST(test_open_options)
     for (size_t i = 0; i < sizeof radii / sizeof radii[0]; i++)
         OPEN_REFUSED(INVALID_ARGUMENT, "goal_radius",
                      (SET(goal_policy, TICKPATH__GOAL_POLICY__WITHIN), SET(goal_radius, radii[i])));
-    OPEN_REFUSED(UNSUPPORTED, "knowledge", SET(knowledge, TICKPATH__KNOWLEDGE__KNOWN_MAP));
-    OPEN_REFUSED(UNSUPPORTED, "knowledge", SET(knowledge, TICKPATH__KNOWLEDGE__FREESPACE));
+    OPEN_REFUSED(UNSUPPORTED, "knowledge",
+                 (open_.algorithm = "tbwa", SET(knowledge, TICKPATH__KNOWLEDGE__KNOWN_MAP)));
+    OPEN_REFUSED(UNSUPPORTED, "knowledge",
+                 (open_.algorithm = "tbwa", SET(knowledge, TICKPATH__KNOWLEDGE__FREESPACE)));
     OPEN_REFUSED(INVALID_ARGUMENT, "known_map", open_.known_map = "m");
     OPEN_REFUSED(INVALID_ARGUMENT, "known_map",
                  (open_.algorithm = "tbaa", SET(knowledge, TICKPATH__KNOWLEDGE__KNOWN_MAP)));
@@ -168,7 +170,8 @@ START_TEST(test_open_options)
                   SET(knowledge, TICKPATH__KNOWLEDGE__KNOWN_MAP)));
     OPEN_REFUSED(INVALID_ARGUMENT, "sensor_radius", SET(sensor_radius, 0));
     OPEN_REFUSED(INVALID_ARGUMENT, "sensor_radius", SET(sensor_radius, 9));
-    OPEN_REFUSED(UNSUPPORTED, "restart", SET(restart, TICKPATH__RESTART__RESTART_LAZY));
+    OPEN_REFUSED(UNSUPPORTED, "restart",
+                 (open_.algorithm = "tbwa", SET(restart, TICKPATH__RESTART__RESTART_LAZY)));
     OPEN_REFUSED(UNSUPPORTED, "w", (open_.algorithm = "tba", SET(w, 2)));
     OPEN_REFUSED(UNSUPPORTED, "shortcut", (open_.algorithm = "tbwa", SET(shortcut, 1)));
     OPEN_REFUSED(UNSUPPORTED, "path_switch", (open_.algorithm = "tbgbfs", SET(path_switch, 1)));

@@ -44,7 +44,7 @@ static void fill(struct wire *wire, uint32_t count)
     wire_put_map(wire, "walled", SIDE, SIDE, cells);
     free(cells);
     for (uint32_t i = 0; i < count; i++)
-        wire_open_session(wire, "walled", i, SIDE * SIDE - 1, NULL, 1000000);
+        wire_open_session(wire, "walled", i, SIDE * SIDE - 1, "tbwa", 1000000);
     Tickpath__Tick tick = TICKPATH__TICK__INIT;
     tick.has_all = tick.all = 1;
     wire_send(wire, TICKPATH__REQUEST__BODY_TICK, &tick);

@@ -405,7 +405,7 @@ START_TEST(test_drain_cuts_a_long_tick)
         wire_ask(&wire, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change, TICKPATH__REPLY__BODY_CHANGED));
     enum { SESSIONS = 12 };
     for (int i = 0; i < SESSIONS; i++)
-        wire_open_session(&wire, "m", 0, SIDE * SIDE - 1, NULL, 1000000000);
+        wire_open_session(&wire, "m", 0, SIDE * SIDE - 1, "tbwa", 1000000000);
     Tickpath__Tick tick = TICKPATH__TICK__INIT;
     tick.has_all = tick.all = 1;
     wire_send(&wire, TICKPATH__REQUEST__BODY_TICK, &tick);

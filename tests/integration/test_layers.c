@@ -288,6 +288,7 @@ START_TEST(test_open_refused)
     open_.known_map = (char *)"known";
     open_refused(TICKPATH__ERROR_CODE__UNSUPPORTED, "agent_size");
     open_init("m", 0, 9, NULL, 1);
+    open_.algorithm = (char *)"tbwa"; /* which is not led */
     open_session(&wire_);
     wait_for_layers(0);
 }

@@ -76,7 +76,7 @@ START_TEST(test_idle_sessions_let_go)
     begin("10");
     uint64_t session[SESSIONS];
     for (int i = 0; i < SESSIONS; i++) {
-        session[i] = wire_open_session(&wire_, "m", 0, SIDE * SIDE - 1, i % 3 == 0 ? "dstarlite" : NULL, 200);
+        session[i] = wire_open_session(&wire_, "m", 0, SIDE * SIDE - 1, i % 3 == 0 ? "dstarlite" : "tbwa", 200);
         if (i < SESSIONS / 2)
             wire_reply_free(wire_tick(&wire_, session[i]));
         change_all();

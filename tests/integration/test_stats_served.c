@@ -229,7 +229,7 @@ START_TEST(test_workload)
     ck_assert_uint_ge(metric(text, "guide_settled"), 1);
     ck_assert_uint_ge(metric(text, "guide_fields"), 1);
     ck_assert_uint_gt(metric(text, "guide_bytes"), 0);
-    ck_assert_uint_eq(metric(text, "layers"), 1);
+    ck_assert_uint_eq(metric(text, "layers"), 2); /* each map has agents that are led */
     ck_assert_uint_eq(metric(text, "maps"), 2);
     ck_assert_uint_eq(metric(text, "map_cells"), CELLS + 64);
     ck_assert_uint_eq(metric(text, "maps_put"), 2);
@@ -389,6 +389,7 @@ START_TEST(test_bytes_of_versions)
     Tickpath__OpenSession open = TICKPATH__OPEN_SESSION__INIT;
     open.map = "m";
     open.has_start = open.has_goal = open.has_agent_size = 1;
+    open.algorithm = (char *)"tba";
     open.goal = 3 * WIDTH + 5;
     open.agent_size = 2;
     wire_reply_free(

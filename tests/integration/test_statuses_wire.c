@@ -112,7 +112,7 @@ static void steps_back(void)
     for (int pauses = 0; pauses < 2; pauses++) {
         struct tp_session_params params =
             params_of("tbwa", tp_budget_k(2), case_at(map, 2, 3), case_at(map, 18, 3));
-        params.pause_on_backtrack = pauses;
+        params.pause_on_backtrack = pauses ? TP_PAUSE_ON_BACKTRACK : TP_PAUSE_NEVER;
         struct stage stage;
         stage_open(&stage, &stage_wire, &params, map, pauses ? "waits" : "steps back");
         uint64_t waited = 0;

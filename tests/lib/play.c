@@ -60,7 +60,7 @@ struct ref_problem play_problem(const struct tp_map *map, const struct tp_sessio
                                 .corners = corners_of(params->corners),
                                 .start = params->start,
                                 .goal = params->goal,
-                                .w_milli = params->w_milli};
+                                .w_milli = params->w_milli != TP_W_UNSET ? params->w_milli : 1000};
 }
 
 uint64_t play_h(const struct play *play, uint32_t cell)
@@ -97,8 +97,7 @@ static void find_ends(struct play *play)
 static void serve_map(struct play *play, const struct tp_map *map)
 {
     const struct tp_session_params *params = &play->params;
-    bool guided = params->algorithm->capabilities & TP_CAN_BE_GUIDED && !map->graph && !map->puzzle &&
-                  params->motion == TP_MOTION_STEPS;
+    bool guided = tp_session_wants_blocks(params, map);
     const struct tp_map *before = play->served;
     struct tp_map *layer;
     if (!guided) {
@@ -373,6 +372,13 @@ static void check_status(struct play *play, const struct tp_tick_reply *r)
         SAY(r->flags & TP_FLAG_START_BLOCKED, "no START_BLOCKED on an impassable cell");
 }
 
+/* Whether the agent is one that waits instead of moving back: it was told to, or is led and was not told. */
+static bool pauses(const struct play *play)
+{
+    enum tp_pause told = play->params.pause_on_backtrack;
+    return told == TP_PAUSE_ON_BACKTRACK || (told == TP_PAUSE_DEFAULT && play->fields);
+}
+
 /* With the option, no back-move as long as the search may still find the way: the agent waits and says why. */
 static void check_pause(struct play *play, const struct tp_tick_reply *r)
 {
@@ -380,7 +386,7 @@ static void check_pause(struct play *play, const struct tp_tick_reply *r)
     /* after the move, so that the path is gone, or it saw then that the goal is blocked */
     bool again = r->flags & TP_FLAG_RESTARTED ||
                  (play->params.knowledge != TP_KNOWLEDGE_FULL && !play->plain.weight[play->goal]);
-    if (!play->params.pause_on_backtrack) {
+    if (!pauses(play)) {
         SAY(!back || moved(play, r), "BACK_MOVE without a move");
         return;
     }

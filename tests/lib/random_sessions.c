@@ -86,9 +86,8 @@ struct tp_session_params random_params(struct tp_test_rng *rng, const struct tp_
     params.goal = space_cell(rng, map, tp_test_percent(rng, 85));
     params.neighbours = neighbour_counts[tp_test_below(rng, 3)];
     params.corners = corner_rules[tp_test_below(rng, 3)];
-    static const uint32_t weights[] = {1000, 1400, 3000, 50000, 1000000000};
-    if (row_can(row, TP_CAN_TAKE_W))
-        params.w_milli = weights[tp_test_below(rng, 5)];
+    static const uint32_t weights[] = {1000, 1400, 3000, 50000, 1000000000, TP_W_UNSET};
+    params.w_milli = row_can(row, TP_CAN_TAKE_W) ? weights[tp_test_below(rng, 6)] : 1000;
     if (row_can(row, TP_CAN_ENHANCE_2009)) {
         params.longest_path_rule = tp_test_percent(rng, 25);
         params.shortcut = space->kind == SPACE_GRID && tp_test_percent(rng, 25);
@@ -96,7 +95,7 @@ struct tp_session_params random_params(struct tp_test_rng *rng, const struct tp_
     }
     if (strcmp(tp_engine_name(row->engine), "time-bounded") == 0) {
         params.switch_margin_milli = tp_test_percent(rng, 70) ? 0 : tp_test_between(rng, 1, 1000);
-        params.pause_on_backtrack = tp_test_percent(rng, 25);
+        params.pause_on_backtrack = (enum tp_pause)tp_test_between(rng, TP_PAUSE_DEFAULT, TP_PAUSE_NEVER);
     }
     if (row_can(row, TP_CAN_BE_GUIDED))
         params.guide_units = tp_test_percent(rng, 10) ? 0 : tp_test_between(rng, 1, 200);

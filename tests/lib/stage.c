@@ -54,12 +54,12 @@ void stage_open_message(Tickpath__OpenSession *open, Tickpath__Budget *budget,
     open->restart = (Tickpath__Restart)params->restart;
     open->has_heuristic = params->heuristic != TP_HEURISTIC_DEFAULT;
     open->heuristic = (Tickpath__Heuristic)params->heuristic;
-    open->has_shortcut = open->has_path_switch = open->has_longest_path_rule = open->has_pause_on_backtrack =
-        1;
+    open->has_shortcut = open->has_path_switch = open->has_longest_path_rule = 1;
     open->shortcut = params->shortcut;
     open->path_switch = params->path_switch;
     open->longest_path_rule = params->longest_path_rule;
-    open->pause_on_backtrack = params->pause_on_backtrack;
+    open->has_pause_on_backtrack = params->pause_on_backtrack != TP_PAUSE_DEFAULT;
+    open->pause_on_backtrack = params->pause_on_backtrack == TP_PAUSE_ON_BACKTRACK;
     open->has_switch_margin = 1;
     open->switch_margin = params->switch_margin_milli / 1000.0;
     open->has_node_bytes_max = params->node_bytes_max != 0;

@@ -260,6 +260,8 @@ static const char *const ways[] = {
     "--alg tbaa --k 8 --unknown",
     "--alg rtba --R 20 --unknown --restart lazy",
     "--alg rastar --k unlimited --unknown --restart on-rise",
+    "--k 3",
+    "--R 20 --no-pause-on-backtrack",
     "--alg guided --k 4 --w 1.5",
     "--alg guided --R 12 --guide-units 7",
     "--alg guided --k 5 --guide-units 0",

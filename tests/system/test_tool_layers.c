@@ -63,14 +63,14 @@ END_TEST
 /* `run` holds every answer to the layer of the version it names. */
 START_TEST(run_with_doors)
 {
-    static const char *const kinds[] = {"--agent-size 2", "--profile W=2,T=1",
-                                        "--agent-size 3 --profile T=3", "--alg guided --w 1.5 --k 8",
+    static const char *const kinds[] = {"--alg tbwa --agent-size 2", "--profile W=2,T=1",
+                                        "--alg astar --k unlimited --agent-size 3 --profile T=3", "--alg guided --w 1.5 --k 8",
                                         "--alg guided --agent-size 2 --corners always --guide-units 20"};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         char *words = tool_ok("run --map %s --via 127.0.0.1:%u --agents 20 --doors 8 --door-ticks 5 %s",
                               map_path_, daemon_.port, kinds[i]);
         ck_assert_msg(strstr(words, "every move checked"), "%s", words);
-        bool guided = strstr(kinds[i], "guided") != NULL;
+        bool guided = strstr(kinds[i], "guided") != NULL || strstr(kinds[i], "--alg") == NULL;
         ck_assert_msg((strstr(words, "\nguide ") != NULL) == guided, "%s", words);
         free(words);
     }

@@ -71,12 +71,12 @@ static const struct {
     {"--corners some", "--corners"},
     {"--open exact", "--open"},
     {"--unknown=yes", "--unknown"},
-    {"--unknown", "--unknown"},
+    {"--alg tbwa --unknown", "--unknown"},
     {"--goal-policy near", "--goal-policy"},
     {"--goal-policy within", "--goal-radius"},
     {"--goal-radius 2", "--goal-radius"},
     {"--goal-policy within --goal-radius -1", "--goal-radius"},
-    {"--restart lazy", "--restart"},
+    {"--alg tbwa --restart lazy", "--restart"},
     {"--stride 0", "--stride"},
     {"--count 0", "--count"},
     {"--first x", "--first"},
@@ -104,6 +104,8 @@ static const struct {
     {"--alg tbwa --guide-units 100", "--guide-units"},
     {"--alg tbgbfs --unknown", "--unknown"},
     {"--alg lss --pause-on-backtrack", "--pause-on-backtrack"},
+    {"--pause-on-backtrack=yes", "--pause-on-backtrack"},
+    {"--no-pause-on-backtrack=1", "--no-pause-on-backtrack"},
     {"--alg tbwa --shortcut", "--shortcut"},
 };
 
@@ -284,8 +286,11 @@ START_TEST(algorithms_are_listed)
         static const char *const rules[] = {
             [TP_RESTART_NEVER] = "never", [TP_RESTART_EAGER] = "eager", [TP_RESTART_LAZY] = "lazy", [TP_RESTART_ON_RISE] = "on-rise"};
         char wanted[256];
-        snprintf(wanted, sizeof wanted, "%s; restart: %s, or %s\n", row->summary, rules[row->restart],
-                 row->capabilities & TP_CAN_RESTART_BY_RULE ? "any rule" : "eager");
+        snprintf(wanted, sizeof wanted, "%s; restart: %s, or %s%s\n", row->summary, rules[row->restart],
+                 row->capabilities & TP_CAN_RESTART_BY_RULE ? "any rule" : "eager",
+                 strcmp(row->name, "guided") == 0
+                     ? "; w: 2; pauses on backtrack; where it is not led: as tbwa (the default)"
+                     : "");
         ck_assert_msg(strncmp(line + columns[1], wanted, strlen(wanted)) == 0, "%s", wanted);
         line += length + 1;
     }

@@ -59,8 +59,10 @@ static void accepted(void)
 
 START_TEST(defaults_are_as_documented)
 {
-    ck_assert_str_eq(params.algorithm->name, "tbwa");
-    ck_assert_uint_eq(params.w_milli, 1000);
+    ck_assert_str_eq(params.algorithm->name, "guided");
+    ck_assert_uint_eq(params.w_milli, TP_W_UNSET);
+    ck_assert_int_eq(params.pause_on_backtrack, TP_PAUSE_DEFAULT);
+    ck_assert_uint_eq(params.guide_units, TP_GUIDE_UNITS_UNSET);
     ck_assert_int_eq(params.budget.kind, TP_BUDGET_R);
     ck_assert_uint_eq(params.budget.expansions, 100);
     ck_assert_uint_eq(params.budget.r_milli, 900);
@@ -274,6 +276,42 @@ START_TEST(restart_rules_go_with_their_rows)
 }
 END_TEST
 
+/* A row without the capability is told which rows have it, in the order of listings. */
+static void refusal_lists(enum tp_capability capability, const char *field)
+{
+    struct tp_session *session;
+    struct tp_refusal refusal = {NULL, NULL};
+    char names[256] = "";
+    params.algorithm = NULL;
+    for (size_t i = 0; tp_algorithm_at(i); i++) {
+        const struct tp_algorithm *row = tp_algorithm_at(i);
+        if (!(row->capabilities & capability))
+            params.algorithm = row;
+        else
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", names[0] ? " " : "", row->name);
+    }
+    ck_assert_int_eq(tp_session_open(&session, &params, map, &pool, &refusal), TP_ERR_UNSUPPORTED);
+    ck_assert_str_eq(refusal.field, field);
+    const char *list = strrchr(refusal.reason, ':');
+    ck_assert_msg(list && strcmp(list + 2, names) == 0, "%s: \"%s\", but the rows are: %s", field, refusal.reason, names);
+}
+
+START_TEST(refusals_list_the_rows_that_can)
+{
+    params.w_milli = 2000;
+    refusal_lists(TP_CAN_TAKE_W, "w");
+    params.w_milli = TP_W_UNSET;
+    params.goal_policy = TP_GOAL_NEAREST;
+    refusal_lists(TP_CAN_CHOOSE_GOAL, "goal_policy");
+    params.goal_policy = TP_GOAL_EXACT;
+    params.knowledge = TP_KNOWLEDGE_FREESPACE;
+    refusal_lists(TP_CAN_DISCOVER, "knowledge");
+    params.knowledge = TP_KNOWLEDGE_FULL;
+    params.restart = TP_RESTART_LAZY;
+    refusal_lists(TP_CAN_RESTART_BY_RULE, "restart");
+}
+END_TEST
+
 START_TEST(options_go_with_their_rows_alone)
 {
     for (size_t i = 0; tp_algorithm_at(i); i++) {
@@ -302,12 +340,15 @@ START_TEST(steadiness_goes_with_the_time_bounded_rows)
     for (size_t i = 0; tp_algorithm_at(i); i++) {
         params.algorithm = tp_algorithm_at(i);
         bool takes = strcmp(tp_engine_name(params.algorithm->engine), "time-bounded") == 0;
-        params.pause_on_backtrack = true;
+        params.pause_on_backtrack = TP_PAUSE_ON_BACKTRACK;
         if (takes)
             accepted();
         else
             refused(TP_ERR_UNSUPPORTED, TP_ERR_INVALID_ARGUMENT, "pause_on_backtrack");
-        params.pause_on_backtrack = false;
+        params.pause_on_backtrack = (enum tp_pause)(TP_PAUSE_NEVER + 1);
+        refused(TP_ERR_INVALID_ARGUMENT, TP_ERR_UNSUPPORTED, "pause_on_backtrack");
+        params.pause_on_backtrack = i % 2 ? TP_PAUSE_NEVER : TP_PAUSE_DEFAULT;
+        accepted();
         const uint32_t margins[] = {1, 100, 10000};
         for (int m = 0; m < 3; m++) {
             params.switch_margin_milli = margins[m];
@@ -486,6 +527,7 @@ static Suite *open_suite(void)
     tcase_add_test(tcase, goals_are_for_rows_that_choose);
     tcase_add_test(tcase, knowledge_goes_with_rows_that_discover);
     tcase_add_test(tcase, restart_rules_go_with_their_rows);
+    tcase_add_test(tcase, refusals_list_the_rows_that_can);
     tcase_add_test(tcase, options_go_with_their_rows_alone);
     tcase_add_test(tcase, steadiness_goes_with_the_time_bounded_rows);
     tcase_add_test(tcase, a_proof_goes_with_rows_and_goals_that_can);

@@ -135,7 +135,7 @@ START_TEST(an_agent_that_pauses_moves_back_on_a_complete_path_alone)
         params.budget = i % 2 ? tp_budget_k(tp_test_between(&rng, 1, 8)) : tp_budget_r(tp_test_between(&rng, 2, 6), 500, 3);
         struct tp_map *map = joined_map(&rng, 40, 25, &params);
         for (int with = 0; with < 2; with++) {
-            params.pause_on_backtrack = with;
+            params.pause_on_backtrack = with ? TP_PAUSE_ON_BACKTRACK : TP_PAUSE_NEVER;
             struct play play;
             play_open(&play, &params, map);
             name_play(&play, "pause", i);
@@ -167,7 +167,7 @@ START_TEST(an_agent_that_pauses_still_learns_that_no_way_is_there)
     struct tp_session_params params;
     tp_session_params_init(&params);
     params.algorithm = row;
-    params.pause_on_backtrack = true;
+    params.pause_on_backtrack = TP_PAUSE_ON_BACKTRACK;
     params.switch_margin_milli = 200;
     params.start = 31;
     params.goal = 29 * 30 + 29;
@@ -252,7 +252,7 @@ START_TEST(out_of_memory_an_agent_moves_back_and_says_that_it_loops)
         struct tp_session_params params;
         tp_session_params_init(&params);
         params.algorithm = tp_algorithm_find(i % 2 ? "tbwa" : "tba");
-        params.pause_on_backtrack = true;
+        params.pause_on_backtrack = TP_PAUSE_ON_BACKTRACK;
         params.start = 150 * 300 + 150;
         params.goal = 300 * 300 - 1;
         params.budget = tp_budget_k(200);
