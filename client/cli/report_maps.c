@@ -32,6 +32,7 @@ static const struct made {
     {"random", "random-10", TP_GENERATE_RANDOM, 500, 128, {.density_percent = 10}, false},
     {"bg", "caves-track", TP_GENERATE_CAVES, 212, 64, {0}, false},
     {"maze", "maze-2", TP_GENERATE_MAZE, 512, 65, {.corridor = 2}, false},
+    {"street", "town", TP_GENERATE_CITY, 512, 128, {0}, false},
 };
 
 /* Opens a file for writing in folder/sub/, made where missing; NULL after saying why. */
