@@ -27,6 +27,8 @@ static const struct tp_cli_option cell_options[] = {
      NULL, false},
     {"door-ticks", TP_CLI_UINT, AT(door_ticks), "N", "ticks between two rounds of the doors (20)", 1, 1000000, NULL,
      false},
+    {"door-rounds", TP_CLI_UINT, AT(door_rounds), "N", "rounds after which all doors stay open (40)", 0, 1000000000, NULL,
+     false},
     {"ticks-max", TP_CLI_UINT, AT(ticks_max), "N", "ticks after which a problem is given up", 1, UINT64_MAX,
      NULL, false},
     {NULL, TP_CLI_FLAG, 0, NULL, NULL, 0, 0, NULL, false},
@@ -107,12 +109,6 @@ struct game {
     bool arrived;
 };
 
-static bool is_over(const struct tp_report_player *player, const struct tp_tick_reply *reply)
-{
-    return reply->status == TP_STATUS_ARRIVED ||
-           (reply->status == TP_STATUS_UNREACHABLE && player->options.doors == 0); /* doors open again */
-}
-
 /* Ticks the session until it is there, or gives up. An error of the library. */
 static int tick_all(struct tp_report_player *player, struct tp_session *session, struct tp_report_world *world,
                     struct watch *watch, struct game *game)
@@ -122,23 +118,26 @@ static int tick_all(struct tp_report_player *player, struct tp_session *session,
     budget.context = &deadline;
     struct tp_tick_reply reply = {.status = TP_STATUS_SEARCHING};
     uint64_t moves = 0, units = player->params.guide_units;
-    bool is_deadline = budget.kind == TP_BUDGET_DEADLINE, is_due = false;
+    bool is_deadline = budget.kind == TP_BUDGET_DEADLINE, changes = tp_report_world_changes(world);
+    bool is_over = false;
     int error = 0;
     units = units == TP_GUIDE_UNITS_UNSET ? TP_GUIDE_UNITS_DEFAULT : units;
     watch->trail.from = (struct tp_cli_stand){player->params.start, player->params.start_vx, player->params.start_vy};
     watch->trail.cost = watch->trail.count = 0;
-    for (uint64_t tick = 1; tick <= player->options.ticks_max && error == 0 && !is_over(player, &reply); tick++) {
+    for (uint64_t tick = 1; tick <= player->options.ticks_max && error == 0 && !is_over; tick++) {
         if (is_deadline)
             deadline = processor_seconds() + (double)player->search.deadline_us / 1e6;
         tp_session_tick(session, world->met, &budget, &reply);
         moves += reply.to != reply.from;
         watch_tick(watch, &budget, units, world->met->version, &reply);
-        is_due = tp_report_world_is_due(world, tick, moves);
+        bool unreachable = reply.status == TP_STATUS_UNREACHABLE;
+        is_over = reply.status == TP_STATUS_ARRIVED || (unreachable && !changes);
+        bool is_due = changes && !is_over && tp_report_world_is_due(world, tick, moves, unreachable);
         if (!is_due && watch->trail.count < TRAIL_MAX)
             continue;
         game->seconds += processor_seconds() - begin;
         check_trail(player, world->met, world->goal, watch);
-        error = is_due ? tp_report_world_change(world, tp_session_cell(session)) : 0;
+        error = is_due ? tp_report_world_change(world, tp_session_cell(session), moves) : 0;
         begin = processor_seconds();
     }
     game->seconds += processor_seconds() - begin;
@@ -204,7 +203,7 @@ static int read_options(struct tp_report_player *player, char *text)
     for (char *word = strtok(text, " \t"); word != NULL && count < WORDS_MAX; word = strtok(NULL, " \t"))
         words[count++] = word;
     tp_cli_search_init(&player->search);
-    player->options = (struct tp_report_options){.ticks_max = 2000000, .door_ticks = 20};
+    player->options = (struct tp_report_options){.ticks_max = 2000000, .door_ticks = 20, .door_rounds = 40};
     const struct tp_cli_group groups[] = {
         {tp_cli_search_options, &player->search}, {cell_options, &player->options}, {NULL, NULL}};
     int result = tp_cli_parse(player->usage, groups, count, words);

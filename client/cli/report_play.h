@@ -11,7 +11,7 @@ struct tp_report_options {
     bool partial;         /* the agent knows the map that this one was made from */
     bool vehicle;         /* moves with inertia */
     uint32_t change_rate; /* in thousandths of a percent */
-    uint64_t doors, door_ticks;
+    uint64_t doors, door_ticks, door_rounds;
     uint64_t ticks_max;
 };
 
@@ -51,7 +51,7 @@ struct tp_report_world {
     const struct tp_map *original; /* borrowed: as it was at the start */
     const struct tp_map *base, *met; /* references: the version now, and as the agent meets it */
     const struct tp_map *former; /* a reference: what the agent met before, which its session may hold still; NULL: none */
-    uint64_t seed, changes;
+    uint64_t seed, changes, moves; /* changes so far, and the agent's moves at the last one */
     uint32_t goal;
     struct tp_cli_doors doors;
 };
@@ -61,10 +61,11 @@ int tp_report_world_open(struct tp_report_world *world, struct tp_report_player 
                          const struct tp_report_problem *problem, size_t number) TP_MUST_CHECK;
 void tp_report_world_close(struct tp_report_world *world);
 
-/* Whether the map changes after that many ticks and moves. */
-bool tp_report_world_is_due(const struct tp_report_world *world, uint64_t ticks, uint64_t moves);
+/* Whether it changes at all; and whether it does after that many ticks and moves, the goal being out of reach or not. */
+bool tp_report_world_changes(const struct tp_report_world *world);
+bool tp_report_world_is_due(const struct tp_report_world *world, uint64_t ticks, uint64_t moves, bool unreachable);
 
 /* Changes it, with the agent at a cell. An error of the library: it is as it was. */
-int tp_report_world_change(struct tp_report_world *world, uint32_t agent) TP_MUST_CHECK;
+int tp_report_world_change(struct tp_report_world *world, uint32_t agent, uint64_t moves) TP_MUST_CHECK;
 
 #endif

@@ -2,10 +2,11 @@
  *
  * Changing maps (2014): after every 10 moves a share of the cells is drawn anew from the map as it was at the start,
  * half the change rate of the free cells to be blocked and of the blocked ones to be free; all other cells are as they
- * were. What is drawn depends on the problem and the number of the change alone.
+ * were. What is drawn depends on the problem and the number of the change alone. An agent that is told that its goal is out of reach
+ * makes no moves: the next change comes at once.
  *
  * Doors: where the best way is narrow doors stand across it, and every so many ticks each is closed or opened by the toss of a
- * coin (doors.h), by the problem and the number of the round, as long as the agent walks.
+ * coin (doors.h), by the problem and the number of the round; after the last round all stay open.
  */
 #include "client/cli/report_play.h"
 
@@ -108,12 +109,17 @@ int tp_report_world_open(struct tp_report_world *world, struct tp_report_player 
     return error;
 }
 
-bool tp_report_world_is_due(const struct tp_report_world *world, uint64_t ticks, uint64_t moves)
+bool tp_report_world_changes(const struct tp_report_world *world)
+{
+    return world->player->options.change_rate > 0 || world->doors.count > 0;
+}
+
+bool tp_report_world_is_due(const struct tp_report_world *world, uint64_t ticks, uint64_t moves, bool unreachable)
 {
     const struct tp_report_options *options = &world->player->options;
     if (options->doors > 0)
-        return world->doors.count > 0 && ticks % options->door_ticks == 0;
-    return options->change_rate > 0 && moves / CHANGE_MOVES != world->changes;
+        return world->changes <= options->door_rounds && ticks % options->door_ticks == 0;
+    return options->change_rate > 0 && (unreachable || moves - world->moves >= CHANGE_MOVES);
 }
 
 /* Goes on to a version, whose reference it takes. */
@@ -135,15 +141,17 @@ static int go_on(struct tp_report_world *world, struct tp_map *next)
     return 0;
 }
 
-int tp_report_world_change(struct tp_report_world *world, uint32_t agent)
+int tp_report_world_change(struct tp_report_world *world, uint32_t agent, uint64_t moves)
 {
+    const struct tp_report_options *options = &world->player->options;
     struct tp_map *next;
     size_t bad;
     uint32_t x, y;
     int error;
     world->changes++;
-    if (world->player->options.doors > 0) {
-        tp_cli_doors_round(&world->doors, world->changes, false, &agent, 1);
+    world->moves = moves;
+    if (options->doors > 0) {
+        tp_cli_doors_round(&world->doors, world->changes, world->changes > options->door_rounds, &agent, 1);
         if (world->doors.change_count == 0)
             return 0;
         error = tp_map_apply(&next, world->base, world->doors.changes, world->doors.change_count, &bad, &x, &y);
