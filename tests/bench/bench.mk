@@ -1,9 +1,9 @@
-# Speed and memory, measured on this machine; the tests judge none of it. What changing maps promise is judged here: it fails when a
-# bound is missed.
+# Speed and memory, measured on this machine; the tests judge none of it. What changing maps and guided agents promise is
+# judged here: it fails when a bound is missed.
 BENCH_RUNS ?= 5
 
 .PHONY: bench
-bench: build $(BUILD)/tests/bench/changes $(BUILD)/tests/bench/blocks ## measure speed and memory, medians over runs, and judge what changing maps promise (TICKPATH_MAPS; BENCH_RUNS=5; BENCH_README=1 writes README's figures)
+bench: build $(BUILD)/tests/bench/changes $(BUILD)/tests/bench/blocks ## measure speed and memory, medians over runs, and judge what changing maps and guided agents promise (TICKPATH_MAPS; BENCH_RUNS=5; BENCH_README=1 writes README's figures)
 	@tests/bench/bench.py --bin $(BUILD) --runs $(BENCH_RUNS) $(if $(BENCH_README),--readme README.md)
 
 # The load of the benches of changing maps: a client of its own.
