@@ -4,6 +4,7 @@
 #include <string.h>
 
 enum { FREE, DOOR, SPARED };
+enum { TRIES = 64 }; /* cells of a way looked at for doors */
 
 int tp_cli_doors_init(struct tp_cli_doors *doors, const struct tp_map *map, size_t count_max, uint64_t seed)
 {
@@ -84,6 +85,37 @@ bool tp_cli_doors_add(struct tp_cli_doors *doors, const struct tp_map *map, uint
         doors->door_of[(door.y + i / door.width) * map->width + door.x + i % door.width] = DOOR;
     doors->doors[doors->count++] = door;
     return true;
+}
+
+uint32_t tp_cli_doors_way(const struct tp_map *map, const struct tp_cli_search *search, uint32_t start,
+                          uint32_t goal, struct tp_pool *pool, uint32_t *cells, uint32_t max)
+{
+    struct tp_session *session;
+    struct tp_refusal refusal;
+    struct tp_tick_reply reply;
+    struct tp_session_params astar;
+    tp_session_params_init(&astar);
+    astar.algorithm = tp_algorithm_find("astar");
+    astar.neighbours = (enum tp_neighbours)search->neighbours;
+    astar.corners = (enum tp_corners)search->corners;
+    astar.motion = (enum tp_motion)search->motion;
+    astar.budget = tp_budget_k(TP_BUDGET_UNLIMITED);
+    astar.start = start;
+    astar.goal = goal;
+    if (tp_session_open(&session, &astar, map, pool, &refusal) != 0)
+        return 0;
+    tp_session_tick(session, map, NULL, &reply);
+    uint32_t count = tp_session_path(session, cells, max);
+    tp_session_close(session);
+    return count;
+}
+
+void tp_cli_doors_add_along(struct tp_cli_doors *doors, const struct tp_map *map, const uint32_t *way,
+                            uint32_t cells, size_t count, struct tp_cli_random *random)
+{
+    size_t wanted = doors->count + count;
+    for (int tries = 0; cells > 0 && tries < TRIES && doors->count < wanted; tries++)
+        tp_cli_doors_add(doors, map, way[tp_cli_random_below(random, cells)]);
 }
 
 static void mark_agents(struct tp_cli_doors *doors, const uint32_t *agents, size_t agent_count)

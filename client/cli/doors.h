@@ -3,13 +3,13 @@
  * What it is: doors are put across the narrow places of ways that agents want to take; every `every` ticks a
  * round decides, from the seed alone, which doors stand closed; after the last round all stand open for good,
  * so that no goal stays cut off. A door does not close on an agent that stands in it. Who calls it: `tickpath
- * run`, which sends the changes to the daemon and applies them to its mirror.
+ * run`, which sends the changes to the daemon and applies them to its mirror; `tickpath report`, in-process.
  */
 #ifndef TP_CLI_DOORS_H
 #define TP_CLI_DOORS_H
 
 #include "client/cli/random.h"
-#include "client/tickpath_client.h"
+#include "client/cli/search_options.h"
 #include "map/map.h"
 
 enum {
@@ -51,6 +51,15 @@ void tp_cli_doors_spare(struct tp_cli_doors *doors, uint32_t cell);
 /* Puts a door across the way at this cell, if the way is narrow there and no other door, start or goal is
  * touched. Gives whether it did. The map is the one all doors stand open in. */
 bool tp_cli_doors_add(struct tp_cli_doors *doors, const struct tp_map *map, uint32_t cell);
+
+/* The best way of an agent that moves by these options: up to `max` of its cells, the first one included, into `cells`; returns how
+ * many, 0 where there is none. Cost: an A* search. */
+uint32_t tp_cli_doors_way(const struct tp_map *map, const struct tp_cli_search *search, uint32_t start,
+                          uint32_t goal, struct tp_pool *pool, uint32_t *cells, uint32_t max);
+
+/* Puts up to `count` doors across a way, at cells of it drawn at random; fewer where it is not so often narrow. */
+void tp_cli_doors_add_along(struct tp_cli_doors *doors, const struct tp_map *map, const uint32_t *way,
+                            uint32_t cells, size_t count, struct tp_cli_random *random);
 
 /* Decides a round, with the cells where agents stand now: fills the batch (change_count 0: nothing to do) and
  * sets which doors are closed. `last` opens all. */

@@ -6,13 +6,14 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 struct report_options {
-    const char *maps, *tables, *results, *out, *only;
+    const char *maps, *tables, *results, *out, *only, *values;
     bool quick, any_build;
     uint64_t jobs;
 };
@@ -33,6 +34,8 @@ static const struct tp_cli_option options_table[] = {
     {"jobs", TP_CLI_UINT, AT(jobs), "N", "processes at a time (the cores)", 1, 1024, NULL, false},
     {"only", TP_CLI_STRING, AT(only), "WORD", "run only the experiments whose name holds it", 0, 0, NULL,
      false},
+    {"values", TP_CLI_STRING, AT(values), "FILE", "also write what was measured, a line for each series at each x", 0, 0,
+     NULL, false},
     {"any-build", TP_CLI_FLAG, AT(any_build), NULL, "take results of other builds too", 0, 0, NULL, false},
     {NULL, TP_CLI_FLAG, 0, NULL, NULL, 0, 0, NULL, false},
 };
@@ -146,6 +149,43 @@ static int conclude(const struct tp_report *report, const struct tp_report_claim
     return bad + failed > 0 ? TP_CLI_FAILED : TP_CLI_OK;
 }
 
+/* Writes a line of names, then one for each series of an experiment at each x that was measured; fields are parted by tabs. */
+static int write_values(const struct tp_report *report, const char *path)
+{
+    static const char measures[] = "n solved cost_optimal subopt back ticks_optimal waits expansions guide guide_tick "
+                                   "max_expansions max_guide max_work illegal over";
+    char name[32], why[160];
+    double value;
+    FILE *file = fopen(path, "w");
+    if (file == NULL)
+        return tp_cli_fail(&usage, "%s: %s", path, strerror(errno));
+    fputs("experiment\tseries\tx", file);
+    for (const char *at = measures; tp_report_word(&at, name, sizeof name);)
+        fprintf(file, "\t%s", name);
+    fputc('\n', file);
+    for (size_t e = 0; e < report->experiments_count; e++) {
+        const struct tp_report_experiment *experiment = &report->experiments[e];
+        for (size_t s = 0; s < experiment->series_count; s++) {
+            const struct tp_report_series *series = &experiment->series[s];
+            const char *text = series->x != NULL ? series->x : experiment->x;
+            char x[24];
+            tp_report_word(&text, x, sizeof x); /* the option's name */
+            while (tp_report_word(&text, x, sizeof x)) {
+                if (!tp_report_value(report, "n", experiment->name, series->name, x, &value, why))
+                    continue;
+                fprintf(file, "%s\t%s\t%s", experiment->name, series->name, x);
+                for (const char *at = measures; tp_report_word(&at, name, sizeof name);)
+                    fprintf(file, "\t%.6g", tp_report_value(report, name, experiment->name, series->name, x, &value, why) ? value : NAN);
+                fputc('\n', file);
+            }
+        }
+    }
+    bool failed = ferror(file) != 0;
+    if (fclose(file) != 0 || failed)
+        return tp_cli_fail(&usage, "%s: %s", path, strerror(errno));
+    return TP_CLI_OK;
+}
+
 static int run(struct tp_report *report, const struct report_options *options)
 {
     char maps[1024], out[1024], installed[PATH_MAX];
@@ -170,6 +210,8 @@ static int run(struct tp_report *report, const struct report_options *options)
         result = tp_report_cells_make(report);
     if (result == TP_CLI_OK)
         result = tp_report_cells_run(report);
+    if (result == TP_CLI_OK && options->values != NULL)
+        result = write_values(report, options->values);
     struct tp_report_claim *claims = NULL;
     if (result == TP_CLI_OK)
         result = tp_report_claims_judge(report, &claims);

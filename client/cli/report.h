@@ -51,7 +51,8 @@ struct tp_report_experiment {
     const char *maps;          /* patterns below the folder of maps, separated by blanks */
     const char *options;       /* of every cell; "" for none */
     const char *x;             /* the option that x sets and its values, separated by blanks */
-    uint32_t rows, rows_quick; /* problems of each map */
+    uint32_t rows, rows_quick; /* problems of each map, or (rows_in_all) of all maps together; 0: not run in that form */
+    bool rows_in_all;
     double window[2]; /* least and largest optimal length as shares of the map's larger side; 0, 0: any */
     struct tp_report_series *series;
     size_t series_count;
@@ -74,12 +75,14 @@ struct tp_report {
     size_t cells_count;
 };
 
-/* What a cell measures: sums over the problems solved, but for N, SOLVED and MAX. */
+/* What a cell measures: sums over the problems solved; N and SOLVED count; of all problems: max_ the largest in one tick (work: expansions
+ * and guide units together), illegal moves by the version that their reply names, and ticks over budget. */
 #define TP_REPORT_MEASURES(X)                                                                                \
     X(n)                                                                                                     \
     X(solved)                                                                                                \
     X(cost) X(moves) X(ticks) X(back) X(expansions) X(restarts) X(learned) X(traced) X(optimal)              \
-        X(optimal_moves) X(subopt) X(us) X(max_expansions) X(flips)
+        X(optimal_moves) X(subopt) X(us) X(max_expansions) X(flips) X(guide) X(max_guide) X(max_work)        \
+            X(illegal) X(over)
 
 enum tp_report_measure {
 #define X(name) TP_REPORT_##name,
@@ -138,7 +141,8 @@ int tp_report_play(const struct tp_report *report, struct tp_report_cell *cell);
 
 /* A measure's mean over the problems that an experiment's series solved at x ("*": at every x), all maps together. Besides the names of
  * TP_REPORT_MEASURES: intervals (ticks + 1), nonopt (moves less an optimal path's), scrub (back-moves in hundred of the
- * non-optimal moves), us_tick, expansions_tick, solved (share of n, in hundred) and n (problems, not a mean).
+ * non-optimal moves), cost_optimal (cost by the optimal, both summed), ticks_optimal (ticks by an optimal path's moves), waits (ticks without
+ * a move), us_tick, expansions_tick, guide_tick, solved (share of n, in hundred). No means: n (problems), max_, illegal and over.
  * False with the reason in `why`. */
 bool tp_report_value(const struct tp_report *report, const char *measure, const char *experiment,
                      const char *series, const char *x, double *value, char why[160]);

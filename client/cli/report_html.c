@@ -169,6 +169,50 @@ static void write_table(FILE *out, const struct tp_report *report,
     fputs("</table></div>\n", out);
 }
 
+/* Words whose underscores are blanks. */
+static void put_words(FILE *out, const char *words)
+{
+    for (; *words != '\0'; words++)
+        putc(*words == '_' ? ' ' : *words, out);
+}
+
+/* A table of measures: a row an experiment, one series at one x. */
+static void write_measures(FILE *out, const struct tp_report *report, const char *rest)
+{
+    char experiments[FIELD_MAX], series[FIELD_MAX], x[FIELD_MAX], title[FIELD_MAX], word[64], name[64], why[160];
+    next_field(&rest, experiments);
+    next_field(&rest, series);
+    next_field(&rest, x);
+    next_field(&rest, title);
+    fputs("<div><h3>", out);
+    put(out, title);
+    fputs("</h3><div class=wide><table><tr><th>", out);
+    const char *measures = rest;
+    while (tp_report_word(&measures, word, sizeof word)) {
+        const char *words = strchr(word, '=');
+        fputs("<th>", out);
+        put_words(out, words != NULL ? words + 1 : word);
+    }
+    fputs("<th>problems</tr>\n", out);
+    for (const char *at = experiments; tp_report_word(&at, name, sizeof name);) {
+        double value;
+        fprintf(out, "<tr><td>%s", name);
+        for (measures = rest; tp_report_word(&measures, word, sizeof word);) {
+            word[strcspn(word, "=")] = '\0';
+            fputs("<td>", out);
+            if (tp_report_value(report, word, name, series, x, &value, why))
+                put_number(out, value);
+            else
+                fputs("&ndash;", out);
+        }
+        if (tp_report_value(report, "n", name, series, x, &value, why))
+            fprintf(out, "<td class=dim>%.0f</tr>\n", value);
+        else
+            fprintf(out, "<td class=dim>%s</tr>\n", why);
+    }
+    fputs("</table></div></div>\n", out);
+}
+
 static int write_plot(FILE *out, const struct tp_report *report, const struct tp_report_block *figure,
                       size_t line)
 {
@@ -238,6 +282,9 @@ static int write_figure(FILE *out, const struct tp_report *report, const struct 
         if (strcmp(report->figures.lines[figure->first + i].key, "plot") == 0)
             result = write_plot(out, report, figure, i);
     fputs("</div>\n", out);
+    const char *table;
+    for (size_t i = 0; (table = tp_report_get(&report->figures, figure, "table", i)) != NULL; i++)
+        write_measures(out, report, table);
     return result;
 }
 

@@ -28,7 +28,8 @@ enum { KEY_MAX = 1024 };
 /* ---- the list ---- */
 
 static int add_cell(struct tp_report *report, const struct tp_report_experiment *experiment,
-                    const struct tp_report_series *series, const char *option, const char *x, const char *map)
+                    const struct tp_report_series *series, const char *option, const char *x, const char *map,
+                    uint32_t rows)
 {
     if ((report->cells_count & (report->cells_count - 1)) == 0) {
         size_t room = report->cells_count ? 2 * report->cells_count : 1;
@@ -48,7 +49,7 @@ static int add_cell(struct tp_report *report, const struct tp_report_experiment 
         return tp_cli_fail(report->usage, "out of memory");
     }
     snprintf(cell->options, size, "%s %s --%s %s", experiment->options, series->options, option, x);
-    cell->rows = report->quick ? experiment->rows_quick : experiment->rows;
+    cell->rows = rows;
     char algorithm[32] = "";
     const char *at = strstr(cell->options, "--alg ");
     if (at != NULL)
@@ -59,7 +60,8 @@ static int add_cell(struct tp_report *report, const struct tp_report_experiment 
     return TP_CLI_OK;
 }
 
-static int add_map(struct tp_report *report, const struct tp_report_experiment *experiment, const char *map)
+static int add_map(struct tp_report *report, const struct tp_report_experiment *experiment, const char *map,
+                   uint32_t rows)
 {
     int result = TP_CLI_OK;
     for (size_t s = 0; s < experiment->series_count && result == TP_CLI_OK; s++) {
@@ -68,7 +70,7 @@ static int add_map(struct tp_report *report, const struct tp_report_experiment *
         char option[24], x[16];
         tp_report_word(&text, option, sizeof option);
         while (result == TP_CLI_OK && tp_report_word(&text, x, sizeof x))
-            result = add_cell(report, experiment, series, option, x, map);
+            result = add_cell(report, experiment, series, option, x, map, rows);
     }
     return result;
 }
@@ -77,16 +79,20 @@ static int add_experiment(struct tp_report *report, const struct tp_report_exper
 {
     const char *patterns = experiment->maps;
     char pattern[256], path[1024];
-    int result = TP_CLI_OK;
-    while (result == TP_CLI_OK && tp_report_word(&patterns, pattern, sizeof pattern)) {
-        glob_t found;
+    uint32_t rows = report->quick ? experiment->rows_quick : experiment->rows;
+    glob_t found = {.gl_pathc = 0};
+    int result = TP_CLI_OK, flags = 0;
+    while (tp_report_word(&patterns, pattern, sizeof pattern)) {
         snprintf(path, sizeof path, "%s/%s", report->maps, pattern);
-        if (glob(path, 0, NULL, &found) != 0)
-            continue;
-        for (size_t i = 0; i < found.gl_pathc && result == TP_CLI_OK; i++)
-            result = add_map(report, experiment, found.gl_pathv[i] + strlen(report->maps) + 1);
-        globfree(&found);
+        glob(path, flags, NULL, &found);
+        flags = GLOB_APPEND;
     }
+    for (size_t i = 0; i < found.gl_pathc && result == TP_CLI_OK; i++) {
+        uint32_t maps = (uint32_t)found.gl_pathc, of_map = experiment->rows_in_all ? rows / maps + (i < rows % maps) : rows;
+        if (of_map > 0)
+            result = add_map(report, experiment, found.gl_pathv[i] + strlen(report->maps) + 1, of_map);
+    }
+    globfree(&found);
     return result;
 }
 
@@ -307,19 +313,32 @@ int tp_report_cells_run(struct tp_report *report)
 
 /* ---- values ---- */
 
+static const char *const measure_names[] = {
+#define X(name) #name,
+    TP_REPORT_MEASURES(X)
+#undef X
+};
+
 static double sum(const double *sums, const char *measure, bool *known)
 {
-    static const char *const names[] = {
-#define X(name) #name,
-        TP_REPORT_MEASURES(X)
-#undef X
-    };
     *known = true;
     for (int i = 0; i < TP_REPORT_COUNT; i++)
-        if (strcmp(names[i], measure) == 0)
+        if (strcmp(measure_names[i], measure) == 0)
             return sums[i];
     *known = false;
     return 0;
+}
+
+static bool is_most(const char *measure)
+{
+    return strncmp(measure, "max_", 4) == 0;
+}
+
+/* Whether a measure is of all problems, no mean over those solved. */
+static bool is_total(const char *measure)
+{
+    return is_most(measure) || strcmp(measure, "n") == 0 || strcmp(measure, "illegal") == 0 ||
+           strcmp(measure, "over") == 0;
 }
 
 static bool evaluate(const double *sums, const char *measure, double *value)
@@ -335,6 +354,10 @@ static bool evaluate(const double *sums, const char *measure, double *value)
         {"expansions_move", TP_REPORT_expansions, TP_REPORT_n, TP_REPORT_moves, TP_REPORT_n, 1},
         {"nonopt", TP_REPORT_moves, TP_REPORT_optimal_moves, TP_REPORT_solved, TP_REPORT_n, 1},
         {"scrub", TP_REPORT_back, TP_REPORT_n, TP_REPORT_moves, TP_REPORT_optimal_moves, 100},
+        {"cost_optimal", TP_REPORT_cost, TP_REPORT_n, TP_REPORT_optimal, TP_REPORT_n, 1},
+        {"ticks_optimal", TP_REPORT_ticks, TP_REPORT_n, TP_REPORT_optimal_moves, TP_REPORT_n, 1},
+        {"waits", TP_REPORT_ticks, TP_REPORT_moves, TP_REPORT_solved, TP_REPORT_n, 1},
+        {"guide_tick", TP_REPORT_guide, TP_REPORT_n, TP_REPORT_ticks, TP_REPORT_n, 1},
     };
     bool known = false;
     for (size_t i = 0; i < sizeof ratios / sizeof ratios[0]; i++) {
@@ -346,9 +369,9 @@ static bool evaluate(const double *sums, const char *measure, double *value)
         *value = below > 0 ? ratios[i].factor * above / below : 0;
         return true;
     }
-    if (strcmp(measure, "n") == 0 || strcmp(measure, "max_expansions") == 0) {
+    if (is_total(measure)) {
         *value = sum(sums, measure, &known);
-        return true;
+        return known;
     }
     if (strcmp(measure, "solved") == 0)
         *value = 100 * sums[TP_REPORT_solved] / sums[TP_REPORT_n];
@@ -387,13 +410,13 @@ bool tp_report_value(const struct tp_report *report, const char *measure, const 
                           cell->state == TP_REPORT_FAILED_CELL ? "failed" : "was not run");
         found++;
         for (int m = 0; m < TP_REPORT_COUNT; m++)
-            sums[m] = m == TP_REPORT_max_expansions ? fmax(sums[m], cell->sums[m]) : sums[m] + cell->sums[m];
+            sums[m] = is_most(measure_names[m]) ? fmax(sums[m], cell->sums[m]) : sums[m] + cell->sums[m];
     }
     if (found == 0)
         return refuse(why, "no map for %s (or no %s at %s)", experiment, series, x);
     if (sums[TP_REPORT_n] == 0)
         return refuse(why, "no problem for %s", experiment);
-    if (sums[TP_REPORT_solved] == 0 && strcmp(measure, "solved") != 0 && strcmp(measure, "n") != 0)
+    if (sums[TP_REPORT_solved] == 0 && strcmp(measure, "solved") != 0 && !is_total(measure))
         return refuse(why, "%s of %s at %s solved none of %.0f problems", series, experiment, x,
                       sums[TP_REPORT_n]);
     return evaluate(sums, measure, value) || refuse(why, "no measure is called %s", measure);

@@ -31,7 +31,8 @@ static const struct made {
     {"sc1", "city", TP_GENERATE_CITY, 768, 192, {0}, true},
     {"random", "random-10", TP_GENERATE_RANDOM, 500, 128, {.density_percent = 10}, false},
     {"bg", "caves-track", TP_GENERATE_CAVES, 212, 64, {0}, false},
-    {"maze", "maze-2", TP_GENERATE_MAZE, 512, 65, {.corridor = 2}, false},
+    {"maze", "maze-8", TP_GENERATE_MAZE, 512, 80, {.corridor = 8}, false},
+    {"street", "town", TP_GENERATE_CITY, 512, 128, {0}, false},
 };
 
 /* Opens a file for writing in folder/sub/, made where missing; NULL after saying why. */

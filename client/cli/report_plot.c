@@ -41,10 +41,19 @@ static void flag_value(const char *flags, const char *name, char *value, size_t 
             *c = ' ';
 }
 
+/* The same of a measure, whose name keeps its underscores. */
+static void measure_flag(const char *flags, const char *name, char *value, size_t size)
+{
+    flag_value(flags, name, value, size);
+    for (char *c = value; *c != '\0'; c++)
+        if (*c == ' ')
+            *c = '_';
+}
+
 /* One series' points; returns how many. */
 static int write_points(FILE *script, const struct tp_report *report,
                         const struct tp_report_experiment *experiment, const struct tp_report_series *series,
-                        size_t number, const char *measure, const char *x_measure)
+                        size_t number, const char *measure, const char *x_measure, const char *x_more)
 {
     const char *text = series->x != NULL ? series->x : experiment->x;
     char x[24], why[160];
@@ -59,6 +68,10 @@ static int write_points(FILE *script, const struct tp_report *report,
         if (*x_measure != '\0' &&
             !tp_report_value(report, x_measure, experiment->name, series->name, x, &at, why))
             continue;
+        double more = 0;
+        if (*x_more != '\0' && !tp_report_value(report, x_more, experiment->name, series->name, x, &more, why))
+            continue;
+        at += more;
         fprintf(script, "%.10g %.10g\n", at, value);
         points++;
     }
@@ -71,13 +84,11 @@ static bool write_script(FILE *script, const struct tp_report *report,
                          const struct tp_report_experiment *experiment, const char *measure,
                          const char *flags, const char *name, const char *svg)
 {
-    char x_measure[32], x_label[64], y_label[64], option[24];
+    char x_measure[32], x_more[32], x_label[64], y_label[64], option[24];
     const char *x = experiment->x;
     tp_report_word(&x, option, sizeof option);
-    flag_value(flags, "x", x_measure, sizeof x_measure);
-    for (char *c = x_measure; *c != '\0'; c++)
-        if (*c == ' ')
-            *c = '_';
+    measure_flag(flags, "x", x_measure, sizeof x_measure);
+    measure_flag(flags, "x+", x_more, sizeof x_more);
     flag_value(flags, "xlabel", x_label, sizeof x_label);
     flag_value(flags, "ylabel", y_label, sizeof y_label);
     fprintf(script, "set terminal svg size 620,360 dynamic noenhanced font 'sans-serif,12' name '%s'\n",
@@ -97,7 +108,7 @@ static bool write_script(FILE *script, const struct tp_report *report,
     bool *drawn = calloc(experiment->series_count, sizeof *drawn);
     for (size_t s = 0; drawn != NULL && s < experiment->series_count; s++)
         drawn[s] =
-            write_points(script, report, experiment, &experiment->series[s], s, measure, x_measure) > 0;
+            write_points(script, report, experiment, &experiment->series[s], s, measure, x_measure, x_more) > 0;
     fprintf(script, "plot ");
     bool any = false;
     for (size_t s = 0; drawn != NULL && s < experiment->series_count; s++) {

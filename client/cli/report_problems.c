@@ -171,6 +171,21 @@ static bool ends_with(const char *text, const char *end)
     return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
+/* The map as the cell's agents meet it. */
+static int take_map(struct tp_report_player *player)
+{
+    const struct tp_map *map = player->map.map;
+    struct tp_map *layer;
+    player->has_layer = tp_cli_search_layer(&player->search, map, &player->kind);
+    if (!player->has_layer) {
+        player->met = tp_map_ref(map);
+        return TP_CLI_OK;
+    }
+    int error = tp_layer_build(&layer, map, &player->kind);
+    player->met = layer;
+    return error == 0 ? TP_CLI_OK : tp_cli_fail(player->usage, "%s", tp_error_text(error));
+}
+
 int tp_report_problems_load(struct tp_report_player *player, const struct tp_report *report,
                             const struct tp_report_cell *cell)
 {
@@ -185,6 +200,8 @@ int tp_report_problems_load(struct tp_report_player *player, const struct tp_rep
     }
     int result = ends_with(path, ".track") ? load_track(player, path)
                                            : tp_cli_map_load(player->usage, path, NULL, &player->map);
+    if (result == TP_CLI_OK)
+        result = take_map(player);
     if (result == TP_CLI_OK && player->options.partial) {
         known = tp_report_maps_known(report->maps, cell->map);
         result = known == NULL ? tp_cli_fail(player->usage, "%s: the map it was made from is not there", path)

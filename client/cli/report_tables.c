@@ -208,8 +208,10 @@ static const char *set(struct tp_report *report, struct tp_report_experiment *ex
     else if (strcmp(line->key, "x") == 0)
         experiment->x = line->rest;
     else if (strcmp(line->key, "rows") == 0) {
-        if (sscanf(line->rest, "%u quick %u", &experiment->rows, &experiment->rows_quick) != 2)
-            return "expected: rows N quick N";
+        int used = 0;
+        if (sscanf(line->rest, "%u quick %u%n", &experiment->rows, &experiment->rows_quick, &used) != 2)
+            return "expected: rows N quick N, and `in all` where it is so";
+        experiment->rows_in_all = strcmp(line->rest + used, " in all") == 0;
     } else if (strcmp(line->key, "window") == 0) {
         if (sscanf(line->rest, "%lf %lf", &experiment->window[0], &experiment->window[1]) != 2)
             return "expected: window LEAST LARGEST";

@@ -57,30 +57,6 @@ const struct tp_cli_usage tp_cli__run_usage = {
 
 /* ---- doors ---- */
 
-/* The way an agent would take now, found in-process; gives how many of its cells were copied. */
-static uint32_t find_way(const struct tp_cli_run *run, const struct tp_cli_agent *agent, struct tp_pool *pool,
-                         uint32_t *cells, uint32_t max)
-{
-    struct tp_session *session;
-    struct tp_refusal refusal;
-    struct tp_tick_reply reply;
-    struct tp_session_params astar;
-    tp_session_params_init(&astar);
-    astar.algorithm = tp_algorithm_find("astar");
-    astar.neighbours = (enum tp_neighbours)run->search.neighbours;
-    astar.corners = (enum tp_corners)run->search.corners;
-    astar.motion = (enum tp_motion)run->search.motion;
-    astar.budget = tp_budget_k(1000000000);
-    astar.start = agent->start;
-    astar.goal = agent->goal;
-    if (tp_session_open(&session, &astar, run->mirror.versions[0], pool, &refusal) != 0)
-        return 0;
-    tp_session_tick(session, run->mirror.versions[0], NULL, &reply);
-    uint32_t count = tp_session_path(session, cells, max);
-    tp_session_close(session);
-    return count;
-}
-
 /* Puts doors where the agents' ways are narrow; fewer than asked where there are not so many such places. */
 static int place_doors(struct tp_cli_run *run)
 {
@@ -102,12 +78,12 @@ static int place_doors(struct tp_cli_run *run)
     size_t per_way = ways > 0 ? (run->options.doors + ways - 1) / ways : 0;
     for (int pass = 0; pass < 2; pass++) { /* the second makes up for ways without a narrow place */
         for (size_t i = 0; i < ways && run->doors.count < run->options.doors; i++) {
-            uint32_t cells = find_way(run, &run->fleet.agents[i], &pool, way, all);
-            size_t wanted = run->doors.count + per_way;
-            for (int tries = 0; cells > 0 && tries < 64 && run->doors.count < wanted &&
-                                run->doors.count < run->options.doors;
-                 tries++)
-                tp_cli_doors_add(&run->doors, run->space.map.map, way[tp_cli_random_below(&random, cells)]);
+            const struct tp_cli_agent *agent = &run->fleet.agents[i];
+            uint32_t cells = tp_cli_doors_way(run->mirror.versions[0], &run->search, agent->start, agent->goal,
+                                              &pool, way, all);
+            size_t left = run->options.doors - run->doors.count;
+            tp_cli_doors_add_along(&run->doors, run->space.map.map, way, cells, per_way < left ? per_way : left,
+                                   &random);
         }
     }
     tp_pool_fini(&pool);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures tickpath on this machine: medians over runs, the runs of all lines taken in turn so that a busy moment
-of the machine falls on all of them alike. What changing maps and the block graph promise is judged: exit code 1 when a
-bound is missed.
+of the machine falls on all of them alike. What changing maps, the block graph and guided agents promise is judged: exit
+code 1 when a bound is missed.
 
     tests/bench/bench.py [--bin build] [--runs 5] [--readme README.md]
     tests/bench/bench.py [--bin build] --blocks     the block graph's promises alone
@@ -319,6 +319,53 @@ def crowd_verdicts(runs, others):
     ]
 
 
+# Guided agents, with the row's defaults: the report's own experiments and problems (client/papers/experiments.txt).
+GUIDED_SETS = ("dao", "sc1", "bg512", "wc3", "room", "random", "street", "maze")
+GUIDED_BOUNDS = {"4": (1.10, 0.5), "16": (1.05, 0.1)}  # by k: cost / optimal at most, back-moves a walk below
+
+
+def guided_once(args, folder):
+    """What the report measured: by set and k, names and values."""
+    values, maps = os.path.join(folder, "values.tsv"), os.environ.get("TICKPATH_MAPS")
+    run = subprocess.run([os.path.join(args.bin, "tickpath"), "report", "--only", "guided-", "--results", os.path.join(folder, "papers"),
+                          "--values", values] + (["--maps", maps] if maps else []), capture_output=True, text=True)
+    if not os.path.exists(values):
+        raise RuntimeError(f"report: {run.stderr}")
+    with open(values) as file:
+        names = file.readline().rstrip("\n").split("\t")
+        lines = [dict(zip(names, line.rstrip("\n").split("\t"))) for line in file]
+    return {(line["experiment"].split("-", 1)[1], line["x"]): {name: float(line[name]) for name in names[3:]}
+            for line in lines if line["experiment"].startswith("guided-")}
+
+
+def guided_table(guided):
+    lines = ["| `guided`: maps | k | problems | cost / optimal | back-moves | ticks / optimal moves | expansions | guide units | worst tick |",
+             "|---|---|---|---|---|---|---|---|---|"]
+    for k in GUIDED_BOUNDS:
+        for kind in GUIDED_SETS:
+            f = guided.get((kind, k))
+            if f:
+                lines.append(f"| {kind} | {k} | {f['n']:.0f} | {f['cost_optimal']:.4f} | {f['back']:.2f} | {f['ticks_optimal']:.3f} "
+                             f"| {f['expansions']:.0f} | {f['guide']:.0f} | {f['max_work']:.0f} |")
+    return "\n".join(lines)
+
+
+def guided_verdicts(guided):
+    verdicts = []
+    for k, (cost, back) in GUIDED_BOUNDS.items():
+        of = {kind: guided[kind, k] for kind in GUIDED_SETS if (kind, k) in guided}
+        for words, name, bound, most in (("cost / optimal", "cost_optimal", f"at most {cost:.2f}", cost),
+                                         ("back-moves a walk", "back", f"below {back}", back)):
+            worst = max(of, key=lambda kind: of[kind][name])
+            value = of[worst][name]
+            verdicts.append((f"`guided`, k = {k}: {words}, worst of {len(of)} sets of maps", bound, f"{value:.4f} ({worst})",
+                             len(of) == len(GUIDED_SETS) and (value < most or (name == "cost_optimal" and value == most))))
+        wrong = sum(f["illegal"] + f["over"] + (f["solved"] < 100) for f in of.values())
+        verdicts.append((f"`guided`, k = {k}: illegal moves, ticks over budget, sets with a walk that did not arrive", "0", f"{wrong:.0f}",
+                         wrong == 0))
+    return verdicts
+
+
 def changes_verdicts(steady, memory, stream):
     """What changing maps promise: (promise, bound, measured, whether it is kept)."""
     relative = [value / statistics.median(f["still_ms"]) for f in steady for value in f["changing_ms"]]
@@ -363,7 +410,7 @@ def spread(values, digits=2):
 
 
 def measure(args):
-    """Rows of what was measured, and verdicts on what was promised."""
+    """Rows of what was measured, the table of guided agents, and verdicts on what was promised."""
     frames = max(CHANGES_FRAMES, -(-FRAMES_JUDGED // args.runs))
     tool = os.path.join(args.bin, "tickpath")
     with tempfile.TemporaryDirectory() as folder:
@@ -389,6 +436,7 @@ def measure(args):
             others = crowds(args, folder)
         finally:
             daemon.stop()
+        guided = guided_once(args, folder)
     rows = []
     for (name, _, _, _), figures in zip(LINES, runs):
         rates = [1e3 / f["ns_per_expansion"] for f in figures]
@@ -400,7 +448,8 @@ def measure(args):
     rows.append(("`tbwa` w = 1.8, k = 64 through a daemon, 16 agents on one connection, thousand ticks a second",
                  f"{statistics.median(ticks):.1f}", spread(ticks, 1)))
     rows += changes_rows(steady, memory, stream) + blocks_rows(blocks) + crowd_rows(crowd, others)
-    return rows, changes_verdicts(steady, memory, stream) + judged + crowd_verdicts(crowd, others)
+    return (rows, guided_table(guided),
+            changes_verdicts(steady, memory, stream) + judged + crowd_verdicts(crowd, others) + guided_verdicts(guided))
 
 
 def main():
@@ -416,11 +465,11 @@ def main():
             verdicts = blocks_verdicts(blocks_of_all_maps(args, folder))
         print(verdict_table(verdicts))
         return 0 if all(kept for *_, kept in verdicts) else 1
-    rows, verdicts = measure(args)
+    rows, guided, verdicts = measure(args)
     source = "the benchmark maps named" if os.environ.get("TICKPATH_MAPS") else "generated maps"
     load = os.getloadavg()[0]
     text = (f"{processor()}, {os.cpu_count()} cores, {platform.system()}; {args.runs} runs, {ROWS} problems each, {source};"
-            f" no pinning; load average at the end {load:.1f}.\n\n{table(rows)}\n\n{verdict_table(verdicts)}")
+            f" no pinning; load average at the end {load:.1f}.\n\n{table(rows)}\n\n{guided}\n\n{verdict_table(verdicts)}")
     print(text)
     if args.readme:
         with open(args.readme) as file:
