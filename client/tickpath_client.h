@@ -308,7 +308,7 @@ struct tp_client_session_params {
     size_t more_goal_count;
     uint32_t switch_margin_milli; /* the time-bounded algorithms: a path that does not reach the goal is left only for one that
                                    * promises to be shorter by this share, in thousandths, 0..10000 */
-    enum tp_client_pause pause_on_backtrack; /* 0: the algorithm's own; guided pauses where it is led, the others never */
+    enum tp_client_pause pause_on_backtrack; /* 0: the algorithm's own; guided pauses where it is led and knows the map, the others never */
     uint64_t epoch;     /* refused with VERSION_MISMATCH unless the map is in it; 0: any */
     uint32_t guide_units; /* guided: units a tick for what guides the search, beside the budget, 1..1000000 */
     bool unguided;        /* guided: no guide at all, 0 units a tick */

@@ -86,7 +86,7 @@ const struct tp_cli_option tp_cli_search_options[] = {
      "time-bounded: leave a path only for one that promises to be shorter by this share (0)", 0,
      TP_SWITCH_MARGIN_MILLI_MAX, NULL, false},
     {"pause-on-backtrack", TP_CLI_SET, AT(pause_on_backtrack), NULL,
-     "time-bounded: wait instead of moving back until the path is complete (guided does, where it is led)",
+     "time-bounded: wait instead of moving back until the path is complete (guided does, where it is led and knows the map)",
      TP_PAUSE_ON_BACKTRACK, 0, NULL, false},
     {"no-pause-on-backtrack", TP_CLI_SET, AT(pause_on_backtrack), NULL, "move back at once", TP_PAUSE_NEVER, 0, NULL, false},
     {"bounded", TP_CLI_FLAG, AT(bounded), NULL, "time-bounded: prove with leftover budget how much the walk costs at most", 0, 0, NULL, false},

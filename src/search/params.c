@@ -137,8 +137,8 @@ void tp__session_settle(struct tp_session_params *params, const struct tp_map *m
         own = own->unled;
     if (params->w_milli == TP_W_UNSET)
         params->w_milli = own->w_milli ? own->w_milli : 1000;
-    if (params->pause_on_backtrack == TP_PAUSE_DEFAULT)
-        params->pause_on_backtrack = own->pause_on_backtrack ? TP_PAUSE_ON_BACKTRACK : TP_PAUSE_NEVER;
+    if (params->pause_on_backtrack == TP_PAUSE_DEFAULT) /* who sees walls only when near has to step back from many */
+        params->pause_on_backtrack = own->pause_on_backtrack && params->knowledge == TP_KNOWLEDGE_FULL ? TP_PAUSE_ON_BACKTRACK : TP_PAUSE_NEVER;
     if (params->restart == TP_RESTART_DEFAULT)
         params->restart = params->knowledge == TP_KNOWLEDGE_FULL ? own->restart : params->algorithm->restart;
     if (params->guide_units == TP_GUIDE_UNITS_UNSET)

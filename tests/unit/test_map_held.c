@@ -71,9 +71,11 @@ static uint64_t walk_blocks(struct seen *seen, const struct tp_blocks *blocks)
 {
     size_t tiles = blocks->tiles_x * blocks->tiles_y, squares = blocks->squares_x * blocks->squares_y;
     uint64_t bytes = once(seen, blocks, sizeof *blocks + tiles * sizeof(void *) + (2 * (tiles + 1) + squares + 1) * 4 + squares);
-    bytes += once(seen, blocks->region, blocks->areas * 4);
-    bytes += once(seen, blocks->joined, blocks->first_region[squares] * 4);
-    bytes += once(seen, blocks->label, blocks->first_region[squares] * 4);
+    if (blocks->label) {
+        bytes += once(seen, blocks->region, blocks->areas * 4);
+        bytes += once(seen, blocks->joined, blocks->first_region[squares] * 4);
+        bytes += once(seen, blocks->label, blocks->first_region[squares] * 4);
+    }
     for (size_t i = 0; i < tiles; i++) {
         const struct tp_blocks_tile *tile = blocks->tiles[i];
         size_t a_node = 8 + 2 + 2 + (tile->weight ? 2 : 0);
@@ -97,7 +99,7 @@ static uint64_t walk(struct tp_map *const *live, size_t count)
         if (map->graph)
             bytes += walk_graph(&seen, map->graph);
         if (map->blocks)
-            bytes += walk_blocks(&seen, map->blocks);
+            bytes += walk_blocks(&seen, map->blocks) + walk_blocks(&seen, map->free_blocks);
     }
     return bytes;
 }
