@@ -1,8 +1,7 @@
 /* A session's guide: a way paid for, taken, replaced (guide.h).
  *
  *     none -> coming: areas, then the scout -> ready -> taken -> coming: a scout for a shorter way -> taken, or dropped
- *               ^                                |        |
- *               |                                +-> dropped: over newer blocks, and no shorter than what is left of the one taken
+ *               ^                                         |
  *               +--- the map's blocks or the goal's node are others, or the agent left the way: another coming, beside it
  *
  * Taking a way begins a new search, unless the path followed is whole and about as short as the way promises. An agent without a way that is any good
@@ -62,27 +61,21 @@ static uint32_t goal_nodes(const struct tp_session *session, const struct tp_blo
     return count;
 }
 
-/* Whether a lead is to the session's goals. */
-static bool is_to_goals(const struct tp_session *session, const struct tp_lead *lead)
+/* Whether a lead is to the session's goals over these blocks. */
+static bool is_of(const struct tp_session *session, const struct tp_lead *lead, const struct tp_blocks *blocks)
 {
     uint32_t nodes[TP_GOALS_MAX];
     struct tp_blocks_place places[TP_GOALS_MAX];
+    if (!lead->blocks || lead->blocks->epoch != blocks->epoch || lead->blocks->changed_version != blocks->changed_version)
+        return false;
     uint32_t count = goal_nodes(session, lead->blocks, nodes, places);
     return count == lead->goal_count && memcmp(nodes, lead->goals, count * sizeof nodes[0]) == 0;
-}
-
-/* Whether a lead is to the session's goals over these blocks, or as good as one over them. */
-static bool is_of(const struct tp_session *session, const struct tp_lead *lead, const struct tp_blocks *blocks)
-{
-    return lead->blocks && lead->blocks->epoch == blocks->epoch && lead->as_of == blocks->changed_version &&
-           is_to_goals(session, lead);
 }
 
 /* A lead over these blocks begins where the agent stands. */
 static void lead_place(const struct tp_session *session, struct tp_lead *lead, const struct tp_blocks *blocks)
 {
     lead->blocks = tp_blocks_ref(blocks);
-    lead->as_of = blocks->changed_version;
     lead->from = node_of(session, blocks, session->at);
     lead->at = place_of(session, session->at);
 }
@@ -329,22 +322,6 @@ static bool drop_no_better(const struct tp_session *session, struct tp_guide *gu
     return true;
 }
 
-/* Keeps the way taken, where one over newer blocks is no shorter: what changed may change back before the agent is there, and a search
- * that gets no nearer tells where it does not. */
-static bool keep_way(const struct tp_session *session, struct tp_guide *guide)
-{
-    uint64_t left = guide->now.scout ? points_left(session, &guide->now) : TP_FIELD_UNSEEN;
-    if (guide->coming.betters || guide->broken || left == TP_FIELD_UNSEEN || !is_to_goals(session, &guide->now) ||
-        guide->now.blocks->epoch != guide->coming.blocks->epoch)
-        return false;
-    uint64_t by_coming = points_left(session, &guide->coming);
-    if (by_coming * WORTH_MILLI < left * 1000)
-        return false;
-    guide->now.as_of = guide->coming.as_of;
-    lead_drop(&guide->coming);
-    return true;
-}
-
 /* What a tick may spend at most. */
 static uint64_t units_of(const struct tp_tick *tick)
 {
@@ -391,7 +368,7 @@ enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)
     if (!guide->cache || !blocks || !session->params.guide_units)
         return TP_GUIDE_ON;
     if (is_stalled(session))
-        session->restart_wanted = guide->broken = true;
+        session->restart_wanted = true;
     uint64_t left = guide->now.scout ? points_left(session, &guide->now) : 0;
     bool away = left == TP_FIELD_UNSEEN, lost = away && !follows_whole(session), current = is_of(session, &guide->now, blocks);
     if (guide->coming.betters && (away || !current || guide->broken))
@@ -408,7 +385,7 @@ enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)
         bool blind = !guide->coming.betters && (!guide->now.blocks || lost || guide->broken);
         return blind && guide->waited++ < WAIT_TICKS ? TP_GUIDE_WAIT : TP_GUIDE_ON;
     }
-    if ((guide->coming.betters && drop_no_better(session, guide)) || keep_way(session, guide))
+    if (guide->coming.betters && drop_no_better(session, guide))
         return TP_GUIDE_ON;
     bool led = guide->coming.scout || guide->now.scout, betters = guide->coming.betters;
     bool broken = guide->broken, goes_on = !betters && !broken && serves_search(session);

@@ -20,7 +20,6 @@
 /* A way to the goal, while it is paid for and when it is found. */
 struct tp_lead {
     const struct tp_blocks *blocks; /* referenced; NULL: none */
-    uint64_t as_of;          /* their changed_version, or a later one that the way was found to be as good in */
     struct tp_field *areas;
     uint64_t paid;
     struct tp_field_view view;
@@ -48,7 +47,7 @@ struct tp_guide {
     enum tp_field_metric metric;
     struct tp_lead now;    /* what h is made of */
     struct tp_lead coming; /* what is to take its place */
-    bool broken;           /* the search stalled by the way taken: it is no good */
+    bool broken;           /* a search was begun anew since `coming` was begun: the way is no good */
     bool settled;          /* no shorter way is looked for any more than the one taken */
     tp_cost least_h;          /* how near to the goal the search under way has got, */
     uint64_t closed_at_least; /* and when */

@@ -128,6 +128,7 @@ void tp__session_begin_search(struct tp_tick *tick)
     tp__nearest_begin(session);
     session->rushed = false;
     session->restart_wanted = false;
+    session->guide.broken |= session->search.active;
     session->path_complete = false;
     session->first_tick = true;
     session->closed = 0;
