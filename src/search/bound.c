@@ -70,6 +70,8 @@ static void give_up(struct tp_bound *bound)
 {
     give_back(bound);
     bound->phase = BOUND_OVER;
+    if (bound->join == JOIN_LINKS)
+        bound->join = JOIN_FAILED; /* what is traced is in the session's tree already */
 }
 
 /* Nothing is known of the path followed in the present version. */
@@ -160,10 +162,10 @@ void tp__bound_begin(struct tp_tick *tick)
         return;
     if (bound->phase != BOUND_NONE && !holds_now(session, bound))
         bound->phase = BOUND_NONE; /* the search keeps its memory for the next */
+    if (bound->left_version != session->map->version || bound->epoch != session->map->epoch)
+        forget_path(session, bound);
     bound->version = session->map->version;
     bound->epoch = session->map->epoch;
-    if (bound->left_version != bound->version)
-        forget_path(session, bound);
     if (bound->phase != BOUND_NONE || tp_session_arrived(session) || !is_free(session, session->at))
         return;
     bound->phase = BOUND_SEEDS;
@@ -305,6 +307,8 @@ static void join_begin(struct tp_tick *tick, struct tp_bound *bound)
     const struct tp_search *tree = &session->search;
     tp_state from = session->at;
     tp_cost left = left_now(session, bound);
+    if (!bound->holds)
+        return;
     for (uint32_t lead = lead_of(tick, bound); lead; lead--) {
         struct tp_successor step;
         uint8_t move = tp__trace_move(session, from);
@@ -409,7 +413,7 @@ static void spend(struct tp_tick *tick, struct tp_bound *bound)
     if (bound->phase != BOUND_OVER && tp__tick_expansions_left(tick))
         prove(tick, bound);
     bool is_known = walk_cost(session, bound, &cost), is_least = is_known && cost <= bound->least;
-    if (is_known && !is_least && bound->holds && bound->phase != BOUND_SEEDS && !tp_session_arrived(session))
+    if (is_known && !is_least && bound->phase != BOUND_SEEDS && !tp_session_arrived(session))
         join(tick, bound);
     if (bound->phase == BOUND_OVER && (is_least || bound->join == JOIN_TAKEN))
         give_back(bound);
