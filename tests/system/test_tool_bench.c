@@ -261,9 +261,7 @@ static const char *const ways[] = {
     "--alg rtba --R 20 --unknown --restart lazy",
     "--alg rastar --k unlimited --unknown --restart on-rise",
     "--k 3",
-    "--R 20 --no-pause-on-backtrack",
-    "--alg guided --k 4 --w 1.5",
-    "--alg guided --R 12 --guide-units 7",
+    "--R 12 --w 1.5 --guide-units 7 --no-pause-on-backtrack",
     "--alg guided --k 5 --guide-units 0",
     "--alg guided --k 8 --w 1.2 --neighbours 16 --corners always --guide-units 30",
 };
