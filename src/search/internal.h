@@ -16,6 +16,7 @@
  *   watch.c         what changed under the path followed, looked for over as many ticks as the budget asks
  *   goals.c         several goals, a radius, and the nearest state to goals that can't be reached
  *   guide.c         the h of guided rows: fields paid for, taken, replaced (guide.h)
+ *   ground.c        that h where terrain has weights: what the cells of a node weigh
  *   steady.c        switch margin, pauses instead of back-moves, flips, the loop detector
  *   smooth.c        shorter pieces for the path of a guided session, while the agent walks it
  *   shortcut.c      TBA*'s search for a shortcut while the agent moves back
