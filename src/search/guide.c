@@ -48,14 +48,17 @@ static struct tp_blocks_place place_of(const struct tp_session *session, tp_stat
     return tp_blocks_cell_place(tp_state_x(&session->search, state), tp_state_y(&session->search, state));
 }
 
-/* The nodes of the session's goals in a block graph, and the goals' places; returns how many there are. */
-static uint32_t goal_nodes(const struct tp_session *session, const struct tp_blocks *blocks, uint32_t *nodes,
+/* The nodes of the session's goals in a block graph, and the goals' places, but for goals that no way joins to the node `from`, if there is
+ * one, as far as the labels know; returns how many there are. */
+static uint32_t goal_nodes(const struct tp_session *session, const struct tp_blocks *blocks, uint32_t from, uint32_t *nodes,
                            struct tp_blocks_place *places)
 {
-    uint32_t count = 0;
+    uint32_t count = 0, label = from != TP_BLOCKS_NONE ? blocks->label[tp_blocks_node(blocks, from).area] : 0;
     for (uint32_t i = 0; i < session->goals.count; i++) {
         uint32_t node = node_of(session, blocks, session->goals.states[i]);
         if (node == TP_BLOCKS_NONE)
+            continue;
+        if (from != TP_BLOCKS_NONE && blocks->label[tp_blocks_node(blocks, node).area] != label)
             continue;
         places[count] = place_of(session, session->goals.states[i]);
         nodes[count++] = node;
@@ -68,7 +71,7 @@ static bool is_to_goals(const struct tp_session *session, const struct tp_lead *
 {
     uint32_t nodes[TP_GOALS_MAX], count;
     struct tp_blocks_place places[TP_GOALS_MAX];
-    count = goal_nodes(session, lead->blocks, nodes, places);
+    count = goal_nodes(session, lead->blocks, lead->from, nodes, places);
     return count == lead->goal_count && memcmp(nodes, lead->goals, count * sizeof nodes[0]) == 0;
 }
 
@@ -93,7 +96,7 @@ static void lead_begin(const struct tp_session *session, struct tp_lead *lead, c
     const struct tp_guide *guide = &session->guide;
     uint32_t areas[TP_GOALS_MAX];
     lead_place(session, lead, blocks);
-    lead->goal_count = goal_nodes(session, blocks, lead->goals, lead->goals_at);
+    lead->goal_count = goal_nodes(session, blocks, lead->from, lead->goals, lead->goals_at);
     lead->view.empty = true;
     for (uint32_t i = 0; i < lead->goal_count; i++)
         areas[i] = tp_blocks_node(blocks, lead->goals[i]).area;
