@@ -9,6 +9,7 @@
  */
 #include "search/guide.h"
 
+#include "search/ground.h"
 #include "search/internal.h"
 
 #include <stdlib.h>
@@ -25,6 +26,7 @@ enum {
     BETTER_UNITS_MAX = 2000,                      /* what may be spent on looking for a shorter way */
     STALL_EXPANSIONS = 128,                       /* a search of an older version that gets no nearer for so many is given up */
     KNOWN_NODES = 8,
+    GROUND_MILLI = 1500,                          /* h by a node's ground is no more than this of the straight line */
 };
 
 /* ---- Leads ---- */
@@ -50,14 +52,15 @@ static struct tp_blocks_place place_of(const struct tp_session *session, tp_stat
     return tp_blocks_cell_place(tp_state_x(&session->search, state), tp_state_y(&session->search, state));
 }
 
-/* The nodes of the session's goals in a block graph, and the goals' places; returns how many there are. */
-static uint32_t goal_nodes(const struct tp_session *session, const struct tp_blocks *blocks, uint32_t *nodes,
+/* The nodes of the session's goals in a block graph, and the goals' places, but for goals that no way joins to the node `from`, if there is
+ * one, as far as the labels know; returns how many there are. */
+static uint32_t goal_nodes(const struct tp_session *session, const struct tp_blocks *blocks, uint32_t from, uint32_t *nodes,
                            struct tp_blocks_place *places)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < session->goals.count; i++) {
         uint32_t node = node_of(session, blocks, session->goals.states[i]);
-        if (node == TP_BLOCKS_NONE)
+        if (node == TP_BLOCKS_NONE || (from != TP_BLOCKS_NONE && tp_blocks_nodes_apart(blocks, from, node)))
             continue;
         places[count] = place_of(session, session->goals.states[i]);
         nodes[count++] = node;
@@ -70,7 +73,7 @@ static bool is_to_goals(const struct tp_session *session, const struct tp_lead *
 {
     uint32_t nodes[TP_GOALS_MAX], count;
     struct tp_blocks_place places[TP_GOALS_MAX];
-    count = goal_nodes(session, lead->blocks, nodes, places);
+    count = goal_nodes(session, lead->blocks, lead->from, nodes, places);
     return count == lead->goal_count && memcmp(nodes, lead->goals, count * sizeof nodes[0]) == 0;
 }
 
@@ -101,7 +104,7 @@ static void lead_begin(const struct tp_session *session, struct tp_lead *lead, c
     const struct tp_guide *guide = &session->guide;
     uint32_t areas[TP_GOALS_MAX];
     lead_place(session, lead, blocks);
-    lead->goal_count = goal_nodes(session, blocks, lead->goals, lead->goals_at);
+    lead->goal_count = goal_nodes(session, blocks, lead->from, lead->goals, lead->goals_at);
     lead->view.empty = true;
     if (!lead->goal_count || lead->from == TP_BLOCKS_NONE) {
         lead->ready = true;
@@ -184,29 +187,48 @@ static tp_cost cost_of(uint64_t points)
     return points * TP_COST_UNIT / TP_BLOCK_POINT;
 }
 
+/* The cell at the top left of a node's block. */
+static void top_of(const struct tp_lead *lead, const struct tp_blocks_node *node, uint32_t *x, uint32_t *y)
+{
+    struct tp_blocks_place top = tp_scout_place(lead->blocks, node, 0);
+    *x = top.x / TP_BLOCK_POINT;
+    *y = top.y / TP_BLOCK_POINT;
+}
+
 /* Looks up the neighbours of a node that a lead's way goes through. */
-static void look_up(const struct tp_lead *lead, uint32_t number, struct tp_guide_known *known)
+static void look_up(const struct tp_search *search, const struct tp_lead *lead, uint32_t number, struct tp_guide_known *known)
 {
     struct tp_blocks_node neighbours[TP_BLOCKS_NEIGHBOURS_MAX], node = tp_blocks_node(lead->blocks, number);
-    uint32_t count = tp_blocks_neighbours(lead->blocks, number, neighbours);
+    uint32_t count = tp_blocks_neighbours(lead->blocks, number, neighbours), x, y;
+    struct tp_ground ground;
     known->node = number;
     known->count = 0;
+    top_of(lead, &node, &x, &y);
+    if (known->ground)
+        tp__ground_begin(&ground, search->nodes.belief, search->guide->metric, x, y, node.cells, known->ground);
     for (uint32_t i = 0; i < count && known->count < sizeof known->next / sizeof known->next[0]; i++) {
         uint32_t entry, left = tp_scout_at(lead->scout, neighbours[i].number, &entry);
         if (left == TP_FIELD_UNSEEN)
             continue;
         known->next[known->count].at = tp_scout_place(lead->blocks, &neighbours[i], entry);
         known->next[known->count].left = left;
-        known->next[known->count++].weights = node.weight + neighbours[i].weight;
+        known->next[known->count].weights = node.weight + neighbours[i].weight;
+        top_of(lead, &neighbours[i], &x, &y);
+        if (known->ground)
+            tp__ground_enter(&ground, &neighbours[i], x, y, known->next[known->count].at, left);
+        known->count++;
     }
+    if (known->ground)
+        tp__ground_settle(&ground);
 }
 
 /* The same for the way taken, kept for the next cells of the node. */
-static const struct tp_guide_known *know(const struct tp_guide *guide, uint32_t node)
+static const struct tp_guide_known *know(const struct tp_search *search, uint32_t node)
 {
+    const struct tp_guide *guide = search->guide;
     struct tp_guide_known *known = &guide->known[node % KNOWN_NODES];
     if (known->node != node)
-        look_up(&guide->now, node, known);
+        look_up(search, &guide->now, node, known);
     return known;
 }
 
@@ -219,10 +241,10 @@ static bool is_goal(const struct tp_lead *lead, uint32_t node)
 static uint64_t points_from(const struct tp_guide *guide, const struct tp_guide_known *known, uint32_t x, uint32_t y)
 {
     struct tp_blocks_place place = tp_blocks_cell_place(x, y);
-    uint64_t least = TP_FIELD_UNSEEN;
+    uint64_t least = known->ground ? known->ground[y % TP_BLOCK_SIDE * TP_BLOCK_SIDE + x % TP_BLOCK_SIDE] : TP_FIELD_UNSEEN;
     for (uint32_t i = 0; i < known->count; i++) {
-        uint32_t to = tp_field_weigh(tp_field_distance(guide->metric, place, known->next[i].at), known->next[i].weights);
-        uint64_t through = (uint64_t)to + known->next[i].left;
+        uint64_t to = tp_field_weigh(tp_field_distance(guide->metric, place, known->next[i].at), known->next[i].weights);
+        uint64_t through = (known->ground ? to * GROUND_MILLI / 1000 : to) + known->next[i].left;
         least = through < least ? through : least;
     }
     return least;
@@ -237,7 +259,7 @@ tp_cost tp__guide_h(const struct tp_search *search, tp_state state, tp_cost plai
     uint32_t x = tp_state_x(search, state), y = tp_state_y(search, state), node = tp_blocks_node_at(lead->blocks, x, y);
     if (node == TP_BLOCKS_NONE || is_goal(lead, node))
         return plain;
-    uint64_t points = points_from(guide, know(guide, node), x, y);
+    uint64_t points = points_from(guide, know(search, node), x, y);
     tp_cost h = cost_of(points != TP_FIELD_UNSEEN ? points : tp_scout_length(lead->scout));
     return h > plain ? h : plain;
 }
@@ -249,7 +271,8 @@ static uint64_t points_left(const struct tp_session *session, const struct tp_le
 {
     const struct tp_search *search = &session->search;
     const struct tp_guide *guide = &session->guide;
-    struct tp_guide_known looked_up;
+    uint32_t ground[TP_BLOCK_CELLS];
+    struct tp_guide_known looked_up = {.ground = guide->ground ? ground : NULL};
     if (!lead->scout)
         return TP_FIELD_UNSEEN;
     uint32_t node = node_of(session, lead->blocks, session->at);
@@ -259,9 +282,9 @@ static uint64_t points_left(const struct tp_session *session, const struct tp_le
         return 0;
     const struct tp_guide_known *known = &looked_up;
     if (lead == &guide->now)
-        known = know(guide, node);
+        known = know(search, node);
     else
-        look_up(lead, node, &looked_up);
+        look_up(search, lead, node, &looked_up);
     return points_from(guide, known, tp_state_x(search, session->at), tp_state_y(search, session->at));
 }
 
@@ -468,9 +491,13 @@ bool tp__guide_open(struct tp_session *session)
     struct tp_guide *guide = &session->guide;
     if (!tp__session_led(params, session->map))
         return true;
+    bool weighted = session->search.weighted;
     guide->known = malloc(KNOWN_NODES * sizeof *guide->known);
-    if (!guide->known || !tp__overlay_open(session))
+    guide->ground = weighted ? malloc(KNOWN_NODES * TP_BLOCK_CELLS * sizeof guide->ground[0]) : NULL;
+    if (!guide->known || (weighted && !guide->ground) || !tp__overlay_open(session))
         return false;
+    for (uint32_t i = 0; i < KNOWN_NODES; i++)
+        guide->known[i].ground = weighted ? guide->ground + i * TP_BLOCK_CELLS : NULL;
     guide->cache = params->fields;
     guide->left_bar = UINT64_MAX;
     guide->metric = params->neighbours == TP_NEIGHBOURS_4   ? TP_FIELD_MANHATTAN
@@ -494,4 +521,5 @@ void tp__guide_close(struct tp_session *session)
     tp__guide_let_go(session);
     tp__overlay_close(session);
     free(session->guide.known);
+    free(session->guide.ground);
 }

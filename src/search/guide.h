@@ -4,7 +4,8 @@
  * (64x64 cells, guide/field.h) until that reaches the agent, then for a scout (guide/scout.h) that finds a way over nodes (8x8 cells), led by the field.
  * h of a cell beside the way is the least, over the neighbours of its node that the way leads through, of the distance to where the way
  * enters the neighbour and what is left of it from there; in the goal's own node it is the space's h; away from the way it is the whole way's length; and it is never below
- * the space's h. Such an h is not admissible: what it promises is guidance.
+ * the space's h. Where terrain has weights, a cell's way through its node is the cheapest by what the cells weigh (ground.h), but no more than
+ * GROUND_MILLI of the straight line over the node's mean: where dear and cheap cells lie mixed, longer ways round are cheaper than those inside. Such an h is not admissible: what it promises is guidance.
  * With the units of later ticks a scout without a field looks for a shorter way.
  * A way is of one version of the map, one set of goals and one start. When the map's blocks or the goal's node are others, or the agent has
  * left its way, another is paid for beside, and taken when it is found. Legality and completeness never depend on either.
@@ -54,6 +55,7 @@ struct tp_guide_known {
         struct tp_blocks_place at;
         uint32_t left, weights;
     } next[8];
+    uint32_t *ground; /* weighted maps: of each cell of the node, points to the goal by what its ground weighs (ground.h); else NULL */
 };
 
 struct tp_guide {
@@ -72,6 +74,7 @@ struct tp_guide {
     bool touched;          /* something was seen where the way leads, or that may be a shorter one, since it was taken */
     struct tp_overlay overlay;
     struct tp_guide_known *known; /* KNOWN_NODES of them; a cache that any look-up may fill */
+    uint32_t *ground;             /* theirs; NULL where the map is not weighted */
 };
 
 struct tp_budget;

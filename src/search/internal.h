@@ -17,6 +17,7 @@
  *   goals.c         several goals, a radius, and the nearest state to goals that can't be reached
  *   guide.c         the h of guided rows: fields paid for, taken, replaced (guide.h)
  *   overlay.c       what leads an agent that does not know the map: what it was told, and saw
+ *   ground.c        that h where terrain has weights: what the cells of a node weigh
  *   steady.c        switch margin, pauses instead of back-moves, flips, the loop detector
  *   smooth.c        shorter pieces for the path of a guided session, while the agent walks it
  *   bound.c         how many times the least cost the walk can come to, proved while the agent walks (bound.h)

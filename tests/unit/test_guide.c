@@ -233,6 +233,39 @@ START_TEST(what_leads_nowhere_is_not_paid_for)
 }
 END_TEST
 
+/* Of several goals those that no way joins to the agent are left out: it is led as if they were none. */
+START_TEST(goals_out_of_reach_do_not_lead)
+{
+    enum { WIDTH = 300, HEIGHT = 200 };
+    struct tp_map *map = winding(WIDTH, HEIGHT, 25);
+    tp_test_set_rect(&map, 200, 2, 9, 9, '@');
+    tp_test_set_rect(&map, 203, 4, 3, 3, '.');
+    const uint32_t shut = 5 * WIDTH + 204;
+    uint64_t units[2], moves[2];
+    for (int among = 0; among < 2; among++) {
+        struct tp_session_params params = guided(map, 140, 190, 40, 20);
+        uint32_t open = params.goal;
+        struct play play;
+        params.goal_policy = TP_GOAL_NEAREST;
+        if (among) {
+            params.goal = shut;
+            params.more_goals = &open;
+            params.more_goal_count = 1;
+        }
+        begin(&play, &params, map, "out of reach");
+        struct tp_tick_reply reply = play_until_settled(&play, NULL, 5000);
+        PLAY_SAY(&play, reply.status == TP_STATUS_ARRIVED && reply.to == open, "status %d at %u", (int)reply.status, reply.to);
+        units[among] = play.stats.guide;
+        moves[among] = play.stats.moves;
+        play_close(&play);
+    }
+    if (units[1] != units[0] || moves[1] > moves[0] + moves[0] / 10)
+        ck_abort_msg("%llu units and %llu moves, with a goal out of reach %llu and %llu", (unsigned long long)units[0],
+                     (unsigned long long)moves[0], (unsigned long long)units[1], (unsigned long long)moves[1]);
+    tp_map_unref(map);
+}
+END_TEST
+
 /* ---- What a tick pays ---- */
 
 /* A tick pays no more than its cap, nothing when its time is over at the start, and what it did not pay it pays later. */
@@ -442,6 +475,7 @@ static Suite *guide_suite(void)
     tcase_add_test(tests, a_goal_that_moves_is_caught);
     tcase_add_test(tests, unreachable_is_known_at_once);
     tcase_add_test(tests, what_leads_nowhere_is_not_paid_for);
+    tcase_add_test(tests, goals_out_of_reach_do_not_lead);
     tcase_add_test(tests, units_are_capped);
     tcase_add_test(tests, units_that_are_refused);
     tcase_add_test(tests, sharing_changes_nothing);
