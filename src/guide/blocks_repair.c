@@ -275,6 +275,7 @@ static void area_split(struct tp__scratch *scratch, const struct ring *ring, uin
         tp__sum_take(&scratch->sums[area], sum);
         tp__sum_add(&scratch->sums[now], sum);
         scratch->area[i] = now;
+        scratch->regrouped_from = i < scratch->regrouped_from ? i : scratch->regrouped_from;
     }
 }
 
@@ -311,7 +312,11 @@ static void areas_split(struct tp__scratch *scratch, const struct ring *ring, ui
 static void areas_join(struct tp__scratch *scratch, uint16_t area, uint16_t other)
 {
     uint16_t *origin = &scratch->origin[area], origin_other = scratch->origin[other];
-    for (uint32_t i = 0; i < scratch->nodes; i++)
+    uint32_t first = 0;
+    while (scratch->area[first] != other)
+        first++;
+    scratch->regrouped_from = first < scratch->regrouped_from ? first : scratch->regrouped_from;
+    for (uint32_t i = first; i < scratch->nodes; i++)
         scratch->area[i] = scratch->area[i] == other ? area : scratch->area[i];
     tp__sum_add(&scratch->sums[area], scratch->sums[other]);
     scratch->sums[other] = (struct tp__sum){0};
@@ -358,6 +363,7 @@ enum tp__exchange tp__block_exchange(struct tp__scratch *scratch, const struct t
     memcpy(area_was, scratch->area + at, was * sizeof area_was[0]);
     nodes_place(scratch, block, appended);
     memcpy(scratch->area + at, area, is * sizeof area[0]);
+    scratch->regrouped_from = at < scratch->regrouped_from ? at : scratch->regrouped_from;
     for (uint32_t i = at; i < at + is; i++)
         if (scratch->area[i] == TP__NO_AREA) {
             are.node[are.count] = (uint16_t)i;
@@ -378,9 +384,13 @@ void tp__areas_number(struct tp__scratch *scratch)
 {
     uint16_t *restrict number = scratch->parent; /* of each area; the table is free */
     uint16_t *restrict area = scratch->area;
-    uint32_t nodes = scratch->nodes, count = 0;
+    uint32_t nodes = scratch->nodes, from = scratch->regrouped_from < nodes ? scratch->regrouped_from : nodes, count = 0;
     memset(number, 255, scratch->areas * sizeof number[0]); /* TP__NO_AREA */
-    for (uint32_t i = 0; i < nodes; i++) {
+    for (uint32_t i = 0; i < from; i++) /* numbered as they are: up to the last of them, each comes first somewhere here */
+        count = area[i] >= count ? area[i] + 1u : count;
+    for (uint32_t i = 0; i < count; i++)
+        number[i] = (uint16_t)i; /* and so they stand in the order */
+    for (uint32_t i = from; i < nodes; i++) {
         uint32_t was = area[i];
         if (__builtin_expect(number[was] == TP__NO_AREA, false)) {
             number[was] = (uint16_t)count;

@@ -46,7 +46,8 @@ struct tp__scratch {
     uint16_t order[TP__AREAS_MAX];      /* areas by their numbers in the part to be */
 
     /* What became of the areas of the part before. */
-    bool is_regrouped;              /* they are others now, or have other numbers */
+    bool is_regrouped;              /* they are others now, or have other numbers: */
+    uint32_t regrouped_from;        /* the nodes before this one are of the same ones */
     uint16_t origin[TP__AREAS_MAX]; /* per area: one of those before whose nodes it has; TP__NO_AREA: it has none */
     uint32_t joined_count;
     struct tp__pair joined[TP__AREAS_MAX + TP__TILE_NODES_MAX]; /* areas before, of which nodes came together */

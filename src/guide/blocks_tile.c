@@ -374,6 +374,7 @@ static void load(struct tp__scratch *scratch, const struct tp_blocks_tile *from)
     }
     scratch->joined_count = 0;
     scratch->is_regrouped = false;
+    scratch->regrouped_from = TP__TILE_NODES_MAX;
 }
 
 /* Exchanges a few blocks one by one. False where that can't be done. */

@@ -297,7 +297,9 @@ static bool same_tile(const struct tp_blocks_tile *a, const struct tp_blocks_til
            memcmp(a->area, b->area, a->nodes * sizeof a->area[0]) == 0 && !a->weight == !b->weight &&
            (!a->weight || memcmp(a->weight, b->weight, a->nodes * sizeof a->weight[0]) == 0) &&
            !a->speed == !b->speed && (!a->speed || memcmp(a->speed, b->speed, a->areas * sizeof a->speed[0]) == 0) &&
-           memcmp(a->areas_at, b->areas_at, a->areas * sizeof a->areas_at[0]) == 0;
+           memcmp(a->areas_at, b->areas_at, a->areas * sizeof a->areas_at[0]) == 0 &&
+           memcmp(a->side, b->side, sizeof a->side) == 0 && memcmp(a->first_run, b->first_run, sizeof a->first_run) == 0 &&
+           memcmp(a->runs, b->runs, a->first_run[4] * sizeof a->runs[0]) == 0;
 }
 
 /* What was followed to is what is built, but for labels and marks; a tile is shared exactly where it is the same. */
@@ -385,6 +387,43 @@ START_TEST(followed_as_built)
 }
 END_TEST
 
+/* A chequered map, where blocks have more neighbours than can be told apart one by one; and cells of it changed, few in a batch. */
+START_TEST(followed_where_all_is_parted)
+{
+    enum { WIDTH = 130, HEIGHT = 70 };
+    static struct tp_change changes[WIDTH * HEIGHT];
+    struct tp_test_rng rng = tp_test_rng("parted");
+    struct tp_map *map = tp_test_map_free(WIDTH, HEIGHT), *next;
+    size_t count = 0, bad;
+    uint32_t bad_x, bad_y;
+    for (uint32_t cell = 0; cell < WIDTH * HEIGHT; cell++)
+        if ((cell % WIDTH + cell / WIDTH) % 2)
+            changes[count++] = (struct tp_change){.kind = TP_CHANGE_CELL, .class_to = '@', .x = cell % WIDTH, .y = cell / WIDTH};
+    ck_assert_int_eq(tp_map_apply(&next, map, changes, count, &bad, &bad_x, &bad_y), 0);
+    tp_map_unref(map);
+    map = next;
+    struct tp_blocks *blocks = build(map, _i ? TP_BLOCKS_DIAGONAL : TP_BLOCKS_STRAIGHT), *followed;
+    ck_assert_uint_eq(blocks->areas, _i ? 6 : WIDTH * HEIGHT / 2);
+    for (uint64_t step = 0; step < tp_test_steps(80, 2000); step++) {
+        count = tp_test_between(&rng, 1, 3);
+        for (size_t i = 0; i < count; i++) {
+            uint32_t x = tp_test_below(&rng, WIDTH), y = tp_test_below(&rng, HEIGHT);
+            changes[i] = (struct tp_change){.kind = TP_CHANGE_CELL, .class_to = tp_map_passable(map, x, y) ? '@' : '.', .x = x, .y = y};
+        }
+        ck_assert_int_eq(tp_map_apply(&next, map, changes, count, &bad, &bad_x, &bad_y), 0);
+        ck_assert_int_eq(tp_blocks_follow(&followed, blocks, map, next), 0);
+        expect_followed(followed, blocks, next);
+        tp_map_unref(map);
+        tp_blocks_unref(blocks);
+        map = next;
+        blocks = followed;
+    }
+    expect_plain(blocks, map);
+    tp_blocks_unref(blocks);
+    tp_map_unref(map);
+}
+END_TEST
+
 /* A version outlives the one it came from, and a reference keeps it. */
 START_TEST(shared_and_kept)
 {
@@ -447,6 +486,7 @@ static Suite *blocks_suite(void)
     suite_add_tcase(suite, tcase);
     tcase = tcase_create("follow");
     tcase_add_test(tcase, followed_as_built);
+    tcase_add_loop_test(tcase, followed_where_all_is_parted, 0, 2);
     tcase_add_test(tcase, shared_and_kept);
     suite_add_tcase(suite, tcase);
     return suite;
