@@ -115,7 +115,7 @@ struct tp_session_params {
 /* Algorithm tbwa, w = 1, R = 100, r = 0.9, c = 10, 8 neighbours, both free, EXACT, full knowledge. */
 void tp_session_params_init(struct tp_session_params *params);
 
-/* Whether a session with these parameters is led by the block graph of its map (guide/blocks.h), and so is best opened on a layer
+/* Whether a session with these parameters is led by the block graph of its map (map/blocks.h), and so is best opened on a layer
  * that has one. Cost: O(1). */
 bool tp_session_wants_blocks(const struct tp_session_params *params, const struct tp_map *map);
 
