@@ -87,7 +87,7 @@ $(BUILD)/obj/src/%.o: src/%.c
 
 # The block graph's repair goes through short tables of numbers all the time: wide instructions pay.
 ifneq ($(SAN),1)
-$(BUILD)/obj/src/guide/blocks_tile.o $(BUILD)/obj/src/guide/blocks_repair.o: CFLAGS_ALL += -O3
+$(BUILD)/obj/src/map/blocks_tile.o $(BUILD)/obj/src/map/blocks_repair.o: CFLAGS_ALL += -O3
 endif
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/gen/proto/tickpath.pb-c.h

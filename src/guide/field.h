@@ -1,6 +1,6 @@
 /* Goal fields: how far each area of the map (64x64 cells) is from a goal, over the block graph.
  *
- * What it is: a backward search (Dijkstra) from a goal's areas over one version of the block graph (guide/blocks.h), gone on with as far as
+ * What it is: a backward search (Dijkstra) from a goal's areas over one version of the block graph (map/blocks.h), gone on with as far as
  * somebody paid: a unit an area settled. Areas are settled by (distance, number). Sessions with the same goal areas, metric and blocks
  * share one field: whoever pays first does the work, but a session's *view* holds only as many areas as it has paid for itself (in steps
  * of TP_FIELD_STEP), so that sharing saves work and never changes what a session sees. Want of memory alone may: a view then ends early.
@@ -20,7 +20,7 @@
 
 #include "base/limits.h"
 #include "base/pool.h"
-#include "guide/blocks.h"
+#include "map/blocks.h"
 
 struct tp_field;
 struct tp_field_cache;

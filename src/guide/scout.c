@@ -6,7 +6,7 @@
  */
 #include "guide/scout.h"
 
-#include "guide/blocks_internal.h"
+#include "map/blocks_internal.h"
 #include "guide/field_internal.h"
 
 #include <string.h>

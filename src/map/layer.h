@@ -10,7 +10,7 @@
 #ifndef TP_MAP_LAYER_H
 #define TP_MAP_LAYER_H
 
-#include "guide/blocks.h"
+#include "map/blocks.h"
 #include "map/map.h"
 
 enum { TP_AGENT_SIZE_MAX = 8 };
@@ -19,7 +19,7 @@ enum { TP_AGENT_SIZE_MAX = 8 };
 struct tp_layer_kind {
     struct tp_profile profile;
     uint32_t size;
-    bool has_blocks;            /* whether the layer carries its block graph (guide/blocks.h), and a free one for agents that don't know
+    bool has_blocks;            /* whether the layer carries its block graph (map/blocks.h), and a free one for agents that don't know
                                  * the map */
     enum tp_blocks_links links; /* and how cells hang together in it */
 };

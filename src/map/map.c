@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
-#include "guide/blocks.h"
+#include "map/blocks.h"
 #include "map/graph_internal.h"
 #include "map/map_internal.h"
 

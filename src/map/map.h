@@ -55,7 +55,7 @@ struct tp_map {
     struct tp_map_held *held;     /* borrowed, outlives the version: counts it; NULL: nobody does */
     const struct tp_graph *graph; /* referenced; NULL for a grid */
     uint64_t puzzle; /* a 15-puzzle's arrangement at the start, packed (domain/puzzle.c); 0 for none */
-    const struct tp_blocks *blocks; /* its block graph (guide/blocks.h), referenced; NULL: none was asked for */
+    const struct tp_blocks *blocks; /* its block graph (map/blocks.h), referenced; NULL: none was asked for */
     const struct tp_blocks *free_blocks; /* and that of a map of its size of which nothing is known: every cell free, one for all versions
                                           * of a layer; referenced, NULL likewise */
     bool weighted;   /* some passable class of the profile weighs other than 1 */

@@ -1,4 +1,4 @@
-/* What guides a session's search: an h that knows the map's walls from afar, by the block graph (guide/blocks.h).
+/* What guides a session's search: an h that knows the map's walls from afar, by the block graph (map/blocks.h).
  *
  * What it is: a session's own dealings with shared goal fields and a scout of its own. Each tick it pays some units: first for the goal's field over areas
  * (64x64 cells, guide/field.h) until that reaches the agent, then for a scout (guide/scout.h) that finds a way over nodes (8x8 cells), led by the field.

@@ -125,7 +125,7 @@ struct tp_session_params {
  * knowledge. */
 void tp_session_params_init(struct tp_session_params *params);
 
-/* Whether a session with these parameters is led by a block graph (guide/blocks.h), and so is to be opened on a layer that has one, with
+/* Whether a session with these parameters is led by a block graph (map/blocks.h), and so is to be opened on a layer that has one, with
  * `fields`; with the knowledge KNOWN_MAP it is the map told that should be on one, of the map's profile. Cost: O(1).
  *
  * These two alone say whether a session is led, for its whole life. One that is not, for want of `fields` too, is a session of the row's

@@ -7,7 +7,7 @@
  * scattered at random, and of 1,000 in a square of 64 cells a side. A repair is the version that follows; what it costs to give up the one
  * before, once its last reader left, stands beside it. Times are the thread's own, in milliseconds or microseconds; what the map's own
  * versions cost is not counted. Exit code 2: it could not be run. */
-#include "guide/blocks.h"
+#include "map/blocks.h"
 #include "map/movingai.h"
 #include "tests/lib/rng.h"
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Dependencies point one way, and the library stays a machine that is handed work and time:
 #   src/         includes libc headers without I/O, and src/
+#   src/base/    includes src/base/ alone, and src/map/ that and src/map/
 #   client/*.c   includes proto/ and client/
 #   client/cli/  includes those and src/
 #   daemon/      includes daemon/, proto/ and src/
@@ -69,6 +70,14 @@ layer "src/ includes only src/" src "${library[@]}"
 layer "the client library includes only proto/ and client/" "proto client" "${client[@]}"
 layer "the tool includes only proto/, client/ and src/" "proto client src" "${tool[@]}"
 layer "the daemon includes only daemon/, proto/ and src/" "proto daemon src" "${daemon[@]}"
+
+# Within src/ the folders below know nothing of those above: base, then map.
+while read -r file line name; do
+    case $file:$name in
+    src/base/*:\"base/* | src/map/*:\"base/* | src/map/*:\"map/* | *:\<*) ;;
+    *) complain "$file:$line: includes $name; src/base/ includes only src/base/, and src/map/ only that and src/map/" ;;
+    esac
+done < <(includes src/base/*.[ch] src/map/*.[ch])
 
 while read -r file line name; do
     case $name in

@@ -1,6 +1,6 @@
 /* The block graph against the plain definition, cell by cell through tp_walk_legal; followed through random batches, against one
  * built anew, with what is shared. */
-#include "guide/blocks.h"
+#include "map/blocks.h"
 
 #include "tests/lib/maps.h"
 

@@ -10,11 +10,11 @@ static void *test_realloc(void *old, size_t size);
 #define malloc test_malloc
 #define calloc test_calloc
 #define realloc test_realloc
-#include "guide/blocks.c"
-#include "guide/blocks_at.c"
-#include "guide/blocks_repair.c"
-#include "guide/blocks_tile.c"
-#include "guide/labels.c"
+#include "map/blocks.c"
+#include "map/blocks_at.c"
+#include "map/blocks_repair.c"
+#include "map/blocks_tile.c"
+#include "map/labels.c"
 #undef malloc
 #undef calloc
 #undef realloc

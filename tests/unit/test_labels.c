@@ -2,11 +2,11 @@
  * others whenever the labels are exact (all squares made anew, or nothing closed since). The files under test are compiled here, with squares
  * so small that a map of few tiles has many. */
 #define TP_BLOCKS_SQUARE 2
-#include "guide/blocks.c"
-#include "guide/blocks_at.c"
-#include "guide/blocks_repair.c"
-#include "guide/blocks_tile.c"
-#include "guide/labels.c"
+#include "map/blocks.c"
+#include "map/blocks_at.c"
+#include "map/blocks_repair.c"
+#include "map/blocks_tile.c"
+#include "map/labels.c"
 
 #include "tests/lib/maps.h"
 

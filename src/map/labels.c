@@ -15,7 +15,7 @@
  *
  * Labels depend on the sequence of versions, and on nothing else. Failure: out of memory leaves the version without labels, and its
  * maker gives it up. */
-#include "guide/blocks_internal.h"
+#include "map/blocks_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* What the files of the block graph share: steps between blocks and the crossings of their borders. */
-#ifndef TP_GUIDE_BLOCKS_INTERNAL_H
-#define TP_GUIDE_BLOCKS_INTERNAL_H
+#ifndef TP_MAP_BLOCKS_INTERNAL_H
+#define TP_MAP_BLOCKS_INTERNAL_H
 
 #include "base/inline.h"
-#include "guide/blocks.h"
+#include "map/blocks.h"
 
 #define TP__BLOCK_LEFT UINT64_C(0x0101010101010101) /* a block's cells with x = 0 */
 #define TP__BLOCK_TOP UINT64_C(0xff)                /* a block's cells with y = 0 */

@@ -1,6 +1,6 @@
 /* Reading the block graph: who is where, and who is next to whom. */
 #include "base/check.h"
-#include "guide/blocks_internal.h"
+#include "map/blocks_internal.h"
 
 const struct tp__block_corner tp__block_corners[4] = {
     {0, 56, 1, 7}, /* SE: of the block E the cell (0, 7), of the block S (7, 0) */

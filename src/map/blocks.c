@@ -1,10 +1,10 @@
 /* The block graph's versions. Happy path: all tiles' parts are made (blocks_tile.c), nodes and areas numbered tile by tile, and labels made
  * (labels.c). A version that follows shares the parts of the tiles that did not change. Failure: out of memory gives up what was made; the
  * version before stays as it was. */
-#include "guide/blocks.h"
+#include "map/blocks.h"
 
 #include "base/check.h"
-#include "guide/blocks_scratch.h"
+#include "map/blocks_scratch.h"
 
 #include <stdlib.h>
 #include <string.h>

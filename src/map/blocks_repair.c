@@ -6,7 +6,7 @@
  * ring nodes at once, node by node in turn, until the searches meet or all but one have come to an end: those that came to one have found a
  * part of the area that is cut off, which becomes an area of its own. Then each new node joins the areas that it touches.
  */
-#include "guide/blocks_scratch.h"
+#include "map/blocks_scratch.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* One tile's part of the block graph while it is made: the tables that blocks_tile.c fills from the map or from the part before, and in which
  * blocks_repair.c exchanges one block's nodes for others. Big enough for any tile; one serves all tiles of a version in turn. */
-#ifndef TP_GUIDE_BLOCKS_SCRATCH_H
-#define TP_GUIDE_BLOCKS_SCRATCH_H
+#ifndef TP_MAP_BLOCKS_SCRATCH_H
+#define TP_MAP_BLOCKS_SCRATCH_H
 
-#include "guide/blocks_internal.h"
+#include "map/blocks_internal.h"
 
 enum {
     TP__BLOCK_NODES_MAX = TP_BLOCK_CELLS / 2, /* a chequered block */

@@ -14,8 +14,8 @@
  * on weighted maps), 2 a run of cells along a tile's side, and 250 a tile with its share of the tables: 0.26 bytes a cell of open ground,
  * 0.95 in a maze of one cell's width.
  */
-#ifndef TP_GUIDE_BLOCKS_H
-#define TP_GUIDE_BLOCKS_H
+#ifndef TP_MAP_BLOCKS_H
+#define TP_MAP_BLOCKS_H
 
 #include "map/map.h"
 #include "map/walk.h"

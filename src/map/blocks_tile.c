@@ -3,7 +3,7 @@
  * of the tile's blocks. What came out is copied into an allocation of just its size. A part that follows another is that one with the blocks
  * that differ exchanged (blocks_repair.c), or where they are many with its nodes joined anew. What comes out is the same. Failure: out
  * of memory gives up the part. */
-#include "guide/blocks_scratch.h"
+#include "map/blocks_scratch.h"
 
 #include <stdlib.h>
 #include <string.h>
