@@ -253,7 +253,7 @@ static const char *const ways[] = {
     "--alg tbwa --R 8 --switch-margin 10",
     "--alg rtbwa --k 3 --pause-on-backtrack",
     "--alg tbgbfs --k 20 --bounded --neighbours 4",
-    "--alg guided --k 50 --bounded --neighbours 16",
+    "--alg guided --k 50 --bounded --neighbours 4",
     "--alg astar --k unlimited",
     "--alg astar --k 9",
     "--alg rtbwa --k 5 --w 1.4 --restart eager",
