@@ -372,11 +372,12 @@ static void check_status(struct play *play, const struct tp_tick_reply *r)
         SAY(r->flags & TP_FLAG_START_BLOCKED, "no START_BLOCKED on an impassable cell");
 }
 
-/* Whether the agent is one that waits instead of moving back: it was told to, or is led and was not told. */
+/* Whether the agent is one that waits instead of moving back: it was told to, or is led, knows the map and was not told. */
 static bool pauses(const struct play *play)
 {
     enum tp_pause told = play->params.pause_on_backtrack;
-    return told == TP_PAUSE_ON_BACKTRACK || (told == TP_PAUSE_DEFAULT && play->fields);
+    bool by_default = play->fields && play->params.knowledge == TP_KNOWLEDGE_FULL;
+    return told == TP_PAUSE_ON_BACKTRACK || (told == TP_PAUSE_DEFAULT && by_default);
 }
 
 /* With the option, no back-move as long as the search may still find the way: the agent waits and says why. */
