@@ -126,7 +126,7 @@ END_TEST
 START_TEST(known_map_is_refused)
 {
     struct tool_run run;
-    tool_run(&run, "bench --map %s --scen %s --known %s", good_map, good_scen, good_map);
+    tool_run(&run, "bench --map %s --scen %s --alg tbwa --known %s", good_map, good_scen, good_map);
     ck_assert_int_eq(run.exit_code, 2);
     ck_assert_ptr_nonnull(strstr(run.err, "--known"));
     tool_run_fini(&run);
