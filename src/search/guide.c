@@ -464,7 +464,7 @@ static enum tp_guide_outcome guide_run(struct tp_tick *tick)
         pay_coming(tick, &unspent);
     tick->reply->work.guide += units - unspent;
     if (!guide->coming.ready) {
-        bool blind = !guide->coming.betters && (!guide->now.blocks || lost || guide->broken);
+        bool blind = !guide->coming.betters && (!guide->now.blocks || lost);
         return blind && guide->waited++ < WAIT_TICKS ? TP_GUIDE_WAIT : TP_GUIDE_ON;
     }
     if (guide->coming.betters && drop_no_better(session, guide))
@@ -475,7 +475,7 @@ static enum tp_guide_outcome guide_run(struct tp_tick *tick)
     guide->settled = betters;
     if (!led || !session->search.active || goes_on || path_serves(session))
         return TP_GUIDE_ON;
-    return broken || gets_nearer(session, guide) ? TP_GUIDE_ANEW : TP_GUIDE_ON;
+    return gets_nearer(session, guide) ? TP_GUIDE_ANEW : TP_GUIDE_ON;
 }
 
 enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)
