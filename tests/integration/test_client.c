@@ -286,6 +286,7 @@ START_TEST(refused_sessions)
     bad.map = "n";
     check_refused(tp_client_open_session(client_, &bad, &session, CALL_MS), TP_CLIENT_NOT_FOUND, NULL);
     bad = good;
+    bad.algorithm = "tbwa";
     bad.knowledge = TP_CLIENT_FREESPACE;
     check_refused(tp_client_open_session(client_, &bad, &session, CALL_MS), TP_CLIENT_UNSUPPORTED,
                   "knowledge");

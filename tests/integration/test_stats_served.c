@@ -429,7 +429,10 @@ START_TEST(test_bytes_of_guided)
     enum { NODES = 25 * 17, RUNS = 4 * 12 - 3 - 4 };
     uint64_t tables = 12 * sizeof(void *) + (2 * 13 + 2) * 4 + 1, labels = (12 + 2) * 4;
     uint64_t parts = 12 * (sizeof(struct tp_blocks_tile) + sizeof(struct tp_blocks_area)) + NODES * 12 + RUNS * 2;
-    uint64_t graph = sizeof(struct tp_blocks) + tables + labels + parts;
+    /* and beside it one of a map of which nothing is known, without labels, of four parts: within, right, below and at the corner */
+    enum { FREE_NODES = 64 + 8 + 8 + 1, FREE_RUNS = 4 + 3 + 3 + 2 };
+    uint64_t free_parts = 4 * (sizeof(struct tp_blocks_tile) + sizeof(struct tp_blocks_area)) + FREE_NODES * 12 + FREE_RUNS * 2;
+    uint64_t graph = 2 * (sizeof(struct tp_blocks) + tables) + labels + parts + free_parts;
     wait_for_versions(2, base + version + graph);
     wire_set_cell(holder, "m", 50 * WIDTH + 50, '@');
     tick_session(holder, held);
