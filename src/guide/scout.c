@@ -14,6 +14,7 @@
 enum {
     PAGE_NODES = TP_PAGE_BYTES / 8,
     PAGE_STEPS = TP_PAGE_BYTES / 12,
+    SORTED_A_UNIT = 8, /* nodes of a way put into the queue, or taken from it */
 };
 
 #define CLOSED 0x80000000u
@@ -44,6 +45,9 @@ struct tp_scout {
     struct tp_pages met; /* by node / PAGE_NODES */
     struct tp_pages way;
     uint32_t steps;
+    struct tp_pages sorted; /* the way by node, while it is sorted, */
+    uint32_t queued, taken; /* so many of its nodes having been queued for that, and taken */
+    bool sorts;
     uint32_t traced; /* the node that the trace stands at, TP_BLOCKS_NONE: none is under way */
     uint32_t length;
     struct tp_queue queue; /* of (f, node) */
@@ -63,6 +67,7 @@ void tp_scout_end(struct tp_scout *scout)
         return;
     search_free(scout);
     tp__field_pages_free(scout->cache, &scout->way);
+    tp__field_pages_free(scout->cache, &scout->sorted);
     tp__field_block_put(scout->cache, scout, sizeof *scout);
 }
 
@@ -192,19 +197,55 @@ static bool expand(struct tp_scout *scout, uint32_t number)
 
 /* ---- The way ---- */
 
-/* Sorted by node (Shell's sort: in place, across pages), with what is left from each. */
-static void way_finish(struct tp_scout *scout)
+/* The way is traced: it is to be sorted by node, with what is left from each, through the queue. */
+static void sort_begin(struct tp_scout *scout)
 {
-    for (uint32_t i = 0; i < scout->steps; i++)
-        step_at(scout, i)->left = scout->length - step_at(scout, i)->left;
-    for (uint32_t gap = scout->steps / 2; gap > 0; gap /= 2)
-        for (uint32_t i = gap; i < scout->steps; i++) {
-            struct step step = *step_at(scout, i);
-            uint32_t j = i;
-            for (; j >= gap && step_at(scout, j - gap)->node > step.node; j -= gap)
-                *step_at(scout, j) = *step_at(scout, j - gap);
-            *step_at(scout, j) = step;
+    search_free(scout);
+    scout->sorts = true;
+}
+
+static void sort_end(struct tp_scout *scout)
+{
+    search_free(scout);
+    tp__field_pages_free(scout->cache, &scout->way);
+    scout->way = scout->sorted;
+    scout->sorted = (struct tp_pages){0};
+    scout->sorts = false;
+    /* neighbours beyond TP_BLOCKS_NEIGHBOURS_MAX may be missing in one direction */
+    bool whole = tp_scout_at(scout, scout->order.from, NULL) == scout->length;
+    scout->state = whole ? TP_SCOUT_FOUND : TP_SCOUT_NO_WAY;
+}
+
+/* Takes the next node in order; false without memory. */
+static bool take_sorted(struct tp_scout *scout)
+{
+    struct step *page = tp__field_page_at(scout->cache, &scout->sorted, scout->taken / PAGE_STEPS);
+    if (!page)
+        return false;
+    struct step step = *step_at(scout, (uint32_t)tp_queue_least(&scout->queue));
+    tp_queue_pop(&scout->queue);
+    step.left = scout->length - step.left;
+    page[scout->taken++ % PAGE_STEPS] = step;
+    return true;
+}
+
+/* A unit's worth of sorting; false without memory. */
+static bool sort_some(struct tp_scout *scout)
+{
+    for (uint32_t i = 0; i < SORTED_A_UNIT && scout->taken < scout->steps; i++) {
+        if (scout->queued == scout->steps) {
+            if (!take_sorted(scout))
+                return false;
+            continue;
         }
+        if (!tp__field_queue_reserve(scout->cache, &scout->queue, 1))
+            return false;
+        tp_queue_push(&scout->queue, tp_queue_key(step_at(scout, scout->queued)->node, scout->queued));
+        scout->queued++;
+    }
+    if (scout->taken == scout->steps)
+        sort_end(scout);
+    return true;
 }
 
 /* One step back: to the neighbour expanded from which the node got its g, the first such. False without memory. */
@@ -235,15 +276,12 @@ enum tp_scout_state tp_scout_run(struct tp_scout *scout, uint64_t *units)
 {
     for (; scout->state == TP_SCOUT_SEARCHING && *units; --*units) {
         bool room = true;
-        if (scout->traced != TP_BLOCKS_NONE) {
+        if (scout->sorts) {
+            room = sort_some(scout);
+        } else if (scout->traced != TP_BLOCKS_NONE) {
             room = trace_back(scout);
-            if (room && scout->traced == TP_BLOCKS_NONE) {
-                way_finish(scout);
-                search_free(scout);
-                /* neighbours beyond TP_BLOCKS_NEIGHBOURS_MAX may be missing in one direction */
-                bool whole = tp_scout_at(scout, scout->order.from, NULL) == scout->length;
-                scout->state = whole ? TP_SCOUT_FOUND : TP_SCOUT_NO_WAY;
-            }
+            if (room && scout->traced == TP_BLOCKS_NONE)
+                sort_begin(scout);
         } else if (scout->queue.count == 0) {
             search_free(scout);
             scout->state = TP_SCOUT_NO_WAY;

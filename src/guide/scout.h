@@ -2,14 +2,15 @@
  *
  * What it is: a best-first search from the agent's node towards the nearest goal node. Led by a field over areas (guide/field.h), h is the distance by way of
  * the next area: not admissible, but it knows the walls, and finds a way soon. Without a field h is the straight line, and A* finds the shortest. A closed node is not opened again. It is gone on with as far as somebody pays, a unit a node expanded, and
- * another a node of the way when that is traced. Found, it keeps the way alone: each of its nodes with its distance to the goal. Every step
+ * another a node of the way when that is traced, and one for every four when they are sorted to be found by. Found, it keeps the way alone: each of its nodes with its distance to the goal. Every step
  * of the way crosses by a legal move of that version, between cells that hang together: it can be walked.
  * A way is measured from place to place: it enters a node by a cell, the one that lies best between where it entered the node before and
  * the first goal, and what it costs is the straight line between the two cells, over the mean ground of both nodes.
  * A scout is one session's own: what it finds depends on its start, goals, version and the view it was given.
  * What it refuses: to go on without memory (the session then goes without).
  * Who calls it: search/guide.c. Not thread-safe. Memory comes from the cache of the thread's fields, under its cap: 8 bytes for each node of the
- * pages touched while it searches (256 nodes a page), afterwards half a KiB and 12 a node of the way, in pages of 2 KiB. It follows
+ * pages touched while it searches (256 nodes a page), while the way is sorted 32 a node of it, afterwards half a KiB and 12 a node of the way, in pages
+ * of 2 KiB. A way of more than 2^31 points (weights near 65535 over 2,000 cells) is not found. It follows
  * what was searched, not the map.
  */
 #ifndef TP_GUIDE_SCOUT_H

@@ -38,7 +38,7 @@ static inline uint64_t flood(uint64_t seed, uint64_t cells, enum tp_blocks_links
     }
 }
 
-/* The rounded mean of the cells' columns, or with `shift` 3 of their rows, in TP_BLOCK_POINT; the middle of a cell is half a cell in. */
+/* The rounded mean of the cells' columns in TP_BLOCK_POINT; the middle of a cell is half a cell in. */
 static uint8_t mean_column(uint64_t cells, uint32_t count)
 {
     uint32_t sum = tp__count_bits(cells & UINT64_C(0xaaaaaaaaaaaaaaaa)) +

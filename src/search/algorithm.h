@@ -75,7 +75,7 @@ struct tp_algorithm {
     /* What sessions have that don't say: w in thousandths (0: 1000), and whether they wait instead of moving back. */
     uint32_t w_milli;
     bool pause_on_backtrack;
-    const struct tp_algorithm *unled; /* rows that can be guided: whose w, pause and restart rule those have that are not */
+    const struct tp_algorithm *unled; /* rows that can be guided: whose w, pause and (knowing the map) restart rule those have that are not */
 };
 
 /* The row of sessions that name none: of the library, the daemon and the tool. */

@@ -294,7 +294,7 @@ static uint32_t lead_of(const struct tp_tick *tick, const struct tp_bound *bound
     const struct tp_session *session = tick->session;
     const struct tp_budget *budget = tick->budget;
     if (budget->kind != TP_BUDGET_R)
-        return bound->lead;
+        return bound->lead < JOIN_LEAD_MAX ? bound->lead : JOIN_LEAD_MAX;
     uint64_t steps = 2 * left_now(session, bound) / (TP_COST_UNIT * session->search.h_unit); /* linked and traced, about */
     uint64_t lead = bound->lead + steps / (budget->expansions * budget->c);
     return lead < JOIN_LEAD_MAX ? (uint32_t)lead : JOIN_LEAD_MAX;

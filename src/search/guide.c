@@ -296,7 +296,7 @@ static bool path_serves(const struct tp_session *session)
         return false;
     tp_cost left = tp_search_g(search, session->trace.follow_end) - tp_search_g(search, session->at);
     tp_cost promised = tp__guide_h(search, session->at, tp_search_h_goal(search, session->at));
-    return left * 1000 <= promised * WORTH_MILLI;
+    return !tp_product_less(promised, WORTH_MILLI, left, 1000);
 }
 
 /* Whether the agent follows a path that is whole: it then needs no way, on which it may have been left behind for a shorter piece. */
@@ -321,8 +321,8 @@ static bool serves_search(const struct tp_session *session)
 }
 
 /* Whether the search under way gets no nearer to the goal any more, and the map, or what the agent takes it for, has changed since it began (a
- * state closed before a cell beside it opened leads nowhere), or the way has. For the way alone it is given up later each time: so one is
- * finished. */
+ * state closed before a cell beside it opened leads nowhere), or the way has. It is given up later each time that the agent came no
+ * nearer since: so one is finished. */
 static bool is_stalled(struct tp_session *session)
 {
     struct tp_guide *guide = &session->guide;
@@ -336,10 +336,15 @@ static bool is_stalled(struct tp_session *session)
         guide->closed_at_least = session->closed;
     }
     bool is_old = session->belief.full ? session->map->version != search->begun_version : session->belief.stamp != search->begun_stamp;
-    uint32_t times = is_old ? 0 : guide->stalls < 32 ? guide->stalls : 32;
+    uint32_t times = guide->stalls < 32 ? guide->stalls : 32;
     if (!(is_old || guide->other) || session->closed - guide->closed_at_least < (uint64_t)STALL_EXPANSIONS << times)
         return false;
-    guide->stalls += !is_old;
+    tp_cost at = tp_search_h_now(search, session->at);
+    if (at < guide->stalled_at) { /* it came nearer since */
+        guide->stalled_at = at;
+        guide->stalls = 0;
+    }
+    guide->stalls++;
     return true;
 }
 
@@ -435,7 +440,8 @@ void tp__guide_see(struct tp_session *session, const struct tp_belief_change *ch
 void tp__guide_trip(struct tp_session *session)
 {
     session->guide.left_bar = UINT64_MAX;
-    session->guide.stalls = 0;
+    session->guide.stalled_at = TP_COST_INFINITE;
+    session->guide.stalls = session->guide.waited = 0;
 }
 
 static enum tp_guide_outcome guide_run(struct tp_tick *tick)
@@ -448,6 +454,8 @@ static enum tp_guide_outcome guide_run(struct tp_tick *tick)
         return TP_GUIDE_ON;
     if (is_stalled(session))
         session->restart_wanted = true;
+    if (session->restart_wanted && guide->now.blocks && !is_to_goals(session, &guide->now))
+        lead_drop(&guide->now); /* the goal is far from where it leads: worse than none */
     uint64_t left = guide->now.scout ? points_left(session, &guide->now) : 0;
     bool away = left == TP_FIELD_UNSEEN, lost = away && !follows_whole(session);
     bool current = is_of(session, &guide->now, blocks) && !is_outdated(session), wanted = lost || !current;
@@ -500,6 +508,7 @@ bool tp__guide_open(struct tp_session *session)
         guide->known[i].ground = weighted ? guide->ground + i * TP_BLOCK_CELLS : NULL;
     guide->cache = params->fields;
     guide->left_bar = UINT64_MAX;
+    guide->stalled_at = TP_COST_INFINITE;
     guide->metric = params->neighbours == TP_NEIGHBOURS_4   ? TP_FIELD_MANHATTAN
                     : params->neighbours == TP_NEIGHBOURS_8 ? TP_FIELD_OCTILE
                                                             : TP_FIELD_EUCLID;

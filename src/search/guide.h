@@ -63,10 +63,11 @@ struct tp_guide {
     enum tp_field_metric metric;
     struct tp_lead now;    /* what h is made of */
     struct tp_lead coming; /* what is to take its place */
-    bool broken;           /* a search was begun anew since `coming` was begun: the way is no good */
+    bool broken;           /* a search was begun anew since the present way was taken */
     bool settled;          /* no shorter way is looked for any more than the one taken */
     bool other;            /* another way was taken since the search under way began: its open states stand in the former's order */
     uint32_t stalls;       /* searches given up for that on this trip */
+    tp_cost stalled_at;      /* h where the agent stood then, the least on this trip */
     tp_cost least_h;          /* how near to the goal the search under way has got, */
     uint64_t closed_at_least; /* and when */
     uint64_t left_bar;     /* points left when a search was last begun anew for another way; UINT64_MAX: none was on this trip */

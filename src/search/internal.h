@@ -15,7 +15,7 @@
  *   react.c         what a changed map or a new sight asks: restart rules, forgetting what was learned
  *   watch.c         what changed under the path followed, looked for over as many ticks as the budget asks
  *   goals.c         several goals, a radius, and the nearest state to goals that can't be reached
- *   guide.c         the h of guided rows: fields paid for, taken, replaced (guide.h)
+ *   guide.c         the h of guided rows: ways paid for, taken, replaced (guide.h)
  *   overlay.c       what leads an agent that does not know the map: what it was told, and saw
  *   ground.c        that h where terrain has weights: what the cells of a node weigh
  *   steady.c        switch margin, pauses instead of back-moves, flips, the loop detector

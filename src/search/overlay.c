@@ -126,6 +126,7 @@ bool tp__overlay_catch_up(struct tp_session *session, const struct tp_budget *bu
     if (overlay->news.forgot) {
         replace(overlay, tp_blocks_ref(overlay->told));
         overlay->news.forgot = false;
+        overlay->paid = 0; /* for what was to be laid over then */
     }
     while (overlay->news.count) {
         uint64_t tiles = overlay->news.count < TILES_AT_ONCE ? overlay->news.count : TILES_AT_ONCE;

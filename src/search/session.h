@@ -78,7 +78,7 @@ enum tp_restart {
 
 /* Time-bounded rows: what an agent does that would step back before its path is complete. */
 enum tp_pause {
-    TP_PAUSE_DEFAULT,      /* the algorithm's row decides */
+    TP_PAUSE_DEFAULT,      /* the algorithm's row decides; never where the map is not known */
     TP_PAUSE_ON_BACKTRACK, /* it waits: BLOCKED with BACK_MOVE */
     TP_PAUSE_NEVER,        /* it steps back */
 };
@@ -112,7 +112,7 @@ struct tp_session_params {
     uint32_t switch_margin_milli; /* time-bounded rows: a path that reaches the goal is always taken; another only if its g + h is
                               * below that of the path followed by this share, in thousandths; 0: always */
     enum tp_pause pause_on_backtrack; /* time-bounded rows; others refuse ON_BACKTRACK */
-    bool bounded;            /* rows with TP_CAN_PROVE_COST, on grids walked by steps, goals met exactly: leftover budget proves how much the
+    bool bounded;            /* rows with TP_CAN_PROVE_COST, on grids walked by steps whose map is known, goals met exactly: leftover budget proves how much the
                               * walk costs at most (bound.h; reply.bound_milli). Refused (UNSUPPORTED) elsewhere */
     uint64_t node_bytes_max; /* cap on this session's pool bytes; 0 for none */
     struct tp_field_cache *fields; /* guided rows: where goal fields come from, borrowed until close; NULL: no guide */

@@ -321,8 +321,8 @@ START_TEST(same_through_a_daemon)
     }
     /* what the daemon refuses is refused in the same words */
     struct tool_run here, there;
-    tool_run(&here, "bench --map %s --scen %s --unknown", map_path, scen_path);
-    tool_run(&there, "bench --map %s --scen %s --unknown --via 127.0.0.1:%u", map_path, scen_path,
+    tool_run(&here, "bench --map %s --scen %s --alg tbwa --unknown", map_path, scen_path);
+    tool_run(&there, "bench --map %s --scen %s --alg tbwa --unknown --via 127.0.0.1:%u", map_path, scen_path,
              daemon_.port);
     ck_assert_int_eq(there.exit_code, 2);
     ck_assert_str_eq(here.err, there.err);

@@ -70,7 +70,7 @@ START_TEST(leaves_nothing)
     const char *const lines[] = {
         "bench --map %s --scen %s --via 127.0.0.1:%u",
         "trace --map %s --scen %s --via 127.0.0.1:%u",
-        "bench --map %s --scen %s --via 127.0.0.1:%u --unknown", /* is refused a session */
+        "bench --map %s --scen %s --via 127.0.0.1:%u --alg tbwa --unknown", /* is refused a session */
         "bench --map %s --scen %s --via 127.0.0.1:%u --ticks-max 2",
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
@@ -90,7 +90,7 @@ START_TEST(leaves_nothing)
     tool_run(&run, "run --via 127.0.0.1:%u --map %s --agents 20 --k 1 --ticks-max 10", daemon_.port, map);
     ck_assert_int_eq(run.exit_code, 1);
     tool_run_fini(&run);
-    tool_run(&run, "run --via 127.0.0.1:%u --map %s --agents 2 --unknown", daemon_.port, map);
+    tool_run(&run, "run --via 127.0.0.1:%u --map %s --agents 2 --alg tbwa --unknown", daemon_.port, map);
     ck_assert_int_eq(run.exit_code, 2);
     tool_run_fini(&run);
     ck_assert_uint_eq(count_maps("tool/maze"), 0);

@@ -48,7 +48,7 @@ static struct tp_map *open_random(struct play *play, struct tp_test_rng *rng, ui
     params.w_milli = row_can(row, TP_CAN_TAKE_W) ? weights[tp_test_below(rng, 5)] : TP_W_UNSET;
     params.neighbours = neighbours[tp_test_below(rng, 4)];
     params.corners = (enum tp_corners)tp_test_below(rng, 3);
-    params.pause_on_backtrack = tp_test_percent(rng, 30);
+    params.pause_on_backtrack = (enum tp_pause)tp_test_between(rng, TP_PAUSE_DEFAULT, TP_PAUSE_NEVER);
     if (row_can(row, TP_CAN_RESTART_BY_RULE) && tp_test_percent(rng, 40))
         params.restart = (enum tp_restart)tp_test_between(rng, TP_RESTART_NEVER, TP_RESTART_ON_RISE);
     for (;;) {

@@ -1,6 +1,6 @@
 /* TB(WA*) led by the block graph: ours, not a paper's. The search is that of tbwa; its h is the guide's (../guide.h), which knows the map's
  * walls from afar. Once a path reaches the goal, what is left over of each tick makes the rest of it shorter (../smooth.c).
- * An agent that is led waits where it would step back: its search soon knows better.
+ * An agent that is led and knows the map waits where it would step back: its search soon knows better.
  *
  * What it promises: it is complete, as tbwa is. Its cost has no bound by w: the h is not admissible. A session that is not led (on
  * graphs, for vehicles, with 0 units a tick) is one of tbwa, move by move (../params.c, tp__session_settle). An agent that does not know the map is led by what it
