@@ -180,6 +180,33 @@ START_TEST(a_goal_that_moves_is_caught)
 }
 END_TEST
 
+/* A goal that is put behind the agent, far away: the way to where it was leads no more, however long another takes to be found. */
+START_TEST(turns_for_a_goal_put_behind)
+{
+    enum { WIDTH = 1200, HEIGHT = 120, Y = 60 };
+    struct tp_map *map = tp_test_map_free(WIDTH, HEIGHT);
+    struct tp_session_params params = guided(map, 500, Y, WIDTH - 10, Y);
+    struct play play;
+    params.guide_units = 5;
+    begin(&play, &params, map, "behind");
+    while (play.cell % WIDTH < 560)
+        play_tick(&play, NULL);
+    PLAY_SAY(&play, play.stats.guide > 100, "has no way yet");
+    play_retarget(&play, Y * WIDTH + 10);
+    uint32_t wrong = 0, at;
+    do {
+        at = play.cell % WIDTH;
+        play_tick(&play, NULL);
+        wrong += play.cell % WIDTH > at;
+    } while (play.cell % WIDTH >= at && play.ticks < 2000);
+    PLAY_SAY(&play, wrong <= 1, "%u steps to where the goal was", wrong);
+    struct tp_tick_reply reply = play_until_settled(&play, NULL, 100000);
+    PLAY_SAY(&play, reply.status == TP_STATUS_ARRIVED, "status %d", (int)reply.status);
+    play_close(&play);
+    tp_map_unref(map);
+}
+END_TEST
+
 START_TEST(unreachable_is_known_at_once)
 {
     enum { SIDE = 150 };
@@ -473,6 +500,7 @@ static Suite *guide_suite(void)
     tcase_add_test(tests, an_agent_that_is_lost_finds_another_way);
     tcase_add_test(tests, turns_before_a_door_that_closed_ahead);
     tcase_add_test(tests, a_goal_that_moves_is_caught);
+    tcase_add_test(tests, turns_for_a_goal_put_behind);
     tcase_add_test(tests, unreachable_is_known_at_once);
     tcase_add_test(tests, what_leads_nowhere_is_not_paid_for);
     tcase_add_test(tests, goals_out_of_reach_do_not_lead);

@@ -104,9 +104,13 @@ static struct tp_map *believed_map(const struct tp_session *session)
 /* Once all is laid over, the session is led by what it believes. */
 static void expect_believed(struct tp_session *session)
 {
-    uint64_t units = UINT64_MAX;
+    uint64_t all = UINT64_C(1) << 40, units = all, tiles = session->guide.overlay.news.count;
+    uint64_t price = tiles * 16 + (tiles + 7) / 8 * ((uint64_t)session->map->tiles_x * session->map->tiles_y / 64);
     ck_assert(tp__overlay_catch_up(session, &session->params.budget, &units));
     ck_assert(!tp__overlay_is_behind(session));
+    if (all - units > price)
+        ck_abort_msg("%llu units were taken for %llu tiles (TICKPATH_SEED=%llu)", (unsigned long long)(all - units),
+                     (unsigned long long)tiles, (unsigned long long)tp_test_seed());
     struct tp_map *map = believed_map(session);
     struct tp_blocks *want =
         built(map, tp_blocks_links_of(session->params.neighbours, session->params.corners));
