@@ -593,6 +593,7 @@ int tp_server_run(const struct tp_config *config)
     server->threads = config->threads != 0 ? (unsigned)config->threads : uv_available_parallelism();
     server->upload_quota.bytes_max = config->upload_bytes_max;
     atomic_store(&server->cap.bytes_max, config->node_bytes_max);
+    server->held.keeps_gone = true; /* no loop that ticks frees a version */
     tp_world_thread_init(&server->world_thread);
     tp_log_thread_name("loop0");
 
@@ -612,6 +613,7 @@ int tp_server_run(const struct tp_config *config)
     tp_world_close(server->world);
     if (server->store != NULL)
         server->store->ops->close(server->store);
+    tp_map_held_end_gone(&server->held);
     if (server->listen_fd >= 0)
         close(server->listen_fd);
     tp_world_thread_fini(&server->world_thread);

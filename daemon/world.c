@@ -254,6 +254,12 @@ int tp_world_open(struct tp_world **out, const struct tp_world_config *config)
     return 0;
 }
 
+void tp_world_end_gone(struct tp_world *world)
+{
+    if (world->config.held != NULL)
+        tp_map_held_end_gone(world->config.held);
+}
+
 void tp_world_close(struct tp_world *world)
 {
     if (world == NULL)

@@ -188,6 +188,9 @@ struct tp_world_config {
 /* Opens an empty world. TP_ERR_NO_MEMORY. */
 int tp_world_open(struct tp_world **out, const struct tp_world_config *config) TP_MUST_CHECK;
 
+/* Frees the versions that nobody holds any more, where config.held puts them aside. World thread. */
+void tp_world_end_gone(struct tp_world *world);
+
 /* Frees all maps. No work may be in flight (tp_world_busy is 0). */
 void tp_world_close(struct tp_world *world);
 

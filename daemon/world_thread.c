@@ -2,7 +2,10 @@
 
 #include "daemon/log.h"
 
-enum { MAIL_STOP = TP_WORLD_MAIL_OWN };
+enum {
+    MAIL_STOP = TP_WORLD_MAIL_OWN,
+    LOOK_MS = 50, /* between looks at what versions nobody holds any more */
+};
 
 void tp_world_thread_init(struct tp_world_thread *thread)
 {
@@ -22,7 +25,7 @@ static void *run(void *argument)
     tp_log_thread_name("world");
     tp_world_load_all(thread->world);
     while (!is_stopping || tp_world_busy(thread->world) > 0) {
-        struct tp_mail *mail = tp_mailbox_wait(&thread->box, -1);
+        struct tp_mail *mail = tp_mailbox_wait(&thread->box, LOOK_MS);
         while (mail != NULL) {
             struct tp_mail *next = mail->next;
             if (mail->kind == MAIL_STOP)
@@ -31,6 +34,7 @@ static void *run(void *argument)
                 tp_world_handle(thread->world, mail);
             mail = next;
         }
+        tp_world_end_gone(thread->world);
     }
     return NULL;
 }

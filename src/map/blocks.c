@@ -386,13 +386,10 @@ const struct tp_blocks *tp_blocks_ref(const struct tp_blocks *blocks)
     return blocks;
 }
 
-void tp_blocks_unref(const struct tp_blocks *blocks)
+/* `gone` comes first. */
+static void blocks_end(struct tp_gone *gone)
 {
-    if (!blocks)
-        return;
-    struct tp_blocks *own = (struct tp_blocks *)blocks;
-    if (atomic_fetch_sub_explicit(&own->refs, 1, memory_order_acq_rel) != 1)
-        return;
+    struct tp_blocks *own = (struct tp_blocks *)gone;
     for (size_t i = 0; i < tiles_of(own); i++)
         tile_unref(own->held, own->tiles[i]);
     tp__held_take(own->held, own_bytes(own));
@@ -400,6 +397,15 @@ void tp_blocks_unref(const struct tp_blocks *blocks)
     free(own->joined);
     free(own->label);
     free(own);
+}
+
+void tp_blocks_unref(const struct tp_blocks *blocks)
+{
+    if (!blocks)
+        return;
+    struct tp_blocks *own = (struct tp_blocks *)blocks;
+    if (atomic_fetch_sub_explicit(&own->refs, 1, memory_order_acq_rel) == 1)
+        tp__held_end(own->held, &own->gone, blocks_end);
 }
 
 size_t tp_blocks_bytes(const struct tp_blocks *blocks)

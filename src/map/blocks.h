@@ -90,6 +90,7 @@ struct tp_blocks_tile {
 };
 
 struct tp_blocks {
+    struct tp_gone gone;
     _Atomic uint32_t refs;
     enum tp_blocks_links links;
     uint32_t tiles_x, tiles_y;

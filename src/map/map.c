@@ -396,13 +396,10 @@ const struct tp_map *tp_map_ref(const struct tp_map *map)
     return map;
 }
 
-void tp_map_unref(const struct tp_map *map)
+/* `gone` comes first. */
+static void map_end(struct tp_gone *gone)
 {
-    if (!map)
-        return;
-    struct tp_map *own = (struct tp_map *)map;
-    if (atomic_fetch_sub_explicit(&own->refs, 1, memory_order_acq_rel) != 1)
-        return;
+    struct tp_map *own = (struct tp_map *)gone;
     size_t tiles = (size_t)own->tiles_x * own->tiles_y;
     for (size_t i = 0; i < tiles; i++)
         tp__map_tile_unref(own->held, own->tiles[i]);
@@ -411,6 +408,15 @@ void tp_map_unref(const struct tp_map *map)
     tp_blocks_unref(own->free_blocks);
     version_gone(own->held, own);
     free(own);
+}
+
+void tp_map_unref(const struct tp_map *map)
+{
+    if (!map)
+        return;
+    struct tp_map *own = (struct tp_map *)map;
+    if (atomic_fetch_sub_explicit(&own->refs, 1, memory_order_acq_rel) == 1)
+        tp__held_end(own->held, &own->gone, map_end);
 }
 
 void tp_map_passable_block(const struct tp_map *map, int64_t x, int64_t y, uint32_t side, uint32_t *rows)

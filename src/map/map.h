@@ -41,6 +41,7 @@ static inline uint8_t *tp_map_tile_classes(const struct tp_map_tile *tile)
 }
 
 struct tp_map {
+    struct tp_gone gone;
     _Atomic uint32_t refs;
     uint32_t width, height;    /* cells */
     uint32_t tiles_x, tiles_y; /* tiles */
