@@ -238,6 +238,9 @@ def blocks_of_all_maps(args, folder):
 def blocks_verdicts(figures):
     """What the block graph promises: (promise, bound, measured, whether it is kept)."""
 
+    if not figures:
+        return [("block graph: maps to judge it on", "some", "none", False)]
+
     def judge(promise, bound, unit, key, of=lambda kind, f: True, digits=2):
         measured = [(f[key], name) for name, kind, f in figures if of(kind, f)]
         if not measured:
@@ -354,6 +357,9 @@ def guided_verdicts(guided):
     verdicts = []
     for k, (cost, back) in GUIDED_BOUNDS.items():
         of = {kind: guided[kind, k] for kind in GUIDED_SETS if (kind, k) in guided}
+        if not of:
+            verdicts.append((f"`guided`, k = {k}: sets of maps to judge it on", f"{len(GUIDED_SETS)}", "none", False))
+            continue
         for words, name, bound, most in (("cost / optimal", "cost_optimal", f"at most {cost:.2f}", cost),
                                          ("back-moves a walk", "back", f"below {back}", back)):
             worst = max(of, key=lambda kind: of[kind][name])
