@@ -233,7 +233,7 @@ static void compare_tick(const char *label, uint64_t tick, struct ref_agent *age
             return;
         }
         if (agent->due && !restarted)
-            FAIL(label, tick, "no restart, though the rule calls for one");
+            FAIL(label, tick, "no restart, though the rule calls for one (path %u, traced %llu of %llu)", agent->path_count, (unsigned long long)reply->work.traced, (unsigned long long)(8 * agent->k));
         if (!agent->due && (restarted || ref_agent_peek(agent).restarted)) {
             *over = true; /* of its own accord: from here on they may differ */
             return;
