@@ -634,7 +634,7 @@ void ref_agent_see(struct ref_agent *a, bool rose, bool fell)
     if (!rose && !fell)
         return;
     if (a->rule == REF_WASTAR)
-        a->due |= a->goal_found && rose_ahead(a, &a->before);
+        a->due |= a->goal_found && rose_ahead(a, &a->before) && dearer_ahead(a);
     else if (a->restart == REF_EAGER)
         a->due = true;
     a->cost_fell |= fell;
