@@ -128,7 +128,7 @@ START_TEST(a_bound_is_never_wrong)
 {
     take_row(_i / 3);
     struct tp_test_rng rng = tp_test_rng(row->name);
-    uint64_t told = 0, lives = tp_test_steps(20, 1500);
+    uint64_t told = 0, lives = tp_test_steps(20, 150);
     for (uint64_t i = 0; i < lives; i++)
         told += live(&rng, (enum happens)(_i % 3), i);
     ck_assert_uint_gt(told, lives);
@@ -140,7 +140,7 @@ START_TEST(what_rises_elsewhere_leaves_it)
 {
     take_row(_i);
     struct tp_test_rng rng = tp_test_rng(row->name);
-    uint64_t compared = 0, cases = tp_test_steps(20, 400);
+    uint64_t compared = 0, cases = tp_test_steps(20, 100);
     for (uint64_t i = 0; i < cases; i++) {
         struct play play;
         uint32_t cells[40 * 40], told = 0;
@@ -174,7 +174,7 @@ START_TEST(with_all_left_over_it_is_exact)
 {
     take_row(_i);
     struct tp_test_rng rng = tp_test_rng(row->name);
-    uint64_t cases = tp_test_steps(30, 600), ones = 0;
+    uint64_t cases = tp_test_steps(30, 150), ones = 0;
     for (uint64_t i = 0; i < cases; i++) {
         struct play play;
         struct tp_map *map = open_random(&play, &rng, 50, tp_budget_k(TP_BUDGET_UNLIMITED), i);
@@ -227,7 +227,7 @@ START_TEST(work_ends_and_memory_is_given_back)
 {
     take_row(_i);
     struct tp_test_rng rng = tp_test_rng(row->name);
-    uint64_t cases = tp_test_steps(10, 200), given_back = 0;
+    uint64_t cases = tp_test_steps(10, 50), given_back = 0;
     for (uint64_t i = 0; i < cases; i++) {
         struct play play;
         struct tp_map *map = open_random(&play, &rng, 60, tp_budget_k(60), i);
@@ -254,7 +254,7 @@ START_TEST(nobody_walks_more_for_it)
     take_row(_i);
     struct tp_test_rng rng = tp_test_rng(row->name);
     static const uint64_t amounts[] = {3, 10, 60, 400};
-    uint64_t cases = tp_test_steps(30, 600), shorter = 0;
+    uint64_t cases = tp_test_steps(30, 150), shorter = 0;
     for (uint64_t i = 0; i < cases; i++) {
         struct play play, plain;
         uint64_t amount = amounts[i % 4];
