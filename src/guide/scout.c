@@ -335,6 +335,8 @@ struct tp_scout *tp_scout_begin(struct tp_field_cache *cache, const struct tp_sc
     *scout = (struct tp_scout){.cache = cache, .order = *order, .traced = TP_BLOCKS_NONE};
     memcpy(scout->goals, order->goals, order->goal_count * sizeof *order->goals);
     memcpy(scout->goal_at, order->goals_at, order->goal_count * sizeof *order->goals_at);
+    scout->order.goals = scout->goals;
+    scout->order.goals_at = scout->goal_at;
     struct tp_blocks_node node = tp_blocks_node(order->blocks, order->from);
     if (!tp__field_queue_reserve(cache, &scout->queue, 1) || !enter(scout, &node, bit_of(order->at), 0)) {
         tp_scout_end(scout);

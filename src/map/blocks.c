@@ -111,25 +111,39 @@ static int fill(struct tp_blocks *blocks, const struct tp_map *map)
     return error;
 }
 
-int tp_blocks_build(struct tp_blocks **out, const struct tp_map *map, enum tp_blocks_links links)
+/* Begins the first version of a block graph; NULL in *blocks on error. */
+static int begin(struct tp_blocks **blocks, const struct tp_map *map, enum tp_blocks_links links)
 {
-    *out = NULL;
+    *blocks = NULL;
     if (map->graph || map->puzzle)
         return TP_ERR_UNSUPPORTED;
-    struct tp_blocks *blocks = blocks_new(map, links);
-    if (!blocks)
+    *blocks = blocks_new(map, links);
+    if (!*blocks)
         return TP_ERR_NO_MEMORY;
-    blocks->changed_version = map->version;
-    int error = fill(blocks, map);
+    (*blocks)->changed_version = map->version;
+    return TP_OK;
+}
+
+/* Ends the making of a version: it is given out, or freed on error. */
+static int give(struct tp_blocks **out, struct tp_blocks *blocks, int error)
+{
+    *out = error ? NULL : blocks;
+    if (error)
+        tp_blocks_unref(blocks);
+    return error;
+}
+
+int tp_blocks_build(struct tp_blocks **out, const struct tp_map *map, enum tp_blocks_links links)
+{
+    struct tp_blocks *blocks;
+    int error = begin(&blocks, map, links);
+    if (!error)
+        error = fill(blocks, map);
     if (!error)
         error = tp__blocks_label(blocks);
-    if (error) {
-        tp_blocks_unref(blocks);
-        return error;
-    }
-    count_in(blocks, map->held);
-    *out = blocks;
-    return TP_OK;
+    if (!error)
+        count_in(blocks, map->held);
+    return give(out, blocks, error);
 }
 
 /* Room for `more` numbers in the list of steps. */
@@ -248,13 +262,9 @@ int tp_blocks_follow(struct tp_blocks **out, const struct tp_blocks *blocks, con
     if (!error)
         error = tp__blocks_label_follow(next, blocks, &steps);
     steps_fini(&steps);
-    if (error) {
-        tp_blocks_unref(next);
-        return error;
-    }
-    count_in(next, blocks->held);
-    *out = next;
-    return TP_OK;
+    if (!error)
+        count_in(next, blocks->held);
+    return give(out, next, error);
 }
 
 /* ---- What is believed ---- */
@@ -302,22 +312,14 @@ static int fill_free(struct tp_blocks *blocks, const struct tp_map *map)
 
 int tp_blocks_build_free(struct tp_blocks **out, const struct tp_map *map, enum tp_blocks_links links)
 {
-    *out = NULL;
-    if (map->graph || map->puzzle)
-        return TP_ERR_UNSUPPORTED;
-    struct tp_blocks *blocks = blocks_new(map, links);
-    if (!blocks)
-        return TP_ERR_NO_MEMORY;
-    blocks->changed_version = map->version;
-    blocks->held = map->held;
-    tp__held_add(blocks->held, own_bytes(blocks));
-    int error = fill_free(blocks, map);
-    if (error) {
-        tp_blocks_unref(blocks);
-        return error;
+    struct tp_blocks *blocks;
+    int error = begin(&blocks, map, links);
+    if (!error) {
+        blocks->held = map->held; /* counted as it is made: its tiles are shared from the first on */
+        tp__held_add(blocks->held, own_bytes(blocks));
+        error = fill_free(blocks, map);
     }
-    *out = blocks;
-    return TP_OK;
+    return give(out, blocks, error);
 }
 
 /* Whether two parts are the same. */
@@ -370,13 +372,9 @@ int tp_blocks_believe(struct tp_blocks **out, const struct tp_blocks *blocks, co
     next->version = blocks->version + 1;
     next->changed_version = blocks->changed_version;
     int error = fill_believed(next, blocks, map, tiles, count, read, context);
-    if (error) {
-        tp_blocks_unref(next);
-        return error;
-    }
-    count_in(next, held);
-    *out = next;
-    return TP_OK;
+    if (!error)
+        count_in(next, held);
+    return give(out, next, error);
 }
 
 const struct tp_blocks *tp_blocks_ref(const struct tp_blocks *blocks)

@@ -180,7 +180,4 @@ static inline uint32_t tp_blocks_label(const struct tp_blocks *blocks, uint32_t 
  * impassable is in no part: false; so it is without labels. Cost: O(1). */
 bool tp_blocks_apart(const struct tp_blocks *blocks, uint32_t x0, uint32_t y0, uint32_t x1, uint32_t y1);
 
-/* The same of two nodes. */
-bool tp_blocks_nodes_apart(const struct tp_blocks *blocks, uint32_t a, uint32_t b);
-
 #endif

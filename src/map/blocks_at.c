@@ -197,11 +197,3 @@ bool tp_blocks_apart(const struct tp_blocks *blocks, uint32_t x0, uint32_t y0, u
     return tp_blocks_label(blocks, from.tile_number, blocks->first_area[from.tile_number] + from.tile->area[index0]) !=
            tp_blocks_label(blocks, to.tile_number, blocks->first_area[to.tile_number] + to.tile->area[index1]);
 }
-
-bool tp_blocks_nodes_apart(const struct tp_blocks *blocks, uint32_t a, uint32_t b)
-{
-    if (!blocks->label)
-        return false;
-    struct tp_blocks_node from = tp_blocks_node(blocks, a), to = tp_blocks_node(blocks, b);
-    return tp_blocks_label(blocks, from.tile, from.area) != tp_blocks_label(blocks, to.tile, to.area);
-}

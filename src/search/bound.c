@@ -236,9 +236,7 @@ static bool enter_goals(struct tp_tick *tick, struct tp_bound *bound)
     struct tp_session *session = tick->session;
     const struct tp_goals *goals = &session->goals;
     if (!bound->holds)
-        tp_search_init(&bound->search, session->search.domain, &session->belief, NULL, session->params.heuristic,
-                       session->params.corners, 1, 1, false, session->pool, UINT32_MAX, &session->bytes,
-                       session->search.nodes.tiles.bytes_max);
+        tp__beside_init(session, &bound->search);
     bound->holds = true;
     if (bound->seeds == 0)
         tp_search_begin_seeds(&bound->search, bound->from);
@@ -262,13 +260,10 @@ static void prove(struct tp_tick *tick, struct tp_bound *bound)
     struct tp_search *search = &bound->search;
     if (bound->phase == BOUND_SEEDS && !enter_goals(tick, bound))
         return;
-    bool capped = tick->node_cap;
-    tp__tick_run_beside(tick, search, UINT64_MAX);
-    bool is_short = tick->node_cap && !capped;
-    tick->node_cap = capped;
+    bool has_memory = tp__beside_run(tick, search, UINT64_MAX);
     tp_cost least = tp_search_least_f(search); /* TP_COST_INFINITE: there is no way from there any more */
     bound->least = least > bound->least ? least : bound->least;
-    if (is_short)
+    if (!has_memory)
         give_up(bound);
     else if (search->found || search->exhausted)
         bound->phase = BOUND_OVER;

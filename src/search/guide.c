@@ -52,17 +52,17 @@ static struct tp_blocks_place place_of(const struct tp_session *session, tp_stat
     return tp_blocks_cell_place(tp_state_x(&session->search, state), tp_state_y(&session->search, state));
 }
 
-/* The nodes of the session's goals in a block graph, and the goals' places, but for goals that no way joins to the node `from`, if there is
- * one, as far as the labels know; returns how many there are. */
-static uint32_t goal_nodes(const struct tp_session *session, const struct tp_blocks *blocks, uint32_t from, uint32_t *nodes,
-                           struct tp_blocks_place *places)
+/* The nodes of the session's goals in a lead's block graph, and the goals' places, but for goals that no way joins to where it begins, as far as
+ * the labels know; returns how many there are. */
+static uint32_t goal_nodes(const struct tp_session *session, const struct tp_lead *lead, uint32_t *nodes, struct tp_blocks_place *places)
 {
-    uint32_t count = 0;
+    uint32_t count = 0, from_x = lead->at.x / TP_BLOCK_POINT, from_y = lead->at.y / TP_BLOCK_POINT;
     for (uint32_t i = 0; i < session->goals.count; i++) {
-        uint32_t node = node_of(session, blocks, session->goals.states[i]);
-        if (node == TP_BLOCKS_NONE || (from != TP_BLOCKS_NONE && tp_blocks_nodes_apart(blocks, from, node)))
+        struct tp_blocks_place place = place_of(session, session->goals.states[i]);
+        uint32_t x = place.x / TP_BLOCK_POINT, y = place.y / TP_BLOCK_POINT, node = tp_blocks_node_at(lead->blocks, x, y);
+        if (node == TP_BLOCKS_NONE || tp_blocks_apart(lead->blocks, from_x, from_y, x, y))
             continue;
-        places[count] = place_of(session, session->goals.states[i]);
+        places[count] = place;
         nodes[count++] = node;
     }
     return count;
@@ -73,7 +73,7 @@ static bool is_to_goals(const struct tp_session *session, const struct tp_lead *
 {
     uint32_t nodes[TP_GOALS_MAX], count;
     struct tp_blocks_place places[TP_GOALS_MAX];
-    count = goal_nodes(session, lead->blocks, lead->from, nodes, places);
+    count = goal_nodes(session, lead, nodes, places);
     return count == lead->goal_count && memcmp(nodes, lead->goals, count * sizeof nodes[0]) == 0;
 }
 
@@ -104,7 +104,7 @@ static void lead_begin(const struct tp_session *session, struct tp_lead *lead, c
     const struct tp_guide *guide = &session->guide;
     uint32_t areas[TP_GOALS_MAX];
     lead_place(session, lead, blocks);
-    lead->goal_count = goal_nodes(session, blocks, lead->from, lead->goals, lead->goals_at);
+    lead->goal_count = goal_nodes(session, lead, lead->goals, lead->goals_at);
     lead->view.empty = true;
     if (!lead->goal_count || lead->from == TP_BLOCKS_NONE) {
         lead->ready = true;
@@ -444,46 +444,59 @@ void tp__guide_trip(struct tp_session *session)
     session->guide.stalls = session->guide.waited = 0;
 }
 
+/* Lets go of leads that are no good any more, and begins the one that is wanted, when what the agent saw is laid over. Whether the agent is lost: it
+ * has left its way, and follows no path that is whole. */
+static bool choose(struct tp_tick *tick, uint64_t *units)
+{
+    struct tp_session *session = tick->session;
+    struct tp_guide *guide = &session->guide;
+    struct tp_lead *now = &guide->now, *coming = &guide->coming;
+    if (is_stalled(session))
+        session->restart_wanted = true;
+    if (session->restart_wanted && now->blocks && !is_to_goals(session, now))
+        lead_drop(now); /* the goal is far from where it leads: worse than none */
+    uint64_t left = now->scout ? points_left(session, now) : 0;
+    bool away = left == TP_FIELD_UNSEEN, lost = away && !follows_whole(session);
+    bool current = is_of(session, now, tp__overlay_blocks(session)) && !is_outdated(session), wanted = lost || !current;
+    bool elsewhere = coming->blocks && session->restart_wanted && !is_to_goals(session, coming); /* likewise */
+    if (elsewhere || (coming->betters && (away || !current || guide->broken)))
+        lead_drop(coming);
+    if (!coming->blocks && wanted && tp__overlay_catch_up(session, tick->budget, units))
+        lead_begin(session, coming, tp__overlay_blocks(session));
+    else if (!coming->blocks && !wanted && now->scout && !now->goes_straight && left && !away && !guide->settled)
+        better_begin(session, guide, left);
+    return lost;
+}
+
+/* Takes the way that is ready, unless it was looked for and is no better. Whether a search is to begin anew by it. */
+static bool take(struct tp_session *session)
+{
+    struct tp_guide *guide = &session->guide;
+    bool betters = guide->coming.betters;
+    if (betters && drop_no_better(session, guide))
+        return false;
+    bool led = guide->coming.scout || guide->now.scout;
+    bool goes_on = !betters && !guide->broken && serves_search(session);
+    take_coming(guide);
+    guide->settled = betters;
+    return led && session->search.active && !goes_on && !path_serves(session) && gets_nearer(session, guide);
+}
+
 static enum tp_guide_outcome guide_run(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
     struct tp_guide *guide = &session->guide;
-    const struct tp_blocks *blocks = tp__overlay_blocks(session);
     uint64_t units = units_of(tick), unspent = units;
-    if (!guide->cache || !blocks)
+    if (!guide->cache || !tp__overlay_blocks(session))
         return TP_GUIDE_ON;
-    if (is_stalled(session))
-        session->restart_wanted = true;
-    if (session->restart_wanted && guide->now.blocks && !is_to_goals(session, &guide->now))
-        lead_drop(&guide->now); /* the goal is far from where it leads: worse than none */
-    uint64_t left = guide->now.scout ? points_left(session, &guide->now) : 0;
-    bool away = left == TP_FIELD_UNSEEN, lost = away && !follows_whole(session);
-    bool current = is_of(session, &guide->now, blocks) && !is_outdated(session), wanted = lost || !current;
-    bool elsewhere = guide->coming.blocks && session->restart_wanted && !is_to_goals(session, &guide->coming); /* the goal is far from there */
-    if (elsewhere || (guide->coming.betters && (away || !current || guide->broken)))
-        lead_drop(&guide->coming);
-    if (!guide->coming.blocks && wanted && tp__overlay_catch_up(session, tick->budget, &unspent))
-        lead_begin(session, &guide->coming, tp__overlay_blocks(session));
-    else if (!guide->coming.blocks && !wanted && guide->now.scout && !guide->now.goes_straight && left && !away && !guide->settled)
-        better_begin(session, guide, left);
-    if (!guide->coming.blocks && !wanted)
-        return TP_GUIDE_ON;
+    bool lost = choose(tick, &unspent);
     if (guide->coming.blocks)
         pay_coming(tick, &unspent);
     tick->reply->work.guide += units - unspent;
-    if (!guide->coming.ready) {
-        bool blind = !guide->coming.betters && (!guide->now.blocks || lost);
-        return blind && guide->waited++ < WAIT_TICKS ? TP_GUIDE_WAIT : TP_GUIDE_ON;
-    }
-    if (guide->coming.betters && drop_no_better(session, guide))
-        return TP_GUIDE_ON;
-    bool led = guide->coming.scout || guide->now.scout, betters = guide->coming.betters;
-    bool broken = guide->broken, goes_on = !betters && !broken && serves_search(session);
-    take_coming(guide);
-    guide->settled = betters;
-    if (!led || !session->search.active || goes_on || path_serves(session))
-        return TP_GUIDE_ON;
-    return gets_nearer(session, guide) ? TP_GUIDE_ANEW : TP_GUIDE_ON;
+    if (guide->coming.ready)
+        return take(session) ? TP_GUIDE_ANEW : TP_GUIDE_ON;
+    bool blind = !guide->coming.betters && (!guide->now.blocks || lost);
+    return blind && guide->waited++ < WAIT_TICKS ? TP_GUIDE_WAIT : TP_GUIDE_ON;
 }
 
 enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)

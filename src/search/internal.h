@@ -324,9 +324,10 @@ bool tp__tick_rekey(struct tp_tick *tick);
 /* Expansions that the tick may still make; under a deadline the clock decides as well. */
 uint64_t tp__tick_expansions_left(const struct tp_tick *tick);
 
-/* Runs a search beside the session's own (shortcut.c, smooth.c, bound.c) with what the tick has left, for at most `most` expansions; books it and
- * takes it from the purse. */
-void tp__tick_run_beside(struct tp_tick *tick, struct tp_search *search, uint64_t most);
+/* Searches beside the session's own (shortcut.c, smooth.c, bound.c): A* by what the agent believes and the space's h, from its memory. One is run
+ * with what the tick has left, for at most `most` expansions, booked, and taken from the purse; false when it wants for memory. */
+void tp__beside_init(struct tp_session *session, struct tp_search *search);
+bool tp__beside_run(struct tp_tick *tick, struct tp_search *search, uint64_t most);
 
 /* Runs the session's own. */
 void tp__session_expand(struct tp_tick *tick, uint64_t expansions);

@@ -129,8 +129,8 @@ bool tp__tick_rekey(struct tp_tick *tick)
 }
 
 /* Runs a search for at most `expansions`, or as many entries renewed as that pays for under R, within the tick's cap and deadline,
- * and books the work. Gives what it cost of R, in traceback steps. */
-static uint64_t run_search(struct tp_tick *tick, struct tp_search *search, uint64_t expansions)
+ * and books the work. *cost gets what it cost of R, in traceback steps. False when it wants for memory. */
+static bool run_search(struct tp_tick *tick, struct tp_search *search, uint64_t expansions, uint64_t *cost)
 {
     struct tp_tick_work *work = &tick->reply->work;
     const struct tp_budget *budget = tick->budget;
@@ -147,12 +147,12 @@ static uint64_t run_search(struct tp_tick *tick, struct tp_search *search, uint6
     tick->rekeys_left -= run.rekeyed;
     tick->rekeys_paid = run.rekeys_paid;
     tick->given_up += run.given_up;
-    tick->node_cap |= run.capped;
     work->expansions += run.expansions;
     work->generated += run.generated;
     work->rekeyed += run.rekeyed;
     work->traced += run.rekeyed;
-    return under_r(tick) ? run.expansions * budget->c + run.rekeyed : 0;
+    *cost = under_r(tick) ? run.expansions * budget->c + run.rekeyed : 0;
+    return !run.capped;
 }
 
 uint64_t tp__tick_expansions_left(const struct tp_tick *tick)
@@ -165,20 +165,27 @@ uint64_t tp__tick_expansions_left(const struct tp_tick *tick)
     return left < cap ? left : cap;
 }
 
-void tp__tick_run_beside(struct tp_tick *tick, struct tp_search *search, uint64_t most)
+void tp__beside_init(struct tp_session *session, struct tp_search *search)
 {
-    uint64_t left = tp__tick_expansions_left(tick);
-    tick->steps_left -= run_search(tick, search, left < most ? left : most);
+    const struct tp_search *own = &session->search;
+    tp_search_init(search, own->domain, &session->belief, NULL, session->params.heuristic, session->params.corners, 1, 1, false,
+                   session->pool, UINT32_MAX, &session->bytes, own->nodes.tiles.bytes_max);
+}
+
+bool tp__beside_run(struct tp_tick *tick, struct tp_search *search, uint64_t most)
+{
+    uint64_t left = tp__tick_expansions_left(tick), cost;
+    bool has_memory = run_search(tick, search, left < most ? left : most, &cost);
+    tick->steps_left -= cost;
+    return has_memory;
 }
 
 void tp__session_expand(struct tp_tick *tick, uint64_t expansions)
 {
-    uint64_t before = tick->reply->work.expansions;
-    run_search(tick, &tick->session->search, expansions);
+    uint64_t before = tick->reply->work.expansions, unused; /* the engine pays */
+    tick->node_cap |= !run_search(tick, &tick->session->search, expansions, &unused);
     uint64_t made = tick->reply->work.expansions - before;
-    if (tick->node_cap && tp__bound_yield(tick->session)) {
-        tick->node_cap = false;
-        run_search(tick, &tick->session->search, expansions - made);
-    }
+    if (tick->node_cap && tp__bound_yield(tick->session))
+        tick->node_cap = !run_search(tick, &tick->session->search, expansions - made, &unused);
     tick->session->closed += tick->reply->work.expansions - before;
 }

@@ -40,9 +40,7 @@ static struct tp_shortcut *shortcut_open(struct tp_session *session)
     if (!shortcut)
         return NULL;
     shortcut->phase = SHORTCUT_NONE;
-    tp_search_init(&shortcut->search, session->search.domain, &session->belief, NULL, session->params.heuristic,
-                   session->params.corners, 1, 1,
-                   false, session->pool, UINT32_MAX, &session->bytes, session->search.nodes.tiles.bytes_max);
+    tp__beside_init(session, &shortcut->search);
     return shortcut;
 }
 
@@ -119,7 +117,7 @@ bool tp__shortcut_try(struct tp_tick *tick)
 
     if (shortcut->search.goal != session->at)
         tp_search_retarget(&shortcut->search, session->at);
-    tp__tick_run_beside(tick, &shortcut->search, UINT64_MAX);
+    tick->node_cap |= !tp__beside_run(tick, &shortcut->search, UINT64_MAX);
     if (shortcut->search.exhausted && !shortcut->search.found)
         shortcut->phase = SHORTCUT_FAILED;
     if (!shortcut->search.found || !shortens(session, shortcut))

@@ -45,13 +45,11 @@ struct tp_smooth {
 static struct tp_smooth *smooth_open(struct tp_session *session)
 {
     struct tp_smooth *smooth = NULL;
-    uint64_t bytes_max = session->search.nodes.tiles.bytes_max;
-    if (session->bytes + sizeof *smooth > bytes_max || !(smooth = tp_pool_get(session->pool, sizeof *smooth)))
+    if (session->bytes + sizeof *smooth > session->search.nodes.tiles.bytes_max || !(smooth = tp_pool_get(session->pool, sizeof *smooth)))
         return NULL;
     session->bytes += sizeof *smooth;
     *smooth = (struct tp_smooth){.phase = SMOOTH_SKIP};
-    tp_search_init(&smooth->search, session->search.domain, &session->belief, NULL, session->params.heuristic,
-                   session->params.corners, 1, 1, false, session->pool, UINT32_MAX, &session->bytes, bytes_max);
+    tp__beside_init(session, &smooth->search);
     return smooth;
 }
 
@@ -163,12 +161,9 @@ static bool measure(struct tp_tick *tick, struct tp_smooth *smooth)
 static bool search(struct tp_tick *tick, struct tp_smooth *smooth)
 {
     uint64_t before = tick->reply->work.expansions, in_window = (uint64_t)SEARCH_SPANS * smooth->span;
-    bool capped = tick->node_cap;
-    tp__tick_run_beside(tick, &smooth->search, in_window - smooth->spent);
+    bool has_memory = tp__beside_run(tick, &smooth->search, in_window - smooth->spent);
     smooth->spent += tick->reply->work.expansions - before;
-    bool is_short = tick->node_cap && !capped;
-    tick->node_cap = capped; /* the agent has its path */
-    if (is_short) {
+    if (!has_memory) { /* the agent has its path */
         end(smooth);
     } else if (smooth->search.found) {
         bool is_cheaper = tp_search_g(&smooth->search, smooth->from) < smooth->sum;
