@@ -15,10 +15,7 @@ $(BUILD)/tests/bench/changes: $(BUILD)/obj/tests/bench/changes.o $(CLIENT_LIB)
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(PKGS_TOOL)) -lpthread -lm
 
-$(BUILD)/tests/bench/blocks: $(BUILD)/obj/tests/bench/blocks.o $(LIB)
-	@mkdir -p $(@D)
-	$(CC) $(SANFLAGS) -o $@ $^ -lm
-
-$(BUILD)/tests/bench/guide: $(BUILD)/obj/tests/bench/guide.o $(BUILD)/tests/libtickpath-tool.a $(CLIENT_LIB) $(LIB)
+# Those of the library: maps are read as the tool reads them.
+$(BUILD)/tests/bench/blocks $(BUILD)/tests/bench/guide: $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/tests/libtickpath-tool.a $(CLIENT_LIB) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(PKGS_TOOL)) -lpthread -lm

@@ -8,7 +8,7 @@
  * before, once its last reader left, stands beside it. Times are the thread's own, in milliseconds or microseconds; what the map's own
  * versions cost is not counted. Exit code 2: it could not be run. */
 #include "map/blocks.h"
-#include "map/movingai.h"
+#include "tests/bench/bench.h"
 #include "tests/lib/rng.h"
 
 #include <stdio.h>
@@ -18,67 +18,11 @@
 
 enum { RUNS = 5, BATCHES = 200, BATCH = 1000, CLUSTER = 64 };
 
-__attribute__((noreturn)) static void give_up(const char *what)
-{
-    fprintf(stderr, "%s\n", what);
-    exit(2);
-}
-
-static void must(int error, const char *what)
-{
-    if (error)
-        give_up(what);
-}
-
 static double now_us(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
-}
-
-static struct tp_map *load(const char *path, uint32_t side)
-{
-    FILE *file = fopen(path, "rb");
-    if (!file || fseek(file, 0, SEEK_END))
-        give_up("can't read the map");
-    size_t size = (size_t)ftell(file);
-    char *text = malloc(size + 1);
-    rewind(file);
-    if (!text || fread(text, 1, size, file) != size)
-        give_up("can't read the map");
-    fclose(file);
-    struct tp_movingai_map parsed;
-    struct tp_place place;
-    const char *reason;
-    must(tp_movingai_map_parse(&parsed, text, size, &place, &reason), "the map is not of its format");
-    free(text);
-    uint32_t width = side ? side : parsed.width, height = side ? side : parsed.height;
-    uint8_t *cells = malloc((size_t)width * height);
-    if (!cells)
-        give_up("out of memory");
-    for (uint32_t y = 0; y < height; y++)
-        for (uint32_t x = 0; x < width; x++)
-            cells[(size_t)y * width + x] =
-                parsed.cells[(size_t)(y % parsed.height) * parsed.width + x % parsed.width];
-    struct tp_profile profile;
-    struct tp_map *map;
-    tp_profile_init_movingai(&profile);
-    must(tp_map_build(&map, width, height, cells, &profile, 1), "can't build the map");
-    free(cells);
-    tp_movingai_map_fini(&parsed);
-    return map;
-}
-
-static int by_time(const void *a, const void *b)
-{
-    const double *one = a, *other = b;
-    return *one < *other ? -1 : *one > *other;
-}
-
-static void sort(double *us, size_t count)
-{
-    qsort(us, count, sizeof us[0], by_time);
 }
 
 /* A batch that closes open cells and opens closed ones: anywhere, or in one square. */
@@ -147,7 +91,7 @@ int main(int argc, char **argv)
     if (argc < 3 || argc > 4 || (strcmp(argv[1], "straight") && strcmp(argv[1], "diagonal")))
         give_up("blocks straight|diagonal MAP.map [SIDE]");
     static struct batches single, scattered, clustered;
-    struct tp_map *map = load(argv[2], argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 0);
+    struct tp_map *map = load("blocks", argv[2], argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 0);
     enum tp_blocks_links links = argv[1][0] == 's' ? TP_BLOCKS_STRAIGHT : TP_BLOCKS_DIAGONAL;
     struct tp_blocks *blocks = NULL;
     double build[RUNS];

@@ -8,10 +8,10 @@
  * goal's field over areas reached the agent, until its way over nodes was found, and until it moved; for its frames CPU time and guide units;
  * and what no frame may do: ticks over a budget, moves that are illegal, bytes over the cap. Time spent on the map's versions is not
  * counted. Exit code 2: it could not be run. */
-#include "client/cli/files.h"
 #include "guide/field.h"
 #include "map/layer.h"
 #include "search/internal.h"
+#include "tests/bench/bench.h"
 #include "tests/lib/rng.h"
 
 #include <stdio.h>
@@ -22,26 +22,6 @@
 enum { K = 16, UNITS = 100, CHANGED = 100, FRAMES_MAX = 50000, SAMPLES_MAX = 1 << 20 };
 
 static struct tp_test_rng rng = {7};
-
-__attribute__((noreturn)) static void give_up(const char *what)
-{
-    fprintf(stderr, "%s\n", what);
-    exit(2);
-}
-
-static void must(int error, const char *what)
-{
-    if (error)
-        give_up(what);
-}
-
-static void *take(size_t count, size_t size)
-{
-    void *memory = calloc(count, size);
-    if (!memory)
-        give_up("out of memory");
-    return memory;
-}
 
 static double now_ms(void)
 {
@@ -65,17 +45,11 @@ static void note(struct samples *samples, double value)
         samples->values[samples->count++] = value;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double *one = a, *other = b;
-    return *one < *other ? -1 : *one > *other;
-}
-
 static void print_samples(const char *name, struct samples *samples)
 {
     size_t count = samples->count;
     if (count)
-        qsort(samples->values, count, sizeof samples->values[0], by_value);
+        sort(samples->values, count);
     printf("\"%s\": {\"count\": %zu, \"p50\": %.3f, \"p99\": %.3f, \"max\": %.3f}, ", name, count,
            count ? samples->values[count / 2] : 0, count ? samples->values[count * 99 / 100] : 0,
            count ? samples->values[count - 1] : 0);
@@ -93,23 +67,12 @@ struct scene {
     size_t first, closed_count;
 };
 
-static void load(struct scene *scene, const char *path, uint32_t side)
+static void load_scene(struct scene *scene, const char *path, uint32_t side)
 {
-    static const struct tp_cli_usage usage = {.command = "guide"};
-    struct tp_cli_map file;
-    if (tp_cli_map_load(&usage, path, NULL, &file))
-        exit(2);
-    uint32_t width = side ? side : file.grid.width, height = side ? side : file.grid.height;
-    uint8_t *cells = take(width, height);
-    for (uint32_t y = 0; y < height; y++)
-        for (uint32_t x = 0; x < width; x++)
-            cells[(size_t)y * width + x] = tp_map_class(file.map, x % file.grid.width, y % file.grid.height);
-    must(tp_map_build(&scene->map, width, height, cells, &file.map->profile, 1), "can't build the map");
+    scene->map = load("guide", path, side);
     scene->kind = (struct tp_layer_kind){scene->map->profile, 1, true, TP_BLOCKS_STRAIGHT};
     must(tp_layer_build(&scene->layer, scene->map, &scene->kind), "can't build the layer");
-    scene->closed = take((size_t)width * height, sizeof scene->closed[0]);
-    free(cells);
-    tp_cli_map_fini(&file);
+    scene->closed = take((size_t)scene->map->width * scene->map->height, sizeof scene->closed[0]);
 }
 
 static uint32_t draw_free(const struct scene *scene)
@@ -347,7 +310,7 @@ int main(int argc, char **argv)
     scene.cap = (uint64_t)atol(argv[3]) << 10;
     if (!(scene.cache = tp_field_cache_open(&scene.pool, scene.cap)))
         give_up("out of memory");
-    load(&scene, argv[1], argc > 5 ? (uint32_t)strtoul(argv[5], NULL, 10) : 0);
+    load_scene(&scene, argv[1], argc > 5 ? (uint32_t)strtoul(argv[5], NULL, 10) : 0);
     crowd_open(&crowd, &scene, sessions, &first);
     for (size_t i = 0; i < FRAMES_MAX && !all_moved(&crowd); i++)
         frame(&crowd, &first);

@@ -2,6 +2,7 @@
  * paid from that tick's purse. h is read from inside the session. */
 #include "search/internal.h"
 #include "tests/lib/play.h"
+#include "tests/lib/random_spaces.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -68,14 +69,6 @@ static struct tp_map *random_map(struct tp_test_rng *rng)
     return map;
 }
 
-static uint32_t free_cell(struct tp_test_rng *rng, const struct tp_map *map)
-{
-    uint32_t cells = map->width * map->height, cell = tp_test_below(rng, cells);
-    for (uint32_t i = 0; i < cells && !tp_map_passable(map, cell % map->width, cell / map->width); i++)
-        cell = (cell + 1) % cells;
-    return cell;
-}
-
 static struct tp_budget some_budget(struct tp_test_rng *rng)
 {
     uint32_t most = tp_test_percent(rng, 30) ? 4 : 120;
@@ -92,8 +85,8 @@ static struct tp_session_params some_params(struct tp_test_rng *rng, const char 
     tp_session_params_init(&params);
     params.algorithm = tp_algorithm_find(name);
     params.neighbours = neighbours[tp_test_below(rng, 3)];
-    params.start = free_cell(rng, map);
-    params.goal = free_cell(rng, map);
+    params.start = space_cell(rng, map, true);
+    params.goal = space_cell(rng, map, true);
     params.knowledge = tp_test_percent(rng, 60) ? TP_KNOWLEDGE_FREESPACE : TP_KNOWLEDGE_FULL;
     params.stamp_max = tp_test_percent(rng, 25) ? tp_test_between(rng, 2, 5) : 0;
     params.budget = some_budget(rng);
@@ -139,7 +132,7 @@ START_TEST(updates_are_booked_and_paid)
                 play_set(&play, tp_test_below(&rng, map->width), tp_test_below(&rng, map->height),
                          tp_test_percent(&rng, 80) ? '@' : '.');
             if (changes && tp_test_percent(&rng, 2))
-                play_retarget(&play, free_cell(&rng, play.map));
+                play_retarget(&play, space_cell(&rng, play.map, true));
             struct tp_tick_reply reply = tick(&play);
             PLAY_SAY(&play, !(reply.flags & TP_FLAG_NODE_CAP), "NODE_CAP, where only the purse was empty");
         }

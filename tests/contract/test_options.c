@@ -13,16 +13,6 @@ static bool can(enum tp_capability capability)
     return row->capabilities & capability;
 }
 
-/* A random passable cell of a map that has one. */
-static uint32_t free_cell(struct tp_test_rng *rng, const struct tp_map *map)
-{
-    for (;;) {
-        uint32_t cell = tp_test_below(rng, map->width * map->height);
-        if (tp_map_passable(map, cell % map->width, cell / map->width))
-            return cell;
-    }
-}
-
 /* A random map and a start and a goal joined on it. */
 static struct tp_map *joined_map(struct tp_test_rng *rng, struct tp_session_params *params)
 {
@@ -30,8 +20,8 @@ static struct tp_map *joined_map(struct tp_test_rng *rng, struct tp_session_para
         struct tp_map *map = tp_test_map_random(rng, tp_test_between(rng, 8, 90), tp_test_between(rng, 8, 90),
                                                 tp_test_between(rng, 0, 35));
         if (map->passable_cells) {
-            params->start = free_cell(rng, map);
-            params->goal = free_cell(rng, map);
+            params->start = tp_test_free_cell(rng, map);
+            params->goal = tp_test_free_cell(rng, map);
             struct play play;
             play_open(&play, params, map);
             bool joined = play_reachable(&play);

@@ -168,15 +168,6 @@ static void town_end(void)
     tp_pool_fini(&town.pool);
 }
 
-static uint32_t free_cell(const struct tp_map *layer)
-{
-    for (;;) {
-        uint32_t cell = tp_test_below(&town.rng, CELLS);
-        if (tp_map_passable(layer, cell % SIDE, cell / SIDE))
-            return cell;
-    }
-}
-
 static void draw_agent(struct agent *agent, uint32_t kind)
 {
     struct tp_session_params *params = &agent->params;
@@ -199,8 +190,8 @@ static void draw_agent(struct agent *agent, uint32_t kind)
     params->known = params->knowledge == TP_KNOWLEDGE_MAP ? town.plan[kind] : NULL;
     params->sensor_radius = params->knowledge == TP_KNOWLEDGE_FULL ? 0 : tp_test_between(&town.rng, 2, 5);
     params->bounded = params->knowledge == TP_KNOWLEDGE_FULL && tp_test_percent(&town.rng, 40);
-    agent->cell = free_cell(town.layer[kind]);
-    agent->goal = tp_test_percent(&town.rng, 40) && town.agent_count > 0 ? town.agents[0].goal : free_cell(town.layer[kind]);
+    agent->cell = tp_test_free_cell(&town.rng, town.layer[kind]);
+    agent->goal = tp_test_percent(&town.rng, 40) && town.agent_count > 0 ? town.agents[0].goal : tp_test_free_cell(&town.rng, town.layer[kind]);
 }
 
 /* Opens both sessions where the agent stands. */
@@ -292,7 +283,7 @@ static void change_doors(void)
 
 static void send_home(struct agent *agent)
 {
-    agent->goal = free_cell(town.layer[agent->kind]);
+    agent->goal = tp_test_free_cell(&town.rng, town.layer[agent->kind]);
     ck_assert_int_eq(tp_session_retarget(agent->session, agent->goal), 0);
     Tickpath__SetGoal set = TICKPATH__SET_GOAL__INIT;
     set.has_session = set.has_goal = 1;
@@ -459,7 +450,7 @@ START_TEST(test_little_room)
     town_begin("little room", ROOM);
     bool has_arrived[COUNT] = {false};
     for (uint32_t i = 0; i < COUNT; i++)
-        wire_open_session(&wire_, "town", free_cell(town.layer[0]), free_cell(town.layer[0]), "guided", 20);
+        wire_open_session(&wire_, "town", tp_test_free_cell(&town.rng, town.layer[0]), tp_test_free_cell(&town.rng, town.layer[0]), "guided", 20);
     Tickpath__Tick tick = TICKPATH__TICK__INIT;
     tick.has_all = tick.all = 1;
     uint32_t arrived = 0;

@@ -112,6 +112,15 @@ void tp_test_set_rect(struct tp_map **map, uint32_t x, uint32_t y, uint32_t widt
     *map = next;
 }
 
+uint32_t tp_test_free_cell(struct tp_test_rng *rng, const struct tp_map *map)
+{
+    for (;;) {
+        uint32_t cell = tp_test_below(rng, map->width * map->height);
+        if (tp_map_passable(map, cell % map->width, cell / map->width))
+            return cell;
+    }
+}
+
 void tp_test_set(struct tp_map **map, uint32_t x, uint32_t y, char class_to)
 {
     tp_test_set_rect(map, x, y, 1, 1, class_to);

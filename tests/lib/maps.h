@@ -31,6 +31,9 @@ struct tp_map *tp_test_map_graph(uint32_t nodes, const struct tp_graph_edge *edg
 /* The cell `symbol` of a drawing as a cell id (y * width + x); UINT32_MAX if it does not stand there. */
 uint32_t tp_test_find(const char *art, char symbol);
 
+/* A passable cell at random (y * width + x), of a map that has one. */
+uint32_t tp_test_free_cell(struct tp_test_rng *rng, const struct tp_map *map);
+
 /* Sets the class of one cell, or of a rectangle: replaces *map by its next version. */
 void tp_test_set(struct tp_map **map, uint32_t x, uint32_t y, char class_to);
 void tp_test_set_rect(struct tp_map **map, uint32_t x, uint32_t y, uint32_t width, uint32_t height,

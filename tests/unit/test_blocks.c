@@ -331,6 +331,18 @@ static void expect_followed(const struct tp_blocks *blocks, const struct tp_bloc
     tp_blocks_unref(anew);
 }
 
+/* Follows a map to its next version, in the place of both. */
+static void follow(struct tp_blocks **blocks, struct tp_map **map, struct tp_map *next)
+{
+    struct tp_blocks *followed;
+    ck_assert_int_eq(tp_blocks_follow(&followed, *blocks, *map, next), 0);
+    expect_followed(followed, *blocks, next);
+    tp_map_unref(*map);
+    tp_blocks_unref(*blocks);
+    *map = next;
+    *blocks = followed;
+}
+
 /* A batch of cells and rectangles, small or as large as tiles, of the classes that the map has; sometimes of what stands already. */
 static struct tp_map *apply_random(struct tp_test_rng *rng, const struct tp_map *map)
 {
@@ -372,13 +384,7 @@ START_TEST(followed_as_built)
                 next = apply_random(&rng, between);
                 tp_map_unref(between);
             }
-            struct tp_blocks *followed;
-            ck_assert_int_eq(tp_blocks_follow(&followed, blocks, map, next), 0);
-            expect_followed(followed, blocks, next);
-            tp_map_unref(map);
-            tp_blocks_unref(blocks);
-            map = next;
-            blocks = followed;
+            follow(&blocks, &map, next);
         }
         expect_plain(blocks, map);
         tp_blocks_unref(blocks);
@@ -402,7 +408,7 @@ START_TEST(followed_where_all_is_parted)
     ck_assert_int_eq(tp_map_apply(&next, map, changes, count, &bad, &bad_x, &bad_y), 0);
     tp_map_unref(map);
     map = next;
-    struct tp_blocks *blocks = build(map, _i ? TP_BLOCKS_DIAGONAL : TP_BLOCKS_STRAIGHT), *followed;
+    struct tp_blocks *blocks = build(map, _i ? TP_BLOCKS_DIAGONAL : TP_BLOCKS_STRAIGHT);
     ck_assert_uint_eq(blocks->areas, _i ? 6 : WIDTH * HEIGHT / 2);
     for (uint64_t step = 0; step < tp_test_steps(80, 2000); step++) {
         count = tp_test_between(&rng, 1, 3);
@@ -411,12 +417,7 @@ START_TEST(followed_where_all_is_parted)
             changes[i] = (struct tp_change){.kind = TP_CHANGE_CELL, .class_to = tp_map_passable(map, x, y) ? '@' : '.', .x = x, .y = y};
         }
         ck_assert_int_eq(tp_map_apply(&next, map, changes, count, &bad, &bad_x, &bad_y), 0);
-        ck_assert_int_eq(tp_blocks_follow(&followed, blocks, map, next), 0);
-        expect_followed(followed, blocks, next);
-        tp_map_unref(map);
-        tp_blocks_unref(blocks);
-        map = next;
-        blocks = followed;
+        follow(&blocks, &map, next);
     }
     expect_plain(blocks, map);
     tp_blocks_unref(blocks);

@@ -26,15 +26,6 @@ static void take_row(int i)
     row = tp_algorithm_at(at);
 }
 
-static uint32_t free_cell(struct tp_test_rng *rng, const struct tp_map *map)
-{
-    for (;;) {
-        uint32_t cell = tp_test_below(rng, map->width * map->height);
-        if (tp_map_passable(map, cell % map->width, cell / map->width))
-            return cell;
-    }
-}
-
 /* A bounded session on a random map; a start and a goal are joined. */
 static struct tp_map *open_random(struct play *play, struct tp_test_rng *rng, uint32_t side, struct tp_budget budget, uint64_t number)
 {
@@ -55,8 +46,8 @@ static struct tp_map *open_random(struct play *play, struct tp_test_rng *rng, ui
         uint32_t percent = tp_test_below(rng, 40);
         struct tp_map *map = tp_test_percent(rng, 40) ? tp_test_map_random_weighted(rng, side, side, percent, 9)
                                                       : tp_test_map_random(rng, side, side, percent);
-        params.start = free_cell(rng, map);
-        params.goal = free_cell(rng, map);
+        params.start = tp_test_free_cell(rng, map);
+        params.goal = tp_test_free_cell(rng, map);
         play_open(play, &params, map);
         snprintf(play->label, sizeof play->label, "case %llu of %s, w %u, n %d, corners %d, restart %d, budget %d of %llu (TICKPATH_SEED=%llu)",
                  (unsigned long long)number, row->name, params.w_milli, (int)params.neighbours, (int)params.corners, (int)params.restart,
@@ -107,9 +98,9 @@ static uint64_t live(struct tp_test_rng *rng, enum happens happens, uint64_t num
                 change(&play, rng, happens == ANYTHING);
         bool moves = happens == ANYTHING;
         if (moves && tp_test_percent(rng, 2))
-            play_retarget(&play, free_cell(rng, play.map));
+            play_retarget(&play, tp_test_free_cell(rng, play.map));
         if (moves && row_can(row, TP_CAN_CHOOSE_GOAL) && tp_test_percent(rng, 2)) {
-            uint32_t goals[] = {free_cell(rng, play.map), tp_test_below(rng, map->width * map->height), free_cell(rng, play.map)};
+            uint32_t goals[] = {tp_test_free_cell(rng, play.map), tp_test_below(rng, map->width * map->height), tp_test_free_cell(rng, play.map)};
             play_retarget_set(&play, goals, tp_test_between(rng, 1, 3));
         }
         if (moves && tp_test_percent(rng, 3))

@@ -22,11 +22,7 @@ GOAL_CASES(TEST)
 
 static uint32_t random_cell(struct tp_test_rng *rng, const struct tp_map *map, bool passable)
 {
-    uint32_t cell;
-    do
-        cell = tp_test_below(rng, map->width * map->height);
-    while (passable && !tp_map_passable(map, cell % map->width, cell / map->width));
-    return cell;
+    return passable ? tp_test_free_cell(rng, map) : tp_test_below(rng, map->width * map->height);
 }
 
 /* The least (h, g, cell) of what can be reached, and the least cost to where the policy is met. */

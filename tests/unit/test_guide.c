@@ -90,11 +90,8 @@ START_TEST(an_agent_that_is_lost_finds_another_way)
         params.guide_units = n % 2 ? 100 : 3;
         begin(&play, &params, map, "lost");
         for (int i = 0; i < 12; i++) {
-            uint32_t cell, still = 0, longest = 0;
-            do
-                cell = tp_test_below(&rng, 300 * 200);
-            while (!tp_map_passable(map, cell % 300, cell / 300));
-            play_at(&play, cell);
+            uint32_t still = 0, longest = 0;
+            play_at(&play, tp_test_free_cell(&rng, map));
             for (int tick = 0; tick < 100; tick++) {
                 struct tp_tick_reply reply = play_tick(&play, NULL);
                 still = reply.from == reply.to && reply.status == TP_STATUS_SEARCHING ? still + 1 : 0;

@@ -5,6 +5,7 @@
 #include "map/graph.h"
 #include "search/internal.h"
 #include "tests/lib/play.h"
+#include "tests/lib/random_spaces.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,14 +160,6 @@ static struct tp_map *random_map(struct tp_test_rng *rng)
     return map;
 }
 
-static uint32_t random_free_cell(struct tp_test_rng *rng, const struct tp_map *map)
-{
-    uint32_t cells = map->width * map->height, cell = tp_test_below(rng, cells);
-    for (uint32_t i = 0; i < cells && !tp_map_passable(map, cell % map->width, cell / map->width); i++)
-        cell = (cell + 1) % cells;
-    return cell;
-}
-
 static struct tp_session_params random_params(struct tp_test_rng *rng, const char *name,
                                               const struct tp_map *map)
 {
@@ -177,8 +170,8 @@ static struct tp_session_params random_params(struct tp_test_rng *rng, const cha
     params.algorithm = tp_algorithm_find(name);
     params.neighbours = neighbours[tp_test_below(rng, 3)];
     params.corners = corners[tp_test_below(rng, 3)];
-    params.start = random_free_cell(rng, map);
-    params.goal = random_free_cell(rng, map);
+    params.start = space_cell(rng, map, true);
+    params.goal = space_cell(rng, map, true);
     params.budget =
         tp_test_percent(rng, 70)
             ? tp_budget_k(tp_test_percent(rng, 20) ? 1 : tp_test_between(rng, 1, 40))
@@ -259,7 +252,7 @@ START_TEST(h_never_overestimates_on_a_map_that_changes)
                 play_set(&play, tp_test_below(&rng, map->width), tp_test_below(&rng, map->height),
                          "@.GS"[tp_test_below(&rng, 4)]);
             if (tp_test_percent(&rng, 30))
-                play_retarget(&play, random_free_cell(&rng, play.map));
+                play_retarget(&play, space_cell(&rng, play.map, true));
             struct tp_tick_reply reply = play_tick(&play, NULL);
             bool of_the_past = play.map->fell_version > play.session->learned_fell_version;
             if (reply.work.expansions == 0 || of_the_past || play.session->learn.running)
@@ -298,7 +291,7 @@ START_TEST(what_was_learned_is_kept)
                 before[cell] = h;
             }
             if (reply.status != TP_STATUS_ARRIVED && tp_test_percent(&rng, 40))
-                play_at(&play, tp_test_percent(&rng, 50) ? reply.from : random_free_cell(&rng, map));
+                play_at(&play, tp_test_percent(&rng, 50) ? reply.from : space_cell(&rng, map, true));
         }
         play_close(&play);
         tp_map_unref(map);

@@ -133,12 +133,8 @@ static struct tp_session_params discoverer(struct tp_test_rng *rng, const struct
     params.sensor_radius = tp_test_between(rng, 1, TP_BELIEF_RADIUS_MAX);
     params.budget = tp_budget_k(tp_test_between(rng, 1, 60));
     params.guide_units = tp_test_between(rng, 1, 300);
-    do
-        params.start = tp_test_below(rng, map->width * map->height);
-    while (!tp_map_passable(map, params.start % map->width, params.start / map->width));
-    do
-        params.goal = tp_test_below(rng, map->width * map->height);
-    while (!tp_map_passable(map, params.goal % map->width, params.goal / map->width));
+    params.start = tp_test_free_cell(rng, map);
+    params.goal = tp_test_free_cell(rng, map);
     return params;
 }
 

@@ -72,15 +72,6 @@ static void town_fini(struct town *town)
     tp_map_unref(town->map);
 }
 
-static uint32_t free_cell(struct town *town)
-{
-    for (;;) {
-        uint32_t cell = tp_test_below(&town->rng, SIDE * SIDE);
-        if (tp_map_passable(town->layer, cell % SIDE, cell / SIDE))
-            return cell;
-    }
-}
-
 /* Closes or opens a few cells in a row. */
 static void change(struct town *town)
 {
@@ -111,8 +102,8 @@ START_TEST(ticks_take_nothing_from_the_system)
         params.budget = i % 2 ? tp_budget_k(16) : tp_budget_r(60, 900, 10);
         params.fields = town.cache;
         params.guide_units = a_tick[i % 4];
-        params.start = free_cell(&town);
-        params.goal = free_cell(&town);
+        params.start = tp_test_free_cell(&town.rng, town.layer);
+        params.goal = tp_test_free_cell(&town.rng, town.layer);
         ck_assert_int_eq(tp_session_open(&sessions[i], &params, town.layer, &town.pool, &refusal), 0);
     }
     for (int tick = 0; tick < TICKS; tick++) {
@@ -125,7 +116,7 @@ START_TEST(ticks_take_nothing_from_the_system)
             calls[i] += calls_ - before;
             bool over = reply.status == TP_STATUS_ARRIVED || reply.status == TP_STATUS_UNREACHABLE;
             if (over || tp_test_below(&town.rng, 200) == 0)
-                ck_assert_int_eq(tp_session_retarget(sessions[i], free_cell(&town)), 0);
+                ck_assert_int_eq(tp_session_retarget(sessions[i], tp_test_free_cell(&town.rng, town.layer)), 0);
             arrived += reply.status == TP_STATUS_ARRIVED;
         }
     }
