@@ -28,6 +28,13 @@ static const struct tp_cli_choice restart_words[] = {
     {"lazy", TP_RESTART_LAZY},       {"on-rise", TP_RESTART_ON_RISE}, {NULL, 0},
 };
 
+static const struct tp_cli_choice open_list_words[] = {
+    {"default", TP_OPEN_LIST_DEFAULT},
+    {"exact", TP_OPEN_LIST_EXACT},
+    {"bucket", TP_OPEN_LIST_BUCKET},
+    {NULL, 0},
+};
+
 static const struct tp_cli_choice motion_words[] = {
     {"steps", TP_MOTION_STEPS},
     {"inertia", TP_MOTION_INERTIA},
@@ -72,6 +79,8 @@ const struct tp_cli_option tp_cli_search_options[] = {
     {"restart", TP_CLI_CHOICE, AT(restart), "WORD",
      "when a changed map begins a new search (the algorithm's own)", 0, 0,
      restart_words, false},
+    {"open-list", TP_CLI_CHOICE, AT(open_list), "WORD",
+     "order of the open list: exact, or by f in steps, which is faster (default: exact)", 0, 0, open_list_words, false},
     {"unknown", TP_CLI_FLAG, AT(unknown), NULL, "the agent assumes unseen cells free",
      0, 0, NULL, false},
     {"known", TP_CLI_STRING, AT(known), "FILE",
@@ -117,6 +126,7 @@ void tp_cli_search_init(struct tp_cli_search *search)
         .goal_policy = TP_GOAL_EXACT,
         .goal_radius_milli = UINT32_MAX,
         .restart = TP_RESTART_DEFAULT,
+        .open_list = TP_OPEN_LIST_DEFAULT,
         .guide_units = UINT64_MAX,
         .agent_size = 1,
         .seed = 1,
@@ -210,6 +220,7 @@ void tp_cli_search_params(const struct tp_cli_search *search, struct tp_session_
                         : search->known != NULL ? TP_KNOWLEDGE_MAP
                                                 : TP_KNOWLEDGE_FULL;
     params->restart = (enum tp_restart)search->restart;
+    params->open_list = (enum tp_open_list)search->open_list;
     params->longest_path_rule = search->longest_path_rule;
     params->shortcut = search->shortcut;
     params->path_switch = search->path_switch;
@@ -306,6 +317,7 @@ int tp_cli_search_refused(const struct tp_cli_usage *usage, const struct tp_cli_
         {"goal_policy", "goal-policy"},
         {"goal_radius", "goal-radius"},
         {"restart", "restart"},
+        {"open_list", "open-list"},
         {"knowledge", NULL}, /* --unknown or --known */
         {"known_map", "known"},
         {"motion", "motion"},

@@ -22,6 +22,7 @@ struct tp_cli_search {
     int goal_policy;            /* enum tp_goal_policy */
     uint32_t goal_radius_milli; /* straight steps in thousandths; UINT32_MAX: not given */
     int restart;                /* enum tp_restart */
+    int open_list;              /* enum tp_open_list */
     int motion;                 /* enum tp_motion */
     int heuristic;              /* enum tp_heuristic */
     const char *start_velocity; /* "X,Y", NULL: not given */

@@ -56,14 +56,23 @@ struct tp_successor {
 /* A state from which `move` leads, at `cost`, to the one asked about; false to see no more. */
 typedef bool (*tp_predecessor_cb)(void *context, tp_state state, uint8_t move, tp_cost cost);
 
+/* What a kernel is compiled for, as a number: whether g has 64 bits (always, in listed spaces), whether the open list is in buckets, and where
+ * h comes from. */
+enum {
+    TP_HOW_WIDE = 1,
+    TP_HOW_BUCKETED = 2,
+    TP_HOW_H = 3 << 2,
+    TP_HOW_PLAIN = 0 << 2,    /* the space's default */
+    TP_HOW_LEARNED = 1 << 2,  /* likewise, and raised by learning */
+    TP_HOW_OTHER = 2 << 2,    /* another heuristic, learned or not; g of 64 bits */
+    TP_HOW_CHOOSING = 3 << 2, /* any, learned or not, to several goals, or within a radius, or guided */
+    TP_HOWS = 16,
+};
+
 struct tp_domain {
     const char *name;
-    /* by [wide][learns]: whether g has 64 bits (always, in listed spaces), whether h may have been raised by learning */
-    void (*run[2][2])(struct tp_search *search, struct tp_run *run);
-    /* for another heuristic than the space's own, g of 64 bits; NULL where run serves them all */
-    void (*run_other)(struct tp_search *search, struct tp_run *run);
-    /* for searches with several goals or a radius, by [wide], whatever the heuristic and learning; NULL where there are none */
-    void (*run_choosing[2])(struct tp_search *search, struct tp_run *run);
+    /* the kernels, by TP_HOW_*; NULL where there is none */
+    void (*run[TP_HOWS])(struct tp_search *search, struct tp_run *run);
     /* whether the space has this heuristic */
     bool (*has)(const struct tp_map *map, enum tp_heuristic heuristic);
     /* h by the search's heuristic from one state to another, not learned; 0 at the goal */

@@ -85,8 +85,7 @@ static uint64_t graph_states(const struct tp_map *map)
 
 const struct tp_domain tp_domain_graph = {
     .name = "graph",
-    .run = {{NULL, NULL}, {run_graph_plain, run_graph_learned}},
-    .run_choosing = {NULL, run_graph_choosing},
+    .run = {TP_LISTED_RUNS(graph), TP_LISTED_RUNS_CHOOSING(graph)},
     .has = graph_has,
     .h = graph_h,
     .successors = graph_successors,

@@ -77,34 +77,24 @@ static tp_cost distance_by(enum tp_heuristic heuristic, uint32_t dx, uint32_t dy
 /* ---- The kernel ---- */
 
 TP_ALWAYS_INLINE uint64_t priority(const struct tp_search *s, struct tp_goal goal, uint32_t x, uint32_t y, uint64_t g,
-                                   enum tp_neighbours neighbours, bool wide, bool learns)
+                                   enum tp_neighbours neighbours, unsigned how)
 {
     uint32_t dx = x > goal.x ? x - goal.x : goal.x - x, dy = y > goal.y ? y - goal.y : goal.y - y;
-    uint64_t h = distance(dx, dy, neighbours);
-    if (wide)
-        h *= s->h_unit;
-    if (learns)
+    uint64_t h;
+    switch (how & TP_HOW_H) {
+    case TP_HOW_CHOOSING:
+        return s->g_factor * g + s->h_factor * tp_search_h_now(s, tp_state_at(s, x, y));
+    case TP_HOW_OTHER:
+        h = distance_by(s->heuristic, dx, dy, neighbours) * s->h_unit;
+        break;
+    default:
+        h = distance(dx, dy, neighbours);
+        if (tp__how_wide(how))
+            h *= s->h_unit;
+    }
+    if (tp__how_learns(s, how))
         h += tp_learned_at(s->learned, x, y);
     return s->g_factor * g + s->h_factor * h;
-}
-
-/* The same by the search's own choice of heuristic. */
-TP_ALWAYS_INLINE uint64_t priority_other(const struct tp_search *s, struct tp_goal goal, uint32_t x, uint32_t y, uint64_t g,
-                                         enum tp_neighbours neighbours)
-{
-    uint32_t dx = x > goal.x ? x - goal.x : goal.x - x, dy = y > goal.y ? y - goal.y : goal.y - y;
-    uint64_t h = distance_by(s->heuristic, dx, dy, neighbours) * s->h_unit;
-    if (s->learned)
-        h += tp_learned_at(s->learned, x, y);
-    return s->g_factor * g + s->h_factor * h;
-}
-
-/* The same for several goals or a radius. */
-TP_ALWAYS_INLINE uint64_t priority_choosing(const struct tp_search *s, struct tp_goal goal, uint32_t x, uint32_t y, uint64_t g,
-                                            bool wide, bool learns)
-{
-    (void)goal, (void)wide, (void)learns;
-    return s->g_factor * g + s->h_factor * tp_search_h_now(s, tp_state_at(s, x, y));
 }
 
 /* The directions whose successor gets a lower g from a state with all its neighbours in its own tile: a comparison
@@ -131,38 +121,57 @@ static inline bool within_tile(uint32_t x, uint32_t y)
     return column - 1 < TP_TILE_SIDE - 2 && row - 1 < TP_TILE_SIDE - 2;
 }
 
-/* 2014, Algorithm 1, lines 13 to 19, for the state on top of the list, whose place its first new successor takes. False when a
- * successor's tile could not be had: the state stays open and nothing is lost. */
-TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct tp_goal goal, const struct tp_best *best,
-                             enum tp_neighbours neighbours, bool wide, bool learns, tp_kernel_priority priority_of)
+/* The tile of a successor that is not in the state's own; NULL without memory. */
+static inline struct tp_node_tile *touch_across(struct tp_search *s, struct tp_node_tile *tile, uint32_t x, uint32_t y, uint32_t nx,
+                                                uint32_t ny)
 {
+    bool aside = (nx ^ x) >= TP_TILE_SIDE, upright = (ny ^ y) >= TP_TILE_SIDE;
+    if (aside && upright)
+        return tp_nodes_touch(&s->nodes, nx, ny);
+    uint32_t direction = aside ? (nx > x ? 0 : 2) : (ny > y ? 1 : 3);
+    return tp_nodes_touch_beside(&s->nodes, tile, direction, nx, ny);
+}
+
+/* 2014, Algorithm 1, lines 13 to 19, for the state on top of the list. False when a successor's tile could not be had: the state
+ * stays open and nothing is lost. */
+TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct tp_goal goal, const struct tp_best *best,
+                             enum tp_neighbours neighbours, unsigned how)
+{
+    bool wide = tp__how_wide(how), reopens = how & TP_HOW_BUCKETED && s->reopens;
     struct tp_node_tile *tile = best->tile;
     uint32_t x = best->x, y = best->y, slot = best->slot;
     uint64_t g = best->entry.g;
     tp_nodes_refresh(&s->nodes, tile, x, y);
     tile->meta[slot] |= TP_NODE_CLOSED;
+    tp__kernel_expand_begin(s, how);
     const uint16_t *rows = tile->passable + (y & (TP_TILE_SIDE - 1));
-    uint32_t shift = x & (TP_TILE_SIDE - 1);
-    struct tp_window window;
-    for (int i = neighbours == TP_NEIGHBOURS_16 ? 0 : 1; i < (neighbours == TP_NEIGHBOURS_16 ? 5 : 4); i++)
-        window.row[i] = rows[i] >> shift;
-    uint32_t moves = tp_walk_moves(&window, neighbours, s->corners);
+    uint32_t shift = x & (TP_TILE_SIDE - 1), moves;
+    bool is_open;
+    if (neighbours == TP_NEIGHBOURS_16) {
+        struct tp_window window;
+        for (int i = 0; i < 5; i++)
+            window.row[i] = rows[i] >> shift;
+        moves = tp_walk_moves(&window, neighbours, s->corners);
+        is_open = window.row[2] >> TP_NODE_MARGIN & 1;
+    } else {
+        uint32_t nine = tp_walk_nine(rows[1] >> (shift + 1), rows[2] >> (shift + 1), rows[3] >> (shift + 1));
+        moves = tp_walk_moves_of[neighbours == TP_NEIGHBOURS_8][s->corners][nine];
+        is_open = nine >> 4 & 1;
+    }
     /* a cell that was blocked after it was generated leads nowhere; a root is left all the same */
-    if (!(window.row[2] >> TP_NODE_MARGIN & 1) && !(tile->meta[slot] & TP_NODE_ROOT))
+    if (__builtin_expect(!is_open, 0) && !(tile->meta[slot] & TP_NODE_ROOT))
         moves = 0;
-    if (!wide && neighbours != TP_NEIGHBOURS_16 && within_tile(x, y))
+    bool on_top = true, inside = !wide && neighbours != TP_NEIGHBOURS_16 && within_tile(x, y);
+    if (inside)
         moves &= improving_within_tile(tile, slot, (uint32_t)g, neighbours);
-    bool on_top = true;
     for (; moves; moves &= moves - 1) {
         uint8_t direction = (uint8_t)__builtin_ctz(moves);
         uint32_t nx = x + (uint32_t)tp_direction_dx[direction], ny = y + (uint32_t)tp_direction_dy[direction];
         struct tp_node_tile *next = tile;
-        if (((nx ^ x) | (ny ^ y)) >= TP_TILE_SIDE) {
-            next = tp_nodes_touch(&s->nodes, nx, ny);
+        if (!inside && ((nx ^ x) | (ny ^ y)) >= TP_TILE_SIDE) {
+            next = touch_across(s, tile, x, y, nx, ny);
             if (__builtin_expect(!next, 0)) {
-                tile->meta[slot] &= (uint8_t)~TP_NODE_CLOSED;
-                if (!on_top)
-                    tp_open_push(&s->open, best->entry, wide);
+                tp__kernel_expand_undo(s, best, on_top, how);
                 return false;
             }
         }
@@ -170,29 +179,26 @@ TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct tp_
         uint64_t next_g = g + (wide && s->weighted ? tp_belief_cost(s->nodes.belief, x, y, nx, ny, direction)
                                                 : tp_direction_length[direction]);
         uint64_t old_g = wide ? next->g.wide[next_slot] : next->g.narrow[next_slot];
-        if (next_g >= old_g)
+        if (!inside && next_g >= old_g)
             continue;
-        if (next->meta[next_slot] & TP_NODE_CLOSED)
+        if (next->meta[next_slot] & TP_NODE_CLOSED && !reopens)
             continue;
         if (s->first_parent && old_g != (wide ? UINT64_MAX : UINT32_MAX))
             continue;
+        struct tp_open_entry entry = {priority(s, goal, nx, ny, next_g, neighbours, how), next_g, tp_state_at(s, nx, ny)};
+        if (__builtin_expect(!tp__kernel_enter(s, entry, &on_top, how), 0)) {
+            tp__kernel_expand_undo(s, best, on_top, how);
+            return false;
+        }
         run->touched += old_g == (wide ? UINT64_MAX : UINT32_MAX);
         if (wide)
             next->g.wide[next_slot] = next_g;
         else
             next->g.narrow[next_slot] = (uint32_t)next_g;
         next->meta[next_slot] = tp_direction_opposite[direction];
-        struct tp_open_entry entry = {priority_of(s, goal, nx, ny, next_g, wide, learns), next_g,
-                                      tp_state_at(s, nx, ny)};
-        if (on_top)
-            tp_open_replace(&s->open, entry, wide);
-        else
-            tp_open_push(&s->open, entry, wide);
-        on_top = false;
         run->generated++;
     }
-    if (on_top)
-        tp_open_pop(&s->open, wide);
+    tp__kernel_expand_end(s, on_top, how);
     return true;
 }
 
@@ -276,59 +282,40 @@ static tp_state grid_at_cell(const struct tp_search *s, uint32_t cell)
 
 /* ---- Instances ---- */
 
-/* The kernels of one neighbourhood: by node width and by whether h is learned. */
-#define TP_GRID_KERNEL(n, name, wide_, learns_)                                                               \
+/* The kernels of one neighbourhood. */
+#define TP_GRID_KERNEL(n, name, how)                                                                          \
     static void run_##n##_##name(struct tp_search *search, struct tp_run *run)                                \
     {                                                                                                         \
-        tp__kernel_run(search, run, TP_NEIGHBOURS_##n, priority_##n, expand_##n, wide_, learns_);             \
-    }
-#define TP_GRID_KERNEL_CHOOSING(n, name, wide_)                                                               \
-    static void run_##n##_##name##_choosing(struct tp_search *search, struct tp_run *run)                     \
-    {                                                                                                         \
-        tp__kernel_run_to(search, run, TP_NEIGHBOURS_##n, priority_choosing, expand_choosing_##n, wide_, true, true); \
+        tp__kernel_run(search, run, TP_NEIGHBOURS_##n, priority_##n, expand_##n, how);                        \
     }
 #define TP_GRID(n, longest)                                                                                   \
     TP_ALWAYS_INLINE uint64_t priority_##n(const struct tp_search *s, struct tp_goal goal, uint32_t x,        \
-                                           uint32_t y, uint64_t g, bool wide, bool learns)                    \
+                                           uint32_t y, uint64_t g, unsigned how)                              \
     {                                                                                                         \
-        return priority(s, goal, x, y, g, TP_NEIGHBOURS_##n, wide, learns);                                   \
+        return priority(s, goal, x, y, g, TP_NEIGHBOURS_##n, how);                                            \
     }                                                                                                         \
     TP_ALWAYS_INLINE bool expand_##n(struct tp_search *s, struct tp_run *run, struct tp_goal goal,            \
-                                     const struct tp_best *best, bool wide, bool learns)                      \
+                                     const struct tp_best *best, unsigned how)                                \
     {                                                                                                         \
-        return expand(s, run, goal, best, TP_NEIGHBOURS_##n, wide, learns, priority_##n);                     \
+        return expand(s, run, goal, best, TP_NEIGHBOURS_##n, how);                                            \
     }                                                                                                         \
-    TP_ALWAYS_INLINE uint64_t priority_other_##n(const struct tp_search *s, struct tp_goal goal, uint32_t x,  \
-                                                 uint32_t y, uint64_t g, bool wide, bool learns)              \
-    {                                                                                                         \
-        (void)wide, (void)learns;                                                                             \
-        return priority_other(s, goal, x, y, g, TP_NEIGHBOURS_##n);                                           \
-    }                                                                                                         \
-    TP_ALWAYS_INLINE bool expand_other_##n(struct tp_search *s, struct tp_run *run, struct tp_goal goal,      \
-                                           const struct tp_best *best, bool wide, bool learns)                \
-    {                                                                                                         \
-        return expand(s, run, goal, best, TP_NEIGHBOURS_##n, wide, learns, priority_other_##n);               \
-    }                                                                                                         \
-    static void run_##n##_other(struct tp_search *search, struct tp_run *run)                                 \
-    {                                                                                                         \
-        tp__kernel_run(search, run, TP_NEIGHBOURS_##n, priority_other_##n, expand_other_##n, true, true);     \
-    }                                                                                                         \
-    TP_ALWAYS_INLINE bool expand_choosing_##n(struct tp_search *s, struct tp_run *run, struct tp_goal goal,   \
-                                              const struct tp_best *best, bool wide, bool learns)             \
-    {                                                                                                         \
-        return expand(s, run, goal, best, TP_NEIGHBOURS_##n, wide, learns, priority_choosing);                \
-    }                                                                                                         \
-    TP_GRID_KERNEL_CHOOSING(n, narrow, false)                                                                 \
-    TP_GRID_KERNEL_CHOOSING(n, wide, true)                                                                    \
+    TP_GRID_KERNEL(n, narrow, TP_HOW_PLAIN)                                                                   \
+    TP_GRID_KERNEL(n, wide, TP_HOW_WIDE)                                                                      \
+    TP_GRID_KERNEL(n, bucketed, TP_HOW_BUCKETED)                                                              \
+    TP_GRID_KERNEL(n, wide_bucketed, TP_HOW_WIDE | TP_HOW_BUCKETED)                                           \
+    TP_GRID_KERNEL(n, learned, TP_HOW_LEARNED)                                                                \
+    TP_GRID_KERNEL(n, wide_learned, TP_HOW_WIDE | TP_HOW_LEARNED)                                             \
+    TP_GRID_KERNEL(n, other, TP_HOW_WIDE | TP_HOW_OTHER)                                                      \
+    TP_GRID_KERNEL(n, other_bucketed, TP_HOW_WIDE | TP_HOW_OTHER | TP_HOW_BUCKETED)                           \
+    TP_GRID_KERNEL(n, choosing, TP_HOW_CHOOSING)                                                              \
+    TP_GRID_KERNEL(n, wide_choosing, TP_HOW_WIDE | TP_HOW_CHOOSING)                                           \
+    TP_GRID_KERNEL(n, choosing_bucketed, TP_HOW_CHOOSING | TP_HOW_BUCKETED)                                   \
+    TP_GRID_KERNEL(n, wide_choosing_bucketed, TP_HOW_WIDE | TP_HOW_CHOOSING | TP_HOW_BUCKETED)                \
     static bool has_##n(const struct tp_map *map, enum tp_heuristic heuristic)                                \
     {                                                                                                         \
         (void)map;                                                                                            \
         return has(heuristic, TP_NEIGHBOURS_##n);                                                             \
     }                                                                                                         \
-    TP_GRID_KERNEL(n, narrow, false, false)                                                                   \
-    TP_GRID_KERNEL(n, narrow_learned, false, true)                                                            \
-    TP_GRID_KERNEL(n, wide, true, false)                                                                      \
-    TP_GRID_KERNEL(n, wide_learned, true, true)                                                               \
     static tp_cost h_##n(const struct tp_search *s, tp_state from, tp_state to)                               \
     {                                                                                                         \
         return h_between(s, from, to, TP_NEIGHBOURS_##n);                                                     \
@@ -353,9 +340,11 @@ static tp_state grid_at_cell(const struct tp_search *s, uint32_t cell)
     }                                                                                                         \
     static const struct tp_domain grid_##n = {                                                                \
         .name = "grid" #n,                                                                                    \
-        .run = {{run_##n##_narrow, run_##n##_narrow_learned}, {run_##n##_wide, run_##n##_wide_learned}},      \
-        .run_other = run_##n##_other,                                                                         \
-        .run_choosing = {run_##n##_narrow_choosing, run_##n##_wide_choosing},                                 \
+        .run = {run_##n##_narrow, run_##n##_wide, run_##n##_bucketed, run_##n##_wide_bucketed, /* PLAIN */    \
+                run_##n##_learned, run_##n##_wide_learned, NULL, NULL,                         /* LEARNED */  \
+                NULL, run_##n##_other, NULL, run_##n##_other_bucketed,                         /* OTHER */    \
+                run_##n##_choosing, run_##n##_wide_choosing, run_##n##_choosing_bucketed,      /* CHOOSING */ \
+                run_##n##_wide_choosing_bucketed},                                                            \
         .has = has_##n,                                                                                       \
         .h = h_##n,                                                                                           \
         .successors = successors_##n,                                                                         \
@@ -373,7 +362,6 @@ TP_GRID(4, TP_COST_UNIT)
 TP_GRID(8, TP_COST_DIAGONAL)
 TP_GRID(16, TP_COST_KNIGHT)
 #undef TP_GRID
-#undef TP_GRID_KERNEL_CHOOSING
 #undef TP_GRID_KERNEL
 
 const struct tp_domain *tp_domain_grid(enum tp_neighbours neighbours)

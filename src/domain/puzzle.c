@@ -300,7 +300,7 @@ static uint64_t puzzle_states(const struct tp_map *map)
 
 const struct tp_domain tp_domain_puzzle = {
     .name = "puzzle",
-    .run = {{NULL, NULL}, {run_puzzle_plain, run_puzzle_learned}},
+    .run = {TP_LISTED_RUNS(puzzle)},
     .has = puzzle_has,
     .h = puzzle_h,
     .successors = puzzle_successors,

@@ -328,8 +328,7 @@ static uint64_t racetrack_states(const struct tp_map *map)
 
 const struct tp_domain tp_domain_racetrack = {
     .name = "racetrack",
-    .run = {{NULL, NULL}, {run_racetrack_plain, run_racetrack_learned}},
-    .run_choosing = {NULL, run_racetrack_choosing},
+    .run = {TP_LISTED_RUNS(racetrack), TP_LISTED_RUNS_CHOOSING(racetrack)},
     .has = racetrack_has,
     .h = racetrack_h,
     .successors = racetrack_successors,

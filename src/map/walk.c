@@ -11,6 +11,34 @@ const uint16_t tp_direction_length[TP_DIRECTIONS] = {
     TP_COST_KNIGHT,   TP_COST_KNIGHT,   TP_COST_KNIGHT,   TP_COST_KNIGHT,
 };
 
+/* ---- Moves by the nine cells (see tp_walk_nine) ---- */
+
+enum { NW, N, NE, W, HERE, E, SW, S, SE };
+
+#define CELL(nine, cell) ((nine) >> (cell) & 1)
+#define STRAIGHT(nine) (CELL(nine, E) | CELL(nine, S) << 1 | CELL(nine, W) << 2 | CELL(nine, N) << 3)
+#define DIAGONALS(nine, se, sw, nw, ne)                                                                       \
+    ((CELL(nine, SE) & (se)) << 4 | (CELL(nine, SW) & (sw)) << 5 | (CELL(nine, NW) & (nw)) << 6 | (CELL(nine, NE) & (ne)) << 7)
+#define CORNERS(nine, op)                                                                                     \
+    (STRAIGHT(nine) | DIAGONALS(nine, CELL(nine, E) op CELL(nine, S), CELL(nine, W) op CELL(nine, S),         \
+                                CELL(nine, W) op CELL(nine, N), CELL(nine, E) op CELL(nine, N)))
+#define BOTH_FREE(nine) CORNERS(nine, &)
+#define ONE_FREE(nine) CORNERS(nine, |)
+#define ALWAYS(nine) (STRAIGHT(nine) | DIAGONALS(nine, 1, 1, 1, 1))
+#define EIGHT(of, nine)                                                                                       \
+    of(nine), of(nine + 1), of(nine + 2), of(nine + 3), of(nine + 4), of(nine + 5), of(nine + 6), of(nine + 7)
+#define SIXTY_FOUR(of, nine)                                                                                  \
+    EIGHT(of, nine), EIGHT(of, nine + 8), EIGHT(of, nine + 16), EIGHT(of, nine + 24), EIGHT(of, nine + 32),   \
+        EIGHT(of, nine + 40), EIGHT(of, nine + 48), EIGHT(of, nine + 56)
+#define ALL(of)                                                                                               \
+    SIXTY_FOUR(of, 0), SIXTY_FOUR(of, 64), SIXTY_FOUR(of, 128), SIXTY_FOUR(of, 192), SIXTY_FOUR(of, 256),     \
+        SIXTY_FOUR(of, 320), SIXTY_FOUR(of, 384), SIXTY_FOUR(of, 448)
+
+const uint8_t tp_walk_moves_of[2][3][512] = {
+    {{ALL(STRAIGHT)}, {ALL(STRAIGHT)}, {ALL(STRAIGHT)}},
+    {{ALL(BOTH_FREE)}, {ALL(ONE_FREE)}, {ALL(ALWAYS)}},
+};
+
 struct tp_window tp_walk_window(const struct tp_map *map, uint32_t x, uint32_t y)
 {
     struct tp_window window;

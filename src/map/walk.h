@@ -62,6 +62,14 @@ static inline uint32_t tp_walk_moves(const struct tp_window *w, enum tp_neighbou
     return moves;
 }
 
+/* The same with 4 or 8 neighbours by looking it up: [4 or 8 neighbours][corner rule][the nine cells: bit 3 (dy + 1) + dx + 1]. */
+extern const uint8_t tp_walk_moves_of[2][3][512];
+
+static inline uint32_t tp_walk_nine(uint32_t up, uint32_t mid, uint32_t down)
+{
+    return (up & 7) | (mid & 7) << 3 | (down & 7) << 6;
+}
+
 /* Whether one of those moves, by its direction, is legal: what tp_walk_moves says of the cell's window, looked up cell by cell
  * for whoever asks about a single move. (x, y) must lie inside. Cost: O(1), one cell for a straight step and three for the
  * others. */

@@ -158,6 +158,8 @@ struct tp_node_tile *tp_nodes_touch_slow(struct tp_nodes *nodes, uint32_t x, uin
     if (nodes->adaptive)
         nodes->adaptive->unpaid = false;
     if (tile && fresh) {
+        if (!stamp)
+            memset(tile->beside, 0, sizeof tile->beside);
         if (nodes->adaptive && !stamp && !make_room(nodes->adaptive, nodes->adaptive->tiles + 1)) {
             tile->tile.stamp = 0;
             return NULL;

@@ -28,7 +28,7 @@ struct tp_node_tile {
     struct tp_tile tile;
     uint32_t seen;                  /* the belief's stamp when the rows were read */
     uint16_t passable[TP_NODE_ROWS]; /* bit j of row i: cell (x0 - 2 + j, y0 - 2 + i) */
-    uint8_t padding[32];
+    struct tp_node_tile *beside[4]; /* grids: the tiles E, S, W, N as far as a search has gone from here; NULL: not known */
     uint8_t meta[TP_TILE_CELLS];    /* TP_NODE_* */
     union {
         uint32_t narrow[TP_TILE_CELLS]; /* UINT32_MAX: not generated */
@@ -148,6 +148,19 @@ static inline struct tp_node_tile *tp_nodes_touch(struct tp_nodes *nodes, uint32
 {
     struct tp_node_tile *tile = tp_nodes_find(nodes, x, y);
     return __builtin_expect(tile != NULL, 1) ? tile : tp_nodes_touch_slow(nodes, x, y);
+}
+
+/* The same for a cell of the tile beside another, E, S, W or N of it: mostly without a look-up. */
+static inline struct tp_node_tile *tp_nodes_touch_beside(struct tp_nodes *nodes, struct tp_node_tile *tile, uint32_t direction,
+                                                         uint32_t x, uint32_t y)
+{
+    struct tp_node_tile *beside = tile->beside[direction];
+    if (__builtin_expect(beside && beside->tile.stamp == nodes->tiles.stamp, 1))
+        return beside;
+    beside = tp_nodes_touch(nodes, x, y);
+    if (beside)
+        tile->beside[direction] = beside; /* tiles stay where they are until the store's end */
+    return beside;
 }
 
 /* Reads the believed passability of the tile over (x, y). */

@@ -526,6 +526,7 @@ bool tp__guide_open(struct tp_session *session)
                     : params->neighbours == TP_NEIGHBOURS_8 ? TP_FIELD_OCTILE
                                                             : TP_FIELD_EUCLID;
     session->search.guide = guide;
+    session->search.reopens = false; /* such an h is not consistent: a state might get cheaper very often */
     return true;
 }
 

@@ -242,6 +242,20 @@ static int check_bounded(const struct tp_session_params *p, const struct tp_map 
     return TP_OK;
 }
 
+/* Learning takes the exact least f over the open list, whatever the list's kind; D* Lite has a queue of its own; the edges of a graph may
+ * cost anything, so that no width of buckets fits them. */
+static int check_open_list(const struct tp_session_params *p, const struct tp_map *map, struct tp_refusal *refusal)
+{
+    bool bucket = p->algorithm->learning == TP_LEARNING_NONE && p->algorithm->engine != &tp__engine_dstar_lite;
+    if (p->open_list > TP_OPEN_LIST_BUCKET)
+        return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "open_list", "is neither EXACT nor BUCKET");
+    if (p->open_list == TP_OPEN_LIST_BUCKET && !bucket)
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "open_list", "this algorithm learns or repairs by exact order");
+    if (p->open_list == TP_OPEN_LIST_BUCKET && map->graph)
+        return refuse(refusal, TP_ERR_UNSUPPORTED, "open_list", "is EXACT on graphs");
+    return TP_OK;
+}
+
 int tp__session_check_params(const struct tp_session_params *p, const struct tp_map *map,
                              struct tp_refusal *refusal)
 {
@@ -290,6 +304,9 @@ int tp__session_check_params(const struct tp_session_params *p, const struct tp_
         return refuse(refusal, TP_ERR_UNSUPPORTED, "restart",
                       "this algorithm restarts never or eagerly; these by any rule: rtbwa guided rtba tbaa wastar rastar "
                       "aastar");
+    error = check_open_list(p, map, refusal);
+    if (error)
+        return error;
     bool enhances = p->algorithm->capabilities & TP_CAN_ENHANCE_2009;
     if (p->shortcut && !enhances)
         return refuse(refusal, TP_ERR_UNSUPPORTED, "shortcut", "is an option of tba");

@@ -40,6 +40,13 @@ void tp_search_init(struct tp_search *search, const struct tp_domain *domain, co
     };
     tp_nodes_init(&search->nodes, belief, width, height, wide, domain->listed, pool, stamp_max, bytes, bytes_max);
     tp_open_init(&search->open, wide, pool, bytes, bytes_max);
+    tp_bucket_init(&search->bucket, h_factor, wide, pool, bytes, bytes_max);
+}
+
+void tp_search_use_buckets(struct tp_search *search)
+{
+    search->bucketed = true;
+    search->reopens = search->g_factor == search->h_factor && !search->first_parent;
 }
 
 bool tp_search_open_space(struct tp_search *search)
@@ -57,6 +64,7 @@ void tp_search_fini(struct tp_search *search)
     search->space = NULL;
     tp_nodes_fini(&search->nodes);
     tp_open_fini(&search->open);
+    tp_bucket_fini(&search->bucket);
     search->active = false;
 }
 
@@ -64,20 +72,30 @@ void tp_search_empty(struct tp_search *search)
 {
     tp_tiles_empty(&search->nodes.tiles);
     tp_open_empty(&search->open);
+    tp_bucket_fini(&search->bucket);
     search->active = false;
 }
 
-/* Enters a state into the open list with the priority its g and the present goal give. */
-static void enter(struct tp_search *search, tp_state state, uint64_t g)
+/* Enters a state into the open list with the priority its g and the present goal give. False without memory. */
+static bool enter(struct tp_search *search, tp_state state, uint64_t g)
 {
     uint64_t f = search->g_factor * g + search->h_factor * tp_search_h_now(search, state);
+    struct tp_bucket *bucket = &search->bucket;
+    if (search->bucketed)
+        return tp_bucket_reserve(bucket, 1) && (bucket->wide ? tp_bucket_push(bucket, tp_bucket_number(bucket, f), g, state, true)
+                                                             : tp_bucket_push(bucket, tp_bucket_number(bucket, f), g, state, false));
+    if (!tp_open_reserve(&search->open, 1))
+        return false;
     tp_open_push_any(&search->open, (struct tp_open_entry){f, g, state});
+    return true;
 }
 
 void tp_search_begin_seeds(struct tp_search *search, tp_state goal)
 {
     search->active = tp_nodes_begin(&search->nodes);
     tp_open_clear(&search->open);
+    tp_bucket_clear(&search->bucket);
+    search->end_bucket = search->end_g = UINT64_MAX;
     search->goal = search->end = goal;
     search->rekey = search->exhausted = search->found = search->partial = false;
     search->begun_version = search->nodes.belief->truth->version;
@@ -90,12 +108,11 @@ bool tp_search_add_seed(struct tp_search *search, tp_state state, tp_cost g)
 {
     uint32_t x = tp_state_x(search, state), y = tp_state_y(search, state), slot = tp_tile_slot(x, y);
     struct tp_node_tile *tile = search->active ? tp_nodes_touch(&search->nodes, x, y) : NULL;
-    if (!tile || !tp_open_reserve(&search->open, 1))
+    if (!tile || !enter(search, state, g))
         return false;
     tp_nodes_set_g(&search->nodes, tile, slot, g);
     tile->meta[slot] = TP_NODE_ROOT;
     search->touched++;
-    enter(search, state, g);
     return true;
 }
 
@@ -111,12 +128,11 @@ void tp_search_run(struct tp_search *search, struct tp_run *run)
     TP_CHECK(search->active);
     if (search->found || search->exhausted)
         return;
-    if (search->goals || search->guide)
-        search->domain->run_choosing[search->nodes.wide](search, run);
-    else if (search->heuristic != TP_HEURISTIC_DEFAULT && search->domain->run_other)
-        search->domain->run_other(search, run);
-    else
-        search->domain->run[search->nodes.wide][search->learned != NULL](search, run);
+    unsigned h = search->goals || search->guide                                                       ? TP_HOW_CHOOSING
+                 : search->heuristic != TP_HEURISTIC_DEFAULT && !search->domain->listed ? TP_HOW_OTHER
+                 : search->learned                                                                    ? TP_HOW_LEARNED
+                                                                                                      : TP_HOW_PLAIN;
+    search->domain->run[h | (search->nodes.wide ? TP_HOW_WIDE : 0) | (search->bucketed ? TP_HOW_BUCKETED : 0)](search, run);
     search->touched += run->touched;
 }
 
@@ -127,6 +143,11 @@ bool tp_search_best(const struct tp_search *search, tp_state *best)
         return true;
     }
     /* a run leaves the best open state on top of the list, free of stale entries */
+    if (search->bucketed) {
+        const struct tp_bucket *bucket = &search->bucket;
+        uint64_t g;
+        return bucket->count && (bucket->wide ? tp_bucket_top(bucket, &g, best, true) : tp_bucket_top(bucket, &g, best, false));
+    }
     if (!search->open.count)
         return false;
     *best = tp_open_at_any(&search->open, TP_OPEN_ROOT).state;
@@ -209,15 +230,15 @@ bool tp_search_link(struct tp_search *search, tp_state state, uint8_t move, tp_c
 {
     uint32_t x = tp_state_x(search, state), y = tp_state_y(search, state), slot = tp_tile_slot(x, y);
     struct tp_node_tile *tile = tp_nodes_touch(&search->nodes, x, y);
-    if (!tile || !tp_open_reserve(&search->open, 1))
+    if (!tile)
         return false;
     bool is_new = tp_nodes_g(&search->nodes, tile, slot) == TP_COST_INFINITE;
     bool closed = !is_new && tile->meta[slot] & TP_NODE_CLOSED;
+    if (!closed && !enter(search, state, g))
+        return false;
     search->touched += is_new;
     tp_nodes_set_g(&search->nodes, tile, slot, g);
     tile->meta[slot] = (uint8_t)(tp_direction_opposite[move] | (closed ? TP_NODE_CLOSED : 0));
-    if (!closed)
-        enter(search, state, g);
     return true;
 }
 
@@ -234,13 +255,19 @@ void tp_search_retarget(struct tp_search *search, tp_state goal)
     search->goal = search->end = goal;
     search->rekey = true;
     search->found = search->partial = false;
+    search->end_bucket = search->end_g = UINT64_MAX;
     uint32_t slot;
     const struct tp_node_tile *tile = node_of(search, goal, &slot);
     if (!tile)
         return;
-    if (tile->meta[slot] & TP_NODE_CLOSED)
+    uint64_t g = tp_nodes_g(&search->nodes, tile, slot);
+    if (!(tile->meta[slot] & TP_NODE_CLOSED)) {
+        enter(search, goal, g); /* its old entry may lie deep in the list with the f of the former goal; without memory that serves */
+    } else if (search->reopens) {
+        search->exhausted = false;
+        search->end_g = g;
+        search->end_bucket = tp_bucket_number(&search->bucket, search->g_factor * g);
+    } else {
         search->found = true;
-    else if (tp_open_reserve(&search->open, 1))
-        /* its old entry may lie deep in the list with the f of the former goal */
-        enter(search, goal, tp_nodes_g(&search->nodes, tile, slot));
+    }
 }

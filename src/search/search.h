@@ -16,7 +16,7 @@
 #include "domain/domain.h"
 #include "map/walk.h"
 #include "node/nodes.h"
-#include "open/exact.h"
+#include "open/bucket.h"
 
 /* Where a search may end, if not on one goal alone: on one of several, or near enough to one. */
 struct tp_goals {
@@ -31,7 +31,10 @@ struct tp_guide;
 struct tp_search {
     const struct tp_domain *domain;
     struct tp_nodes nodes;
+    bool bucketed;           /* which of the two lists is in use */
+    bool reopens;            /* the bucket list with w = 1: a closed state that gets cheaper is open again */
     struct tp_open open;
+    struct tp_bucket bucket;
     struct tp_space *space; /* owned; NULL where the space keeps nothing (tp_search_open_space) */
     uint32_t shift; /* bits of x in a state, 0..26; in listed spaces 3: a tile holds 64 states in a row */
     uint32_t width, height; /* of the store */
@@ -50,6 +53,7 @@ struct tp_search {
     bool exhausted;     /* the open list ran empty: every state reachable from the root is closed */
     bool found;         /* a goal is the best open state, or closed: its path is final */
     tp_state end;       /* once found: that goal, or the state taken for it */
+    uint64_t end_bucket, end_g; /* where closed states are opened again: of the cheapest goal met, the greatest numbers if none */
     bool partial;       /* the end is the nearest state to goals that can't be reached (goals.c) */
     uint64_t begun_version;  /* the map's version and the belief's stamp when the search began */
     uint32_t begun_stamp;
@@ -82,6 +86,9 @@ void tp_search_fini(struct tp_search *search);
 
 /* Puts back what the search holds but the tables over its blocks: another is begun without a system allocation. Grids only. */
 void tp_search_empty(struct tp_search *search);
+
+/* After init, before the first use: the open list is to be that in buckets (open/bucket.h). Not for searches that learn. */
+void tp_search_use_buckets(struct tp_search *search);
 
 /* Before the first use of a search's space: what the space keeps, if anything. False without memory. */
 bool tp_search_open_space(struct tp_search *search);

@@ -83,6 +83,14 @@ enum tp_pause {
     TP_PAUSE_NEVER,        /* it steps back */
 };
 
+/* How the open list is ordered. */
+enum tp_open_list {
+    TP_OPEN_LIST_DEFAULT, /* EXACT */
+    TP_OPEN_LIST_EXACT,   /* by f, then larger g, then lower state (open/exact.h) */
+    TP_OPEN_LIST_BUCKET,  /* by f in steps, the newest first (open/bucket.h): faster, and with w = 1 as cheap in the end; not of rows that
+                           * learn, of dstarlite, and on graphs */
+};
+
 struct tp_field_cache;
 
 #define TP_GUIDE_UNITS_UNSET UINT32_MAX
@@ -105,6 +113,7 @@ struct tp_session_params {
     const struct tp_map *known;    /* TP_KNOWLEDGE_MAP: the map told, of the same size; referenced by the session */
     uint32_t sensor_radius;        /* cells seen around the agent, 1..8, at least 2 with 16 neighbours; 0: the least */
     enum tp_restart restart;
+    enum tp_open_list open_list;
     struct tp_budget budget; /* the session's own, used when a tick brings none; checked at open */
     bool longest_path_rule;  /* tba: first tick expands until the longest path has N_T actions (2009, 3.3) */
     bool shortcut;           /* tba: look for a shortcut while moving back to a path that reaches the goal (2009, 3.4, first enhancement) */

@@ -97,6 +97,10 @@ bool tp__trace_run(struct tp_tick *tick)
         }
         if (!tp__tick_step(tick))
             return false;
+        if (search->reopens && tp_marks_at(&trace->fresh, tp_state_x(search, parent), tp_state_y(search, parent)) != TP_MARK_NONE) {
+            trace->running = false; /* states got cheaper since it began, and what was marked lies before what is left: trace anew */
+            return false;
+        }
         if (checks_rise(session))
             trace->rose |= step_rose(session, parent, trace->front, move);
         if (session->bound)

@@ -158,12 +158,12 @@ static uint64_t life(uint64_t number, const struct tp_algorithm *row, enum space
     space_open(&play, &params, &space, &pool);
     snprintf(play.label, sizeof play.label,
              "life %llu of %s on a %s (%ux%u, n %d, corners %d, h %d, w %u/1000, start %u, goal %u, velocity (%d, %d), "
-             "knowledge %d, sight %u, restart %d, policy %d of %u, radius %llu, margin %u, pause %d, bounded %d, stamps to %u%s; TICKPATH_SEED=%llu)",
+             "knowledge %d, sight %u, restart %d, policy %d of %u, radius %llu, margin %u, pause %d, bounded %d, open list %d, stamps to %u%s; TICKPATH_SEED=%llu)",
              (unsigned long long)number, row->name, space_names[kind], map->width, map->height, (int)params.neighbours,
              (int)params.corners, (int)params.heuristic, params.w_milli, params.start, params.goal, params.start_vx,
              params.start_vy, (int)params.knowledge, params.sensor_radius, (int)params.restart,
              (int)params.goal_policy, 1 + params.more_goal_count, (unsigned long long)params.goal_radius,
-             params.switch_margin_milli, (int)params.pause_on_backtrack, params.bounded, variant.stamp_max,
+             params.switch_margin_milli, (int)params.pause_on_backtrack, params.bounded, (int)params.open_list, variant.stamp_max,
              variant.used_pool ? ", used pool" : "", (unsigned long long)tp_test_seed());
     uint32_t ticks = tp_test_between(&rng, 10, 90);
     struct plain_vehicle before = play_vehicle(&play);
