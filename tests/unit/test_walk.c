@@ -114,6 +114,21 @@ START_TEST(test_all_windows)
 }
 END_TEST
 
+/* The table that grids' kernels look moves up in. */
+START_TEST(test_moves_looked_up)
+{
+    for (uint32_t nine = 0; nine < 512; nine++) {
+        struct tp_window window = {{0}};
+        for (int i = 0; i < 3; i++)
+            window.row[i + 1] = (nine >> 3 * i & 7) << 1;
+        ck_assert_uint_eq(tp_walk_nine(window.row[1] >> 1, window.row[2] >> 1, window.row[3] >> 1), nine);
+        for (int n = 0; n < 2; n++)
+            for (int c = 0; c < 3; c++)
+                ck_assert_uint_eq(tp_walk_moves_of[n][all_corners[c]][nine], tp_walk_moves(&window, all_neighbours[n], all_corners[c]));
+    }
+}
+END_TEST
+
 START_TEST(test_random_windows)
 {
     struct tp_test_rng rng = tp_test_rng("windows");
@@ -289,6 +304,7 @@ static Suite *walk_suite(void)
     TCase *windows = tcase_create("windows");
     tcase_add_test(windows, test_directions);
     tcase_add_test(windows, test_all_windows);
+    tcase_add_test(windows, test_moves_looked_up);
     tcase_add_test(windows, test_random_windows);
     suite_add_tcase(suite, windows);
     TCase *maps = tcase_create("maps");
