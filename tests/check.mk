@@ -2,10 +2,11 @@
 #
 #   make check                     bounded form, under ASan and UBSan; under 5 minutes on 2 cores
 #   make check-long SECONDS=3600   longer form; SECONDS or STEPS lengthen what is random by hand
+#   make check-long SHARE=40       40 % of the longer form's random cases, and all else of it
 #   make check ONLY=unit           only the tests whose path holds this word
 #
-# A test program finds the daemon and the tool in the folder TICKPATH_BIN, which of the forms is wanted in TICKPATH_LONG,
-# and the lengths given by hand in TICKPATH_SECONDS and TICKPATH_STEPS (unset when not given).
+# A test program finds the daemon and the tool in the folder TICKPATH_BIN, which of the forms is wanted in TICKPATH_LONG and
+# TICKPATH_SHARE, and the lengths given by hand in TICKPATH_SECONDS and TICKPATH_STEPS (unset when not given).
 
 CHECK_JOBS ?= 2
 ONLY ?=
@@ -29,7 +30,8 @@ check_jobs = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(CHECK_JOBS))
 
 # Lengths from the command line only: a shell has a SECONDS of its own.
 CHECK_LENGTHS = $(if $(filter command,$(firstword $(origin SECONDS))),TICKPATH_SECONDS='$(SECONDS)') \
-	$(if $(filter command,$(firstword $(origin STEPS))),TICKPATH_STEPS='$(STEPS)')
+	$(if $(filter command,$(firstword $(origin STEPS))),TICKPATH_STEPS='$(STEPS)') \
+	$(if $(filter command,$(firstword $(origin SHARE))),TICKPATH_SHARE='$(SHARE)')
 
 check_run = TICKPATH_BIN=$(CHECK_BUILD) $(CHECK_LENGTHS) tests/run.py --jobs $(CHECK_JOBS) --logs $(CHECK_BUILD)/test-logs
 
@@ -47,7 +49,7 @@ check: check-build ## run every test in its bounded form under ASan and UBSan
 
 # The reference figures have a long form of their own, check-papers: without sanitizers, which would make it hours.
 .PHONY: check-long
-check-long: check-build ## run every test in its longer form (SECONDS= or STEPS= lengthen it further)
+check-long: check-build ## run every test in its longer form (SECONDS= or STEPS= lengthen it further, SHARE= takes a percent of it)
 	@TICKPATH_LONG=1 $(check_run) --timeout $(if $(filter command,$(firstword $(origin SECONDS))),$$((1100 + 2 * $(SECONDS))),1100) \
 		$(filter-out %/test_expected,$(CHECK_PROGRAMS))
 

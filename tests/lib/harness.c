@@ -77,12 +77,29 @@ bool tp_test_long(void)
     return value && *value && strcmp(value, "0") != 0;
 }
 
+/* Percent of the longer form's random cases. */
+static uint64_t share(void)
+{
+    const char *value = getenv("TICKPATH_SHARE");
+    uint64_t percent = value && *value ? strtoull(value, NULL, 10) : 100;
+    return percent >= 1 && percent <= 100 ? percent : 100;
+}
+
 uint64_t tp_test_steps(uint64_t bounded, uint64_t longer)
 {
     const char *value = getenv("TICKPATH_STEPS");
     if (value && *value)
         return strtoull(value, NULL, 10);
-    return tp_test_long() ? longer : bounded;
+    uint64_t some = longer * share() / 100;
+    return !tp_test_long() || some < bounded ? bounded : some;
+}
+
+uint64_t tp_test_promised(uint64_t bounded, uint64_t promised)
+{
+    const char *value = getenv("TICKPATH_STEPS");
+    if (value && *value)
+        return strtoull(value, NULL, 10);
+    return tp_test_long() ? promised : bounded;
 }
 
 static const char *environment_or_skip(const char *name, const char *what)

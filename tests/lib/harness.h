@@ -11,6 +11,7 @@
  * Environment:
  *   TICKPATH_SEED      the seed of the randomised tests; without it a fresh one, printed with the command to repeat
  *   TICKPATH_LONG      1: the longer form of the tests
+ *   TICKPATH_SHARE     1 to 100: the percent of the longer form's random cases that are run (100)
  *   TICKPATH_MAPS      the folder of benchmark maps, and
  *   TICKPATH_EXPECTED  the table of expected figures; tests that need one of them say that they skip when it is unset
  *   TICKPATH_BIN       the folder of the programs that a test starts; "build" when unset
@@ -42,8 +43,12 @@ struct tp_test_rng tp_test_rng_of(uint64_t of, const char *label);
 /* Whether the longer form is asked for. */
 bool tp_test_long(void);
 
-/* How many random cases to run: TICKPATH_STEPS if set, else `bounded`, or `longer` with TICKPATH_LONG. */
+/* How many random cases to run: TICKPATH_STEPS if set, else `bounded`, or with TICKPATH_LONG the share of `longer` that is asked for, and
+ * never fewer than `bounded`. A case depends on the seed and its number alone: a share of them is the first ones. */
 uint64_t tp_test_steps(uint64_t bounded, uint64_t longer);
+
+/* The same where the longer form's count is something that is promised: it is run whole whatever share is asked for. */
+uint64_t tp_test_promised(uint64_t bounded, uint64_t promised);
 
 /* The value of TICKPATH_MAPS or TICKPATH_EXPECTED; NULL, after a printed line that says so, when it is unset:
  * the test then returns. Borrowed. */

@@ -438,7 +438,8 @@ static uint32_t way_ahead(const struct ref_agent *a, uint32_t *way)
     return count;
 }
 
-/* 2014, Algorithm 3: whether what fell since it was last looked for calls for a new search; what is left of the path. */
+/* 2014, Algorithm 3: whether what fell since it was last looked for calls for a new search; what is left of the path. No way costs less
+ * than h, which is rounded: two pieces of it and a move may be a unit short of the whole. */
 static bool shorter_way_may_be(const struct ref_agent *a, uint64_t *left)
 {
     uint32_t *way = must_calloc(2 * (size_t)a->space->n + 2, sizeof *way);
@@ -462,7 +463,7 @@ static bool shorter_way_may_be(const struct ref_agent *a, uint64_t *left)
         }
     }
     free(way);
-    return maybe;
+    return maybe && (suffix == FAR || a->w_milli * distance(a, a->cell, a->goal) < 1000 * suffix);
 }
 
 /* Whether the way that the agent is going to take is blocked by now, or dearer than the search found it. */

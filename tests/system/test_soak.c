@@ -152,7 +152,7 @@ static void expect_no_growth(const struct sample samples[SAMPLES])
 
 START_TEST(test_soak)
 {
-    uint64_t ticks = tp_test_steps(100, 10000);
+    uint64_t ticks = tp_test_promised(100, 10000);
     rng = tp_test_rng("soak");
     wire_daemon_lean();
     wire_daemon_init(&daemon_);

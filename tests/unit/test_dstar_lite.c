@@ -179,7 +179,7 @@ static void check_walk(struct play *play, uint64_t *costs)
 static void many_batches(const char *name, bool small_budgets)
 {
     struct tp_test_rng rng = tp_test_rng(name);
-    uint64_t batches = tp_test_steps(300, 10000), compared = 0, repaired = 0, restarts = 0;
+    uint64_t batches = tp_test_promised(300, 10000), compared = 0, repaired = 0, restarts = 0;
     for (uint64_t done = 0, map_number = 0; done < batches; map_number++) {
         struct tp_map *map = random_map(&rng);
         struct tp_session_params params = random_params(&rng, map);
