@@ -312,6 +312,8 @@ int tp_client_send_open_session(struct tp_client *client, const struct tp_client
     message.knowledge = (Tickpath__Knowledge)params->knowledge;
     message.has_restart = params->restart != 0;
     message.restart = (Tickpath__Restart)params->restart;
+    message.has_open_list = params->open_list != 0;
+    message.open_list = (Tickpath__OpenList)params->open_list;
     message.has_shortcut = message.shortcut = params->shortcut;
     message.has_path_switch = message.path_switch = params->path_switch;
     message.has_longest_path_rule = message.longest_path_rule = params->longest_path_rule;

@@ -269,6 +269,11 @@ enum tp_client_pause {
     TP_CLIENT_PAUSE_NEVER = 2,        /* it steps back */
 };
 
+/* How open states are ordered. 0: in buckets where the algorithm takes that, on grids, else exactly. */
+enum tp_client_open_list {
+    TP_CLIENT_OPEN_LIST_EXACT = 1,  /* by f, then larger g, then lower cell: as the papers have it */
+    TP_CLIENT_OPEN_LIST_BUCKET = 2, /* by f in steps, the newest first: faster */
+};
 enum tp_client_motion {
     TP_CLIENT_STEPS = 1,
     TP_CLIENT_INERTIA = 2, /* a vehicle: each tick its velocity changes by at most 1 on each axis */
@@ -295,6 +300,7 @@ struct tp_client_session_params {
     enum tp_client_goal_policy goal_policy;
     enum tp_client_knowledge knowledge;
     enum tp_client_restart restart;
+    enum tp_client_open_list open_list;
     bool shortcut, path_switch, longest_path_rule;
     uint64_t node_bytes_max;
     const char *known_map;  /* with TP_CLIENT_KNOWN_MAP: a map that the server has open, of the same size */

@@ -69,6 +69,7 @@ static const enum tp_knowledge knowledge_of[] = {TP_KNOWLEDGE_FULL, TP_KNOWLEDGE
                                                  TP_KNOWLEDGE_MAP};
 static const enum tp_restart restart_of[] = {TP_RESTART_DEFAULT, TP_RESTART_NEVER, TP_RESTART_EAGER,
                                              TP_RESTART_LAZY, TP_RESTART_ON_RISE};
+static const enum tp_open_list open_list_of[] = {TP_OPEN_LIST_DEFAULT, TP_OPEN_LIST_EXACT, TP_OPEN_LIST_BUCKET};
 static const enum tp_motion motion_of[] = {TP_MOTION_STEPS, TP_MOTION_STEPS, TP_MOTION_INERTIA};
 static const enum tp_heuristic heuristic_of[] = {TP_HEURISTIC_DEFAULT,   TP_HEURISTIC_OCTILE,
                                                  TP_HEURISTIC_MANHATTAN, TP_HEURISTIC_EUCLID,
@@ -154,6 +155,7 @@ static int read_params(struct tp_session_params *params, struct tp_agent_budget 
     READ_ENUM(goal_policy);
     READ_ENUM(knowledge);
     READ_ENUM(restart);
+    READ_ENUM(open_list);
     READ_ENUM(heuristic);
     int error = read_motion(params, open, refusal);
     if (error != 0)

@@ -203,6 +203,7 @@ static int read_options(struct tp_report_player *player, char *text)
     for (char *word = strtok(text, " \t"); word != NULL && count < WORDS_MAX; word = strtok(NULL, " \t"))
         words[count++] = word;
     tp_cli_search_init(&player->search);
+    player->search.open_list = TP_OPEN_LIST_EXACT; /* as the papers have it, unless the series says otherwise */
     player->options = (struct tp_report_options){.ticks_max = 2000000, .door_ticks = 20, .door_rounds = 40};
     const struct tp_cli_group groups[] = {
         {tp_cli_search_options, &player->search}, {cell_options, &player->options}, {NULL, NULL}};

@@ -80,7 +80,7 @@ const struct tp_cli_option tp_cli_search_options[] = {
      "when a changed map begins a new search (the algorithm's own)", 0, 0,
      restart_words, false},
     {"open-list", TP_CLI_CHOICE, AT(open_list), "WORD",
-     "order of the open list: exact, or by f in steps, which is faster (default: exact)", 0, 0, open_list_words, false},
+     "order of the open list: exact, or bucket: by f in steps, which is faster (default: bucket where the algorithm takes it)", 0, 0, open_list_words, false},
     {"unknown", TP_CLI_FLAG, AT(unknown), NULL, "the agent assumes unseen cells free",
      0, 0, NULL, false},
     {"known", TP_CLI_STRING, AT(known), "FILE",
@@ -261,6 +261,7 @@ void tp_cli_search_client_params(const struct tp_cli_search *search, struct tp_c
         .goal_policy = (enum tp_client_goal_policy)(local.goal_policy + 1),
         .knowledge = (enum tp_client_knowledge)(local.knowledge + 1),
         .restart = (enum tp_client_restart)local.restart,
+        .open_list = (enum tp_client_open_list)local.open_list,
         .shortcut = local.shortcut,
         .path_switch = local.path_switch,
         .longest_path_rule = local.longest_path_rule,
@@ -296,7 +297,7 @@ _Static_assert(TP_CORNERS_ALWAYS + 1 == TP_CLIENT_ALWAYS && TP_GOAL_NEAREST + 1 
                    TP_MOTION_INERTIA + 1 == TP_CLIENT_INERTIA + 0 &&
                    TP_HEURISTIC_ZERO + 0 == TP_CLIENT_HEURISTIC_ZERO + 0 &&
                    TP_PAUSE_NEVER + 0 == TP_CLIENT_PAUSE_NEVER + 0 &&
-                   TP_RESTART_ON_RISE + 0 == TP_CLIENT_RESTART_ON_RISE + 0,
+                   TP_OPEN_LIST_BUCKET + 0 == TP_CLIENT_OPEN_LIST_BUCKET + 0 && TP_RESTART_ON_RISE + 0 == TP_CLIENT_RESTART_ON_RISE + 0,
                "the library and the protocol order their words alike");
 
 int tp_cli_search_refused(const struct tp_cli_usage *usage, const struct tp_cli_search *search, int error,

@@ -52,7 +52,9 @@ enum tp_learning {
     /* takes guide_units; else the space's h */                                                                   \
     X(TP_CAN_BE_GUIDED, 11, "is led by the block graph of a grid")                                                  \
     /* takes bounded: proves it of each walk while it goes on; TP_CAN_BOUND_COST is known before */                \
-    X(TP_CAN_PROVE_COST, 12, "proves a bound on the cost of its walk")
+    X(TP_CAN_PROVE_COST, 12, "proves a bound on the cost of its walk")                                            \
+    /* the others learn or repair by exact order; never on graphs, whose costs no width of buckets fits */         \
+    X(TP_CAN_BUCKET, 13, "takes the open list in buckets")
 
 enum tp_capability {
 #define X(name, bit, words) name = 1 << (bit),

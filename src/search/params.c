@@ -141,6 +141,8 @@ void tp__session_settle(struct tp_session_params *params, const struct tp_map *m
         params->pause_on_backtrack = own->pause_on_backtrack && params->knowledge == TP_KNOWLEDGE_FULL ? TP_PAUSE_ON_BACKTRACK : TP_PAUSE_NEVER;
     if (params->restart == TP_RESTART_DEFAULT)
         params->restart = params->knowledge == TP_KNOWLEDGE_FULL ? own->restart : params->algorithm->restart;
+    if (params->open_list == TP_OPEN_LIST_DEFAULT)
+        params->open_list = own->capabilities & TP_CAN_BUCKET && !map->graph ? TP_OPEN_LIST_BUCKET : TP_OPEN_LIST_EXACT;
     if (params->guide_units == TP_GUIDE_UNITS_UNSET)
         params->guide_units = TP_GUIDE_UNITS_DEFAULT;
     if (!params->sensor_radius)
@@ -242,14 +244,13 @@ static int check_bounded(const struct tp_session_params *p, const struct tp_map 
     return TP_OK;
 }
 
-/* Learning takes the exact least f over the open list, whatever the list's kind; D* Lite has a queue of its own; the edges of a graph may
- * cost anything, so that no width of buckets fits them. */
+/* Learning takes the exact least f over the open list; D* Lite has a queue of its own; the edges of a graph may cost anything, so that no
+ * width of buckets fits them. */
 static int check_open_list(const struct tp_session_params *p, const struct tp_map *map, struct tp_refusal *refusal)
 {
-    bool bucket = p->algorithm->learning == TP_LEARNING_NONE && p->algorithm->engine != &tp__engine_dstar_lite;
     if (p->open_list > TP_OPEN_LIST_BUCKET)
         return refuse(refusal, TP_ERR_INVALID_ARGUMENT, "open_list", "is neither EXACT nor BUCKET");
-    if (p->open_list == TP_OPEN_LIST_BUCKET && !bucket)
+    if (p->open_list == TP_OPEN_LIST_BUCKET && !(p->algorithm->capabilities & TP_CAN_BUCKET))
         return refuse(refusal, TP_ERR_UNSUPPORTED, "open_list", "this algorithm learns or repairs by exact order");
     if (p->open_list == TP_OPEN_LIST_BUCKET && map->graph)
         return refuse(refusal, TP_ERR_UNSUPPORTED, "open_list", "is EXACT on graphs");

@@ -54,7 +54,7 @@ int tp_session_open(struct tp_session **out, const struct tp_session_params *par
                    learns ? &session->learned : NULL, params->heuristic, params->corners, factors.g, factors.h,
                    params->algorithm->priority == TP_PRIORITY_GBFS, pool,
                    params->stamp_max ? params->stamp_max : UINT32_MAX, &session->bytes, bytes_max);
-    if (params->open_list == TP_OPEN_LIST_BUCKET)
+    if (session->params.open_list == TP_OPEN_LIST_BUCKET)
         tp_search_use_buckets(&session->search);
     tp_learned_init(&session->learned, pool, search->width, search->height, &session->bytes, bytes_max);
     tp_open_init(&session->learn.heap, search->open.wide, pool, &session->bytes, bytes_max);

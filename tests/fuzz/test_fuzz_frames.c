@@ -203,6 +203,8 @@ static void add_open(struct tp_test_rng *rng, struct sequence *sequence)
     open.knowledge = (Tickpath__Knowledge)tp_test_below(rng, 5);
     open.has_restart = tp_test_percent(rng, 20);
     open.restart = (Tickpath__Restart)tp_test_below(rng, 6);
+    open.has_open_list = tp_test_percent(rng, 30);
+    open.open_list = (Tickpath__OpenList)tp_test_below(rng, 4);
     open.has_shortcut = open.shortcut = tp_test_percent(rng, 10);
     open.has_path_switch = open.path_switch = tp_test_percent(rng, 10);
     open.has_longest_path_rule = open.longest_path_rule = tp_test_percent(rng, 10);

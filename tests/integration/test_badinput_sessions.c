@@ -172,6 +172,9 @@ START_TEST(test_open_options)
     OPEN_REFUSED(INVALID_ARGUMENT, "sensor_radius", SET(sensor_radius, 9));
     OPEN_REFUSED(UNSUPPORTED, "restart",
                  (open_.algorithm = "tbwa", SET(restart, TICKPATH__RESTART__RESTART_LAZY)));
+    OPEN_REFUSED(INVALID_ARGUMENT, "open_list", SET(open_list, 3));
+    OPEN_REFUSED(UNSUPPORTED, "open_list", (open_.algorithm = "tbaa", SET(open_list, TICKPATH__OPEN_LIST__OPEN_LIST_BUCKET)));
+    OPEN_REFUSED(UNSUPPORTED, "open_list", (open_.algorithm = "dstarlite", SET(open_list, TICKPATH__OPEN_LIST__OPEN_LIST_BUCKET)));
     OPEN_REFUSED(UNSUPPORTED, "w", (open_.algorithm = "tba", SET(w, 2)));
     OPEN_REFUSED(UNSUPPORTED, "shortcut", (open_.algorithm = "tbwa", SET(shortcut, 1)));
     OPEN_REFUSED(UNSUPPORTED, "path_switch", (open_.algorithm = "tbgbfs", SET(path_switch, 1)));

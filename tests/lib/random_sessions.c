@@ -35,12 +35,6 @@ bool row_can(const struct tp_algorithm *row, enum tp_capability capability)
     return row->capabilities & capability;
 }
 
-bool row_can_bucket(const struct tp_algorithm *row)
-{
-    const char *engine = tp_engine_name(row->engine);
-    return row->learning == TP_LEARNING_NONE && (strcmp(engine, "time-bounded") == 0 || strcmp(engine, "replan") == 0);
-}
-
 bool row_walks_to_learn(const struct tp_algorithm *row)
 {
     return strcmp(tp_engine_name(row->engine), "agent-centred") == 0;
@@ -109,8 +103,8 @@ struct tp_session_params random_params(struct tp_test_rng *rng, const struct tp_
         params.restart = row_can(row, TP_CAN_RESTART_BY_RULE)
                              ? (enum tp_restart)tp_test_between(rng, TP_RESTART_NEVER, TP_RESTART_ON_RISE)
                              : TP_RESTART_EAGER;
-    if (row_can_bucket(row) && space->kind != SPACE_GRAPH && tp_test_percent(rng, 50))
-        params.open_list = TP_OPEN_LIST_BUCKET;
+    if (tp_test_percent(rng, 50))
+        params.open_list = TP_OPEN_LIST_EXACT;
     if (tp_test_percent(rng, 50))
         params.budget = tp_budget_k(tp_test_between(rng, 1, 30));
     params.bounded = space->kind == SPACE_GRID && row_can(row, TP_CAN_PROVE_COST) && tp_test_percent(rng, 30);

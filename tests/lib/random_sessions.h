@@ -17,9 +17,6 @@ enum space_kind kind_of(int i);
 
 bool row_can(const struct tp_algorithm *row, enum tp_capability capability);
 
-/* Whether it may order its open list in buckets. */
-bool row_can_bucket(const struct tp_algorithm *row);
-
 /* Whether a row learns as it walks, looking ahead anew for each move: it needs as many moves as h is to be raised. */
 bool row_walks_to_learn(const struct tp_algorithm *row);
 

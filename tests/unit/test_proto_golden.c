@@ -456,6 +456,15 @@ START_TEST(test_sessions_by_hand)
     open.switch_margin = 0.125;
     expect_request("request_open_session", 7, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open);
 
+    Tickpath__OpenSession list = TICKPATH__OPEN_SESSION__INIT;
+    list.map = "golden/4x2";
+    list.has_start = list.has_goal = list.has_open_list = 1;
+    list.start = 0;
+    list.goal = 7;
+    list.algorithm = "astar";
+    list.open_list = TICKPATH__OPEN_LIST__OPEN_LIST_EXACT;
+    expect_request("request_open_session_list", 26, TICKPATH__REQUEST__BODY_OPEN_SESSION, &list);
+
     Tickpath__OpenSession known = TICKPATH__OPEN_SESSION__INIT;
     known.map = "golden/4x2";
     known.has_start = known.has_goal = known.has_knowledge = known.has_sensor_radius = 1;

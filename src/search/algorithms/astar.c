@@ -15,5 +15,5 @@ const struct tp_algorithm tp__algorithm_astar = {
     .priority = TP_PRIORITY_ASTAR,
     .restart = TP_RESTART_NEVER,
     .learning = TP_LEARNING_NONE,
-    .capabilities = TP_CAN_DETECT_UNREACHABLE | TP_CAN_BE_OPTIMAL | TP_CAN_CHOOSE_GOAL,
+    .capabilities = TP_CAN_DETECT_UNREACHABLE | TP_CAN_BE_OPTIMAL | TP_CAN_CHOOSE_GOAL | TP_CAN_BUCKET,
 };

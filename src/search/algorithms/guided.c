@@ -22,7 +22,7 @@ const struct tp_algorithm tp__algorithm_guided = {
     .restart = TP_RESTART_ON_RISE,
     .learning = TP_LEARNING_NONE,
     .capabilities = TP_CAN_TAKE_W | TP_CAN_DETECT_UNREACHABLE | TP_CAN_DISCOVER | TP_CAN_RESTART_BY_RULE | TP_CAN_CHOOSE_GOAL | TP_CAN_BE_GUIDED |
-                    TP_CAN_PROVE_COST,
+                    TP_CAN_PROVE_COST | TP_CAN_BUCKET,
     .w_milli = 2000,
     .pause_on_backtrack = true,
     .unled = &tp__algorithm_tbwa,

@@ -14,5 +14,5 @@ const struct tp_algorithm tp__algorithm_late = {
     .priority = TP_PRIORITY_ASTAR,
     .restart = TP_RESTART_NEVER,
     .learning = TP_LEARNING_NONE,
-    .capabilities = TP_CAN_DETECT_UNREACHABLE | TP_CAN_BE_OPTIMAL | TP_PACES | TP_CAN_CHOOSE_GOAL,
+    .capabilities = TP_CAN_DETECT_UNREACHABLE | TP_CAN_BE_OPTIMAL | TP_PACES | TP_CAN_CHOOSE_GOAL | TP_CAN_BUCKET,
 };

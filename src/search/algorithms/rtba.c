@@ -18,5 +18,5 @@ const struct tp_algorithm tp__algorithm_rtba = {
     .priority = TP_PRIORITY_ASTAR,
     .restart = TP_RESTART_ON_RISE,
     .learning = TP_LEARNING_NONE,
-    .capabilities = TP_CAN_DETECT_UNREACHABLE | TP_CAN_DISCOVER | TP_CAN_RESTART_BY_RULE | TP_CAN_CHOOSE_GOAL | TP_CAN_PROVE_COST,
+    .capabilities = TP_CAN_DETECT_UNREACHABLE | TP_CAN_DISCOVER | TP_CAN_RESTART_BY_RULE | TP_CAN_CHOOSE_GOAL | TP_CAN_PROVE_COST | TP_CAN_BUCKET,
 };

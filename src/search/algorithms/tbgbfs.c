@@ -14,5 +14,5 @@ const struct tp_algorithm tp__algorithm_tbgbfs = {
     .priority = TP_PRIORITY_GBFS,
     .restart = TP_RESTART_NEVER,
     .learning = TP_LEARNING_NONE,
-    .capabilities = TP_CAN_DETECT_UNREACHABLE | TP_CAN_CHOOSE_GOAL | TP_CAN_PROVE_COST,
+    .capabilities = TP_CAN_DETECT_UNREACHABLE | TP_CAN_CHOOSE_GOAL | TP_CAN_PROVE_COST | TP_CAN_BUCKET,
 };
