@@ -36,6 +36,13 @@ static inline tp_cost knight(uint32_t dx, uint32_t dy)
     return ((tp_cost)longer - shorter) * TP_COST_KNIGHT + (2 * (tp_cost)shorter - longer) * TP_COST_DIAGONAL;
 }
 
+/* Coordinates are far below 2^31. */
+static inline uint32_t apart(uint32_t a, uint32_t b)
+{
+    int32_t d = (int32_t)(a - b);
+    return (uint32_t)(d < 0 ? -d : d);
+}
+
 /* The default of each neighbourhood. */
 TP_ALWAYS_INLINE tp_cost distance(uint32_t dx, uint32_t dy, enum tp_neighbours neighbours)
 {
@@ -79,7 +86,7 @@ static tp_cost distance_by(enum tp_heuristic heuristic, uint32_t dx, uint32_t dy
 TP_ALWAYS_INLINE uint64_t priority(const struct tp_search *s, struct tp_goal goal, uint32_t x, uint32_t y, uint64_t g,
                                    enum tp_neighbours neighbours, unsigned how)
 {
-    uint32_t dx = x > goal.x ? x - goal.x : goal.x - x, dy = y > goal.y ? y - goal.y : goal.y - y;
+    uint32_t dx = apart(x, goal.x), dy = apart(y, goal.y);
     uint64_t h;
     switch (how & TP_HOW_H) {
     case TP_HOW_CHOOSING:
@@ -175,7 +182,7 @@ static struct tp_node_tile *touch_across(struct tp_search *s, struct tp_node_til
 /* 2014, Algorithm 1, lines 13 to 19, for the state on top of the list. False when a successor's tile could not be had: the state
  * stays open and nothing is lost. */
 TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct tp_goal goal, const struct tp_best *best,
-                             enum tp_neighbours neighbours, unsigned how)
+                             struct tp_held *held, enum tp_neighbours neighbours, unsigned how)
 {
     bool wide = tp__how_wide(how), reopens = how & TP_HOW_BUCKETED && s->reopens;
     struct tp_node_tile *tile = best->tile;
@@ -201,7 +208,7 @@ TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct tp_
     /* a cell that was blocked after it was generated leads nowhere; a root is left all the same */
     if (__builtin_expect(!is_open, 0) && !(tile->meta[slot] & TP_NODE_ROOT))
         moves = 0;
-    bool on_top = true, compared = !wide && neighbours != TP_NEIGHBOURS_16, inside = compared && within_tile(x, y);
+    bool compared = !wide && neighbours != TP_NEIGHBOURS_16, inside = compared && within_tile(x, y);
     struct around around;
     if (inside) {
         moves &= improving_within(tile, slot, (uint32_t)g, neighbours);
@@ -218,7 +225,7 @@ TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct tp_
             if (!compared || (next = around.tile[where]) == tp_node_untouched())
                 next = touch_across(s, tile, x, y, nx, ny);
             if (__builtin_expect(!next, 0)) {
-                tp__kernel_expand_undo(s, best, on_top, how);
+                tp__kernel_expand_undo(s, best, held, how);
                 return false;
             }
         }
@@ -232,9 +239,15 @@ TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct tp_
             continue;
         if (s->first_parent && old_g != (wide ? UINT64_MAX : UINT32_MAX))
             continue;
-        struct tp_open_entry entry = {priority(s, goal, nx, ny, next_g, neighbours, how), next_g, tp_state_at(s, nx, ny)};
-        if (__builtin_expect(!tp__kernel_enter(s, entry, &on_top, how), 0)) {
-            tp__kernel_expand_undo(s, best, on_top, how);
+        struct tp_best entered = {
+            .entry = {priority(s, goal, nx, ny, next_g, neighbours, how), next_g, tp_state_at(s, nx, ny)},
+            .tile = next,
+            .x = nx,
+            .y = ny,
+            .slot = next_slot,
+        };
+        if (__builtin_expect(!tp__kernel_enter(s, &entered, held, how), 0)) {
+            tp__kernel_expand_undo(s, best, held, how);
             return false;
         }
         run->touched += old_g == (wide ? UINT64_MAX : UINT32_MAX);
@@ -245,7 +258,7 @@ TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct tp_
         next->meta[next_slot] = tp_direction_opposite[direction];
         run->generated++;
     }
-    tp__kernel_expand_end(s, on_top, how);
+    tp__kernel_expand_end(s, held, how);
     return true;
 }
 
@@ -342,9 +355,9 @@ static tp_state grid_at_cell(const struct tp_search *s, uint32_t cell)
         return priority(s, goal, x, y, g, TP_NEIGHBOURS_##n, how);                                            \
     }                                                                                                         \
     TP_ALWAYS_INLINE bool expand_##n(struct tp_search *s, struct tp_run *run, struct tp_goal goal,            \
-                                     const struct tp_best *best, unsigned how)                                \
+                                     const struct tp_best *best, struct tp_held *held, unsigned how)          \
     {                                                                                                         \
-        return expand(s, run, goal, best, TP_NEIGHBOURS_##n, how);                                            \
+        return expand(s, run, goal, best, held, TP_NEIGHBOURS_##n, how);                                      \
     }                                                                                                         \
     TP_GRID_KERNEL(n, narrow, TP_HOW_PLAIN)                                                                   \
     TP_GRID_KERNEL(n, wide, TP_HOW_WIDE)                                                                      \
