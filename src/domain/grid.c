@@ -188,6 +188,8 @@ TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct tp_
     struct tp_node_tile *tile = best->tile;
     uint32_t x = best->x, y = best->y, slot = best->slot;
     uint64_t g = best->entry.g;
+    if (!wide && __builtin_expect(g >= UINT32_MAX - TP_COST_KNIGHT, 0)) /* search.c: longest_path */
+        return false;
     tp_nodes_refresh(&s->nodes, tile, x, y);
     tile->meta[slot] |= TP_NODE_CLOSED;
     tp__kernel_expand_begin(s, how);
