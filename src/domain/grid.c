@@ -36,6 +36,13 @@ static inline tp_cost knight(uint32_t dx, uint32_t dy)
     return ((tp_cost)longer - shorter) * TP_COST_KNIGHT + (2 * (tp_cost)shorter - longer) * TP_COST_DIAGONAL;
 }
 
+/* Coordinates are far below 2^31. */
+static inline uint32_t apart(uint32_t a, uint32_t b)
+{
+    int32_t d = (int32_t)(a - b);
+    return (uint32_t)(d < 0 ? -d : d);
+}
+
 /* The default of each neighbourhood. */
 TP_ALWAYS_INLINE tp_cost distance(uint32_t dx, uint32_t dy, enum tp_neighbours neighbours)
 {
@@ -79,7 +86,7 @@ static tp_cost distance_by(enum tp_heuristic heuristic, uint32_t dx, uint32_t dy
 TP_ALWAYS_INLINE uint64_t priority(const struct tp_search *s, struct tp_goal goal, uint32_t x, uint32_t y, uint64_t g,
                                    enum tp_neighbours neighbours, unsigned how)
 {
-    uint32_t dx = x > goal.x ? x - goal.x : goal.x - x, dy = y > goal.y ? y - goal.y : goal.y - y;
+    uint32_t dx = apart(x, goal.x), dy = apart(y, goal.y);
     uint64_t h;
     switch (how & TP_HOW_H) {
     case TP_HOW_CHOOSING:
@@ -97,21 +104,53 @@ TP_ALWAYS_INLINE uint64_t priority(const struct tp_search *s, struct tp_goal goa
     return s->g_factor * g + s->h_factor * h;
 }
 
-/* The directions whose successor gets a lower g from a state with all its neighbours in its own tile: a comparison
- * each and no branch, where the loop over successors would mispredict. */
-TP_ALWAYS_INLINE uint32_t improving_within_tile(const struct tp_node_tile *tile, uint32_t slot, uint32_t g,
-                                                enum tp_neighbours neighbours)
+/* Where a state's neighbours lie: in its own tile, and along the border in the one aside, the one above or below, and in a corner the
+ * one across; `tp_node_untouched` where no search has been, or where that is not known. */
+struct around {
+    struct tp_node_tile *tile[4]; /* bit 0: aside, bit 1: above or below */
+};
+
+/* A comparison each and no branch, where the loop over successors would mispredict; the first is bit 0. */
+TP_ALWAYS_INLINE uint32_t improving(uint32_t g, enum tp_neighbours neighbours, uint32_t e, uint32_t s, uint32_t w, uint32_t n,
+                                    uint32_t se, uint32_t sw, uint32_t nw, uint32_t ne)
 {
-    const uint32_t *here = &tile->g.narrow[slot];
-    uint32_t straight = g + TP_COST_UNIT, diagonal = g + TP_COST_DIAGONAL;
-    uint32_t better = (uint32_t)(straight < here[1]) | (uint32_t)(straight < here[TP_TILE_SIDE]) << 1 |
-                      (uint32_t)(straight < here[-1]) << 2 | (uint32_t)(straight < here[-TP_TILE_SIDE]) << 3;
-    if (neighbours == TP_NEIGHBOURS_8)
-        better |= (uint32_t)(diagonal < here[TP_TILE_SIDE + 1]) << 4 |
-                  (uint32_t)(diagonal < here[TP_TILE_SIDE - 1]) << 5 |
-                  (uint32_t)(diagonal < here[-TP_TILE_SIDE - 1]) << 6 |
-                  (uint32_t)(diagonal < here[-TP_TILE_SIDE + 1]) << 7;
-    return better;
+    uint32_t straight = g + TP_COST_UNIT, diagonal = g + TP_COST_DIAGONAL, better = 0;
+    if (neighbours == TP_NEIGHBOURS_8) {
+        better = diagonal < ne;
+        better = 2 * better + (diagonal < nw);
+        better = 2 * better + (diagonal < sw);
+        better = 2 * better + (diagonal < se);
+    }
+    better = 2 * better + (straight < n);
+    better = 2 * better + (straight < w);
+    better = 2 * better + (straight < s);
+    return 2 * better + (straight < e);
+}
+
+/* The directions whose successor gets a lower g from a state with all its neighbours in its own tile. */
+TP_ALWAYS_INLINE uint32_t improving_within(const struct tp_node_tile *tile, uint32_t slot, uint32_t g, enum tp_neighbours neighbours)
+{
+    enum { SIDE = TP_TILE_SIDE };
+    const uint32_t *at = &tile->g.narrow[slot];
+    return improving(g, neighbours, at[1], at[SIDE], at[-1], at[-SIDE], at[SIDE + 1], at[SIDE - 1], at[-SIDE - 1], at[1 - SIDE]);
+}
+
+/* The same of a state on its tile's border. */
+TP_ALWAYS_INLINE uint32_t improving_across(const struct around *around, uint32_t x, uint32_t y, uint32_t g,
+                                           enum tp_neighbours neighbours)
+{
+    const struct tp_node_tile *own = around->tile[0], *aside = around->tile[1], *upright = around->tile[2], *across = around->tile[3];
+    uint32_t column = x & (TP_TILE_SIDE - 1), row = y & (TP_TILE_SIDE - 1);
+    bool first_column = column == 0, last_column = column == TP_TILE_SIDE - 1, first_row = row == 0, last_row = row == TP_TILE_SIDE - 1;
+    const struct tp_node_tile *w = first_column ? aside : own, *e = last_column ? aside : own;
+    const struct tp_node_tile *n = first_row ? upright : own, *s = last_row ? upright : own;
+    const struct tp_node_tile *n_aside = first_row ? across : aside, *s_aside = last_row ? across : aside;
+    const struct tp_node_tile *nw = first_column ? n_aside : n, *ne = last_column ? n_aside : n;
+    const struct tp_node_tile *sw = first_column ? s_aside : s, *se = last_column ? s_aside : s;
+    return improving(g, neighbours, e->g.narrow[tp_tile_slot(x + 1, y)], s->g.narrow[tp_tile_slot(x, y + 1)],
+                     w->g.narrow[tp_tile_slot(x - 1, y)], n->g.narrow[tp_tile_slot(x, y - 1)],
+                     se->g.narrow[tp_tile_slot(x + 1, y + 1)], sw->g.narrow[tp_tile_slot(x - 1, y + 1)],
+                     nw->g.narrow[tp_tile_slot(x - 1, y - 1)], ne->g.narrow[tp_tile_slot(x + 1, y - 1)]);
 }
 
 /* Whether all neighbours one step away lie in the cell's own tile. */
@@ -121,26 +160,36 @@ static inline bool within_tile(uint32_t x, uint32_t y)
     return column - 1 < TP_TILE_SIDE - 2 && row - 1 < TP_TILE_SIDE - 2;
 }
 
+/* The tiles around a state on its tile's border, as far as its tile knows them. */
+TP_ALWAYS_INLINE void look_around(const struct tp_search *s, struct tp_node_tile *tile, uint32_t x, uint32_t y, struct around *around)
+{
+    around->tile[0] = tile;
+    around->tile[1] = tp_nodes_beside(&s->nodes, tile, x & (TP_TILE_SIDE / 2) ? TP_BESIDE_E : TP_BESIDE_W);
+    around->tile[2] = tp_nodes_beside(&s->nodes, tile, y & (TP_TILE_SIDE / 2) ? TP_BESIDE_S : TP_BESIDE_N);
+    around->tile[3] = tp_node_untouched();
+}
+
 /* The tile of a successor that is not in the state's own; NULL without memory. */
-static inline struct tp_node_tile *touch_across(struct tp_search *s, struct tp_node_tile *tile, uint32_t x, uint32_t y, uint32_t nx,
-                                                uint32_t ny)
+static struct tp_node_tile *touch_across(struct tp_search *s, struct tp_node_tile *tile, uint32_t x, uint32_t y, uint32_t nx, uint32_t ny)
 {
     bool aside = (nx ^ x) >= TP_TILE_SIDE, upright = (ny ^ y) >= TP_TILE_SIDE;
     if (aside && upright)
         return tp_nodes_touch(&s->nodes, nx, ny);
-    uint32_t direction = aside ? (nx > x ? 0 : 2) : (ny > y ? 1 : 3);
+    uint32_t direction = aside ? (nx > x ? TP_BESIDE_E : TP_BESIDE_W) : (ny > y ? TP_BESIDE_S : TP_BESIDE_N);
     return tp_nodes_touch_beside(&s->nodes, tile, direction, nx, ny);
 }
 
 /* 2014, Algorithm 1, lines 13 to 19, for the state on top of the list. False when a successor's tile could not be had: the state
  * stays open and nothing is lost. */
 TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct tp_goal goal, const struct tp_best *best,
-                             enum tp_neighbours neighbours, unsigned how)
+                             struct tp_held *held, enum tp_neighbours neighbours, unsigned how)
 {
     bool wide = tp__how_wide(how), reopens = how & TP_HOW_BUCKETED && s->reopens;
     struct tp_node_tile *tile = best->tile;
     uint32_t x = best->x, y = best->y, slot = best->slot;
     uint64_t g = best->entry.g;
+    if (!wide && __builtin_expect(g >= UINT32_MAX - TP_COST_KNIGHT, 0)) /* search.c: longest_path */
+        return false;
     tp_nodes_refresh(&s->nodes, tile, x, y);
     tile->meta[slot] |= TP_NODE_CLOSED;
     tp__kernel_expand_begin(s, how);
@@ -161,17 +210,24 @@ TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct tp_
     /* a cell that was blocked after it was generated leads nowhere; a root is left all the same */
     if (__builtin_expect(!is_open, 0) && !(tile->meta[slot] & TP_NODE_ROOT))
         moves = 0;
-    bool on_top = true, inside = !wide && neighbours != TP_NEIGHBOURS_16 && within_tile(x, y);
-    if (inside)
-        moves &= improving_within_tile(tile, slot, (uint32_t)g, neighbours);
+    bool compared = !wide && neighbours != TP_NEIGHBOURS_16, inside = compared && within_tile(x, y);
+    struct around around;
+    if (inside) {
+        moves &= improving_within(tile, slot, (uint32_t)g, neighbours);
+    } else if (compared) {
+        look_around(s, tile, x, y, &around);
+        moves &= improving_across(&around, x, y, (uint32_t)g, neighbours);
+    }
     for (; moves; moves &= moves - 1) {
         uint8_t direction = (uint8_t)__builtin_ctz(moves);
         uint32_t nx = x + (uint32_t)tp_direction_dx[direction], ny = y + (uint32_t)tp_direction_dy[direction];
         struct tp_node_tile *next = tile;
         if (!inside && ((nx ^ x) | (ny ^ y)) >= TP_TILE_SIDE) {
-            next = touch_across(s, tile, x, y, nx, ny);
+            uint32_t where = ((nx ^ x) >> TP_TILE_BITS & 1) | ((ny ^ y) >> TP_TILE_BITS & 1) << 1;
+            if (!compared || (next = around.tile[where]) == tp_node_untouched())
+                next = touch_across(s, tile, x, y, nx, ny);
             if (__builtin_expect(!next, 0)) {
-                tp__kernel_expand_undo(s, best, on_top, how);
+                tp__kernel_expand_undo(s, best, held, how);
                 return false;
             }
         }
@@ -185,9 +241,15 @@ TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct tp_
             continue;
         if (s->first_parent && old_g != (wide ? UINT64_MAX : UINT32_MAX))
             continue;
-        struct tp_open_entry entry = {priority(s, goal, nx, ny, next_g, neighbours, how), next_g, tp_state_at(s, nx, ny)};
-        if (__builtin_expect(!tp__kernel_enter(s, entry, &on_top, how), 0)) {
-            tp__kernel_expand_undo(s, best, on_top, how);
+        struct tp_best entered = {
+            .entry = {priority(s, goal, nx, ny, next_g, neighbours, how), next_g, tp_state_at(s, nx, ny)},
+            .tile = next,
+            .x = nx,
+            .y = ny,
+            .slot = next_slot,
+        };
+        if (__builtin_expect(!tp__kernel_enter(s, &entered, held, how), 0)) {
+            tp__kernel_expand_undo(s, best, held, how);
             return false;
         }
         run->touched += old_g == (wide ? UINT64_MAX : UINT32_MAX);
@@ -198,7 +260,7 @@ TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct tp_
         next->meta[next_slot] = tp_direction_opposite[direction];
         run->generated++;
     }
-    tp__kernel_expand_end(s, on_top, how);
+    tp__kernel_expand_end(s, held, how);
     return true;
 }
 
@@ -295,9 +357,9 @@ static tp_state grid_at_cell(const struct tp_search *s, uint32_t cell)
         return priority(s, goal, x, y, g, TP_NEIGHBOURS_##n, how);                                            \
     }                                                                                                         \
     TP_ALWAYS_INLINE bool expand_##n(struct tp_search *s, struct tp_run *run, struct tp_goal goal,            \
-                                     const struct tp_best *best, unsigned how)                                \
+                                     const struct tp_best *best, struct tp_held *held, unsigned how)          \
     {                                                                                                         \
-        return expand(s, run, goal, best, TP_NEIGHBOURS_##n, how);                                            \
+        return expand(s, run, goal, best, held, TP_NEIGHBOURS_##n, how);                                      \
     }                                                                                                         \
     TP_GRID_KERNEL(n, narrow, TP_HOW_PLAIN)                                                                   \
     TP_GRID_KERNEL(n, wide, TP_HOW_WIDE)                                                                      \

@@ -23,6 +23,13 @@ struct tp_best {
     uint32_t tile_x, tile_y; /* a cell of the tile's */
 };
 
+/* The best successor so far of the state being expanded, which is entered into the list last, if at all: see
+ * tp__kernel_expand_end. */
+struct tp_held {
+    struct tp_best best; /* without tile_x, tile_y */
+    bool is;
+};
+
 /* The goal, taken apart once a run. */
 struct tp_goal {
     tp_state state;
@@ -33,7 +40,7 @@ struct tp_goal {
 typedef uint64_t (*tp_kernel_priority)(const struct tp_search *s, struct tp_goal goal, uint32_t x, uint32_t y, uint64_t g,
                                        unsigned how);
 typedef bool (*tp_kernel_expand)(struct tp_search *s, struct tp_run *run, struct tp_goal goal, const struct tp_best *best,
-                                 unsigned how);
+                                 struct tp_held *held, unsigned how);
 
 TP_ALWAYS_INLINE bool tp__how_wide(unsigned how)
 {
@@ -168,82 +175,132 @@ TP_ALWAYS_INLINE bool tp__kernel_reserve(struct tp_search *s, uint32_t moves_max
     return how & TP_HOW_BUCKETED ? tp_bucket_reserve(&s->bucket, moves_max) : tp_open_reserve(&s->open, moves_max);
 }
 
-TP_ALWAYS_INLINE void tp__kernel_run(struct tp_search *s, struct tp_run *run, uint32_t moves_max,
-                                     tp_kernel_priority priority, tp_kernel_expand expand, unsigned how)
+/* Enters a state into the bucket list; false without memory for a page. */
+TP_ALWAYS_INLINE bool tp__kernel_push(struct tp_search *s, const struct tp_best *best, unsigned how)
 {
-    struct tp_goal goal = {s->goal, tp_state_x(s, s->goal), tp_state_y(s, s->goal)};
+    return tp_bucket_push(&s->bucket, best->bucket, best->entry.g, best->entry.state, tp__how_wide(how));
+}
+
+/* The loop, until the run ends. False where it ends with the best state taken from the bucket list. */
+TP_ALWAYS_INLINE bool tp__kernel_loop(struct tp_search *s, struct tp_run *run, uint32_t moves_max, struct tp_best *best,
+                                      tp_kernel_priority priority, tp_kernel_expand expand, unsigned how)
+{
+    const struct tp_goal goal = {s->goal, tp_state_x(s, s->goal), tp_state_y(s, s->goal)};
     bool learns = (how & TP_HOW_H) != TP_HOW_PLAIN; /* or may */
-    struct tp_best best = {.tile_x = UINT32_MAX, .tile_y = UINT32_MAX};
+    struct tp_held held = {.is = false};
     for (;;) {
-        if (!tp__kernel_find_best(s, run, goal, &best, priority, how)) {
-            s->found = how & TP_HOW_BUCKETED && s->end_g != UINT64_MAX;
-            s->exhausted = !s->found;
-            return;
+        if (how & TP_HOW_BUCKETED && held.is) {
+            best->entry = held.best.entry;
+            best->bucket = held.best.bucket;
+            best->tile = held.best.tile;
+            best->tile_x = best->x = held.best.x;
+            best->tile_y = best->y = held.best.y;
+            best->slot = held.best.slot;
+            held.is = false;
+        } else {
+            if (!tp__kernel_find_best(s, run, goal, best, priority, how)) {
+                s->found = how & TP_HOW_BUCKETED && s->end_g != UINT64_MAX;
+                s->exhausted = !s->found;
+                return true;
+            }
+            if (how & TP_HOW_BUCKETED)
+                tp_bucket_pop(&s->bucket, tp__how_wide(how));
         }
-        if (tp__kernel_ends(s, &best, how))
-            return;
+        if (tp__kernel_ends(s, best, how))
+            return false;
         if (run->expansions >= run->expansions_max || run->rekeyed >= run->rekeyed_max)
-            return;
+            return false;
         if (run->expired && run->expansions % TP_DEADLINE_STRIDE == 0 && run->expired(run->context))
-            return;
+            return false;
         if (!tp__kernel_reserve(s, moves_max, how)) {
             run->capped = true;
-            return;
+            return false;
         }
         if (learns && !tp_nodes_can_pay(&s->nodes))
-            return;
-        if (!expand(s, run, goal, &best, how)) {
+            return false;
+        if (!expand(s, run, goal, best, &held, how)) {
             run->capped = !(learns && tp_nodes_unpaid(&s->nodes));
-            return;
+            return false;
         }
         if (learns)
             tp_nodes_pay(&s->nodes);
-        uint64_t mixed = (best.entry.state * 0x9e3779b97f4a7c15u + best.entry.g) * 0xbf58476d1ce4e5b9u;
+        uint64_t mixed = (best->entry.state * 0x9e3779b97f4a7c15u + best->entry.g) * 0xbf58476d1ce4e5b9u;
         s->hash += mixed ^ mixed >> 29;
         run->expansions++;
     }
 }
 
-/* ---- An expansion's dealings with the list ----
- *
- * The exact list's best entry gives its place to the first successor; the bucket list's leaves first. */
-
-/* The best state is taken from the list to be expanded. */
-TP_ALWAYS_INLINE void tp__kernel_expand_begin(struct tp_search *s, unsigned how)
+TP_ALWAYS_INLINE void tp__kernel_run(struct tp_search *s, struct tp_run *run, uint32_t moves_max,
+                                     tp_kernel_priority priority, tp_kernel_expand expand, unsigned how)
 {
-    if (how & TP_HOW_BUCKETED)
-        tp_bucket_pop(&s->bucket, tp__how_wide(how));
+    struct tp_best best = {.tile_x = UINT32_MAX, .tile_y = UINT32_MAX};
+    if (!tp__kernel_loop(s, run, moves_max, &best, priority, expand, how) && how & TP_HOW_BUCKETED)
+        tp__kernel_push(s, &best, how); /* its page is still there, and a chunk was kept for it */
 }
 
-/* A successor is entered; *on_top: the expanded state's entry has its place still. False without memory: nothing is done. */
-TP_ALWAYS_INLINE bool tp__kernel_enter(struct tp_search *s, struct tp_open_entry entry, bool *on_top, unsigned how)
+/* ---- An expansion's dealings with the list ----
+ *
+ * The best successor is kept aside (held) until all others are entered. Into the exact list it goes by taking the place of the expanded
+ * state's entry, so that it seldom sinks far. From the bucket list the expanded state was taken already; the successor is
+ * not entered at all where it would come out next, but expanded at once. Neither changes the order of states. */
+
+/* The best state is to be expanded. */
+TP_ALWAYS_INLINE void tp__kernel_expand_begin(struct tp_search *s, unsigned how)
 {
-    bool wide = tp__how_wide(how);
-    if (how & TP_HOW_BUCKETED)
-        return tp_bucket_push(&s->bucket, tp_bucket_number(&s->bucket, entry.f), entry.g, entry.state, wide);
-    if (*on_top)
-        tp_open_replace(&s->open, entry, wide);
-    else
-        tp_open_push(&s->open, entry, wide);
-    *on_top = false;
+    if (!(how & TP_HOW_BUCKETED)) /* its entry has its place still, and none may take it */
+        tp_open_hold(&s->open, tp__how_wide(how));
+}
+
+/* A successor of which entry, tile, x, y and slot are set is entered, or held. False without memory: nothing is done. */
+TP_ALWAYS_INLINE bool tp__kernel_enter(struct tp_search *s, struct tp_best *next, struct tp_held *held, unsigned how)
+{
+    if (how & TP_HOW_BUCKETED) {
+        next->bucket = tp_bucket_number(&s->bucket, next->entry.f);
+        if (held->is && next->bucket > held->best.bucket)
+            return tp__kernel_push(s, next, how);
+        if (__builtin_expect(!tp_bucket_prepare(&s->bucket, next->bucket), 0))
+            return false;
+        if (held->is)
+            tp__kernel_push(s, &held->best, how);
+    } else if (held->is) {
+        bool is_better = tp_open_before(&next->entry, &held->best.entry);
+        tp_open_push(&s->open, is_better ? held->best.entry : next->entry, tp__how_wide(how));
+        if (!is_better)
+            return true;
+    }
+    held->best = *next;
+    held->is = true;
     return true;
 }
 
-/* All successors are entered. */
-TP_ALWAYS_INLINE void tp__kernel_expand_end(struct tp_search *s, bool on_top, unsigned how)
+/* All successors are entered but the one held. */
+TP_ALWAYS_INLINE void tp__kernel_expand_end(struct tp_search *s, struct tp_held *held, unsigned how)
 {
-    if (!(how & TP_HOW_BUCKETED) && on_top)
+    if (how & TP_HOW_BUCKETED) {
+        if (!held->is || tp_bucket_is_next(&s->bucket, held->best.bucket))
+            return;
+        tp__kernel_push(s, &held->best, how);
+    } else if (held->is) {
+        tp_open_replace(&s->open, held->best.entry, tp__how_wide(how));
+    } else {
         tp_open_pop(&s->open, tp__how_wide(how));
+    }
+    held->is = false;
 }
 
-/* Not all of them could be: the state is open again. */
-TP_ALWAYS_INLINE void tp__kernel_expand_undo(struct tp_search *s, const struct tp_best *best, bool on_top, unsigned how)
+/* Not all of them could be: the state is open again, and so are those that were. */
+TP_ALWAYS_INLINE void tp__kernel_expand_undo(struct tp_search *s, const struct tp_best *best, struct tp_held *held, unsigned how)
 {
     best->tile->meta[best->slot] &= (uint8_t)~TP_NODE_CLOSED;
-    if (how & TP_HOW_BUCKETED) /* its page is still there, and a chunk was kept for it */
-        tp_bucket_push(&s->bucket, best->bucket, best->entry.g, best->entry.state, tp__how_wide(how));
-    else if (!on_top)
-        tp_open_push(&s->open, best->entry, tp__how_wide(how));
+    if (how & TP_HOW_BUCKETED) { /* the run's end puts the state back */
+        if (held->is)
+            tp__kernel_push(s, &held->best, how);
+    } else {
+        tp_open_replace(&s->open, best->entry, tp__how_wide(how));
+        if (held->is)
+            tp_open_push(&s->open, held->best.entry, tp__how_wide(how));
+    }
+    held->is = false;
 }
 
 #endif

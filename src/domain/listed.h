@@ -24,8 +24,8 @@ TP_ALWAYS_INLINE uint64_t tp__listed_priority(const struct tp_search *s, struct 
 
 /* 2014, Algorithm 1, lines 13 to 19. False when a successor's tile could not be had: the state stays open and nothing is lost. */
 TP_ALWAYS_INLINE bool tp__listed_expand(struct tp_search *s, struct tp_run *run, struct tp_goal goal,
-                                        const struct tp_best *best, tp_listed_successors successors_of, tp_listed_h h_of,
-                                        unsigned how)
+                                        const struct tp_best *best, struct tp_held *held, tp_listed_successors successors_of,
+                                        tp_listed_h h_of, unsigned how)
 {
     struct tp_successor successors[TP_MOVES_MAX];
     tp_state from = best->entry.state;
@@ -34,22 +34,21 @@ TP_ALWAYS_INLINE bool tp__listed_expand(struct tp_search *s, struct tp_run *run,
         return false; /* not all of them could be numbered */
     best->tile->meta[best->slot] |= TP_NODE_CLOSED;
     tp__kernel_expand_begin(s, how);
-    bool on_top = true;
     for (uint32_t i = 0; i < count; i++) {
         tp_state state = successors[i].state;
         uint32_t x = tp_state_x(s, state), y = tp_state_y(s, state), slot = tp_tile_slot(x, y);
         struct tp_node_tile *tile = tp_nodes_touch(&s->nodes, x, y);
         if (__builtin_expect(!tile, 0)) {
-            tp__kernel_expand_undo(s, best, on_top, how);
+            tp__kernel_expand_undo(s, best, held, how);
             return false;
         }
         uint64_t g = best->entry.g + successors[i].cost, old_g = tile->g.wide[slot];
         bool stays_closed = tile->meta[slot] & TP_NODE_CLOSED && !(how & TP_HOW_BUCKETED && s->reopens);
         if (g >= old_g || stays_closed || (s->first_parent && old_g != UINT64_MAX))
             continue;
-        struct tp_open_entry entry = {tp__listed_priority(s, goal, x, y, g, h_of, how), g, state};
-        if (__builtin_expect(!tp__kernel_enter(s, entry, &on_top, how), 0)) {
-            tp__kernel_expand_undo(s, best, on_top, how);
+        struct tp_best next = {.entry = {tp__listed_priority(s, goal, x, y, g, h_of, how), g, state}, .tile = tile, .x = x, .y = y, .slot = slot};
+        if (__builtin_expect(!tp__kernel_enter(s, &next, held, how), 0)) {
+            tp__kernel_expand_undo(s, best, held, how);
             return false;
         }
         run->touched += old_g == UINT64_MAX;
@@ -60,7 +59,7 @@ TP_ALWAYS_INLINE bool tp__listed_expand(struct tp_search *s, struct tp_run *run,
         links->move[slot] = successors[i].move;
         run->generated++;
     }
-    tp__kernel_expand_end(s, on_top, how);
+    tp__kernel_expand_end(s, held, how);
     return true;
 }
 
@@ -71,9 +70,9 @@ TP_ALWAYS_INLINE bool tp__listed_expand(struct tp_search *s, struct tp_run *run,
         return tp__listed_priority(s, goal, x, y, g, h, how);                                                 \
     }                                                                                                         \
     static inline bool name##_expand(struct tp_search *s, struct tp_run *run, struct tp_goal goal,            \
-                                     const struct tp_best *best, unsigned how)                                \
+                                     const struct tp_best *best, struct tp_held *held, unsigned how)          \
     {                                                                                                         \
-        return tp__listed_expand(s, run, goal, best, successors, h, how);                                     \
+        return tp__listed_expand(s, run, goal, best, held, successors, h, how);                               \
     }
 #define TP__LISTED_RUN(name, suffix, moves_max, how)                                                          \
     static void run_##name##_##suffix(struct tp_search *s, struct tp_run *run)                                \

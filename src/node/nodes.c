@@ -4,6 +4,11 @@
 
 #include <string.h>
 
+#define EIGHT(value) value, value, value, value, value, value, value, value
+const struct tp_node_tile tp__node_untouched = {
+    .g.wide = {EIGHT(EIGHT(UINT64_MAX))},
+};
+
 void tp_nodes_init(struct tp_nodes *nodes, const struct tp_belief *belief, uint32_t width, uint32_t height, bool wide,
                    bool listed, struct tp_pool *pool, uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max)
 {

@@ -150,7 +150,24 @@ static inline struct tp_node_tile *tp_nodes_touch(struct tp_nodes *nodes, uint32
     return __builtin_expect(tile != NULL, 1) ? tile : tp_nodes_touch_slow(nodes, x, y);
 }
 
-/* The same for a cell of the tile beside another, E, S, W or N of it: mostly without a look-up. */
+/* A tile that no search has touched: every g is that of a state not generated. Not to be written. */
+extern const struct tp_node_tile tp__node_untouched;
+
+static inline struct tp_node_tile *tp_node_untouched(void)
+{
+    return (struct tp_node_tile *)(uintptr_t)&tp__node_untouched;
+}
+
+enum { TP_BESIDE_E, TP_BESIDE_S, TP_BESIDE_W, TP_BESIDE_N };
+
+/* The tile beside another as far as that one knows it, else tp_node_untouched. Grids. */
+static inline struct tp_node_tile *tp_nodes_beside(const struct tp_nodes *nodes, const struct tp_node_tile *tile, uint32_t direction)
+{
+    struct tp_node_tile *beside = tile->beside[direction];
+    return beside && beside->tile.stamp == nodes->tiles.stamp ? beside : tp_node_untouched();
+}
+
+/* The tile over a cell of the tile beside another, E, S, W or N of it: as tp_nodes_touch, mostly without a look-up. */
 static inline struct tp_node_tile *tp_nodes_touch_beside(struct tp_nodes *nodes, struct tp_node_tile *tile, uint32_t direction,
                                                          uint32_t x, uint32_t y)
 {

@@ -120,13 +120,27 @@ TP_ALWAYS_INLINE uint32_t tp__bucket_entry_bytes(bool wide)
     return wide ? 16 : 8;
 }
 
+/* The page at the bottom for a bucket; NULL when none can be had. */
+static inline struct tp_bucket_page *tp__bucket_page(struct tp_bucket *list, uint64_t bucket)
+{
+    uint64_t number = bucket >> TP_BUCKET_BITS;
+    uint32_t hand = number % TP_BUCKET_PAGES_AT_HAND;
+    struct tp_bucket_page *page = list->at_hand[hand].page;
+    return __builtin_expect(page && list->at_hand[hand].number == number, 1) ? page : tp__bucket_page_slow(list, number);
+}
+
+/* Makes sure that there is a page for a bucket, until the least entry is asked for; false when none can be had. Cost: as tp_bucket_push. */
+static inline bool tp_bucket_prepare(struct tp_bucket *list, uint64_t bucket)
+{
+    return tp__bucket_page(list, bucket) != NULL;
+}
+
 /* Enters a state; room must have been reserved. False when no page can be had for its bucket: nothing is done then. */
 TP_ALWAYS_INLINE bool tp_bucket_push(struct tp_bucket *list, uint64_t bucket, uint64_t g, uint32_t state, bool wide)
 {
-    uint64_t number = bucket >> TP_BUCKET_BITS;
-    uint32_t hand = number % TP_BUCKET_PAGES_AT_HAND, at = bucket & ((1 << TP_BUCKET_BITS) - 1);
-    struct tp_bucket_page *page = list->at_hand[hand].page;
-    if (__builtin_expect(!page || list->at_hand[hand].number != number, 0) && !(page = tp__bucket_page_slow(list, number)))
+    uint32_t at = bucket & ((1 << TP_BUCKET_BITS) - 1);
+    struct tp_bucket_page *page = tp__bucket_page(list, bucket);
+    if (__builtin_expect(!page, 0))
         return false;
     char *top = page->slot[at];
     char *place = top + tp__bucket_entry_bytes(wide);
@@ -145,6 +159,13 @@ TP_ALWAYS_INLINE bool tp_bucket_push(struct tp_bucket *list, uint64_t bucket, ui
     }
     list->count++;
     return true;
+}
+
+/* Whether an entry of a bucket that was prepared would come out next if it were entered now; false also where that is not known. Cost: O(1). */
+static inline bool tp_bucket_is_next(const struct tp_bucket *list, uint64_t bucket)
+{
+    uint64_t before = (UINT64_C(1) << (bucket & ((1 << TP_BUCKET_BITS) - 1))) - 1;
+    return bucket >> TP_BUCKET_BITS == list->least_number && !(list->least->set & before);
 }
 
 /* The best entry and its bucket; the list must not be empty. Cost: O(1), but where a page has become empty. */

@@ -192,6 +192,23 @@ TP_ALWAYS_INLINE struct tp_open_entry tp_open_least(const struct tp_open *open, 
     return tp_open_at(open, TP_OPEN_ROOT, wide);
 }
 
+/* Whether one entry comes out before another. */
+TP_ALWAYS_INLINE bool tp_open_before(const struct tp_open_entry *a, const struct tp_open_entry *b)
+{
+    if (a->f != b->f)
+        return a->f < b->f;
+    return a->g != b->g ? a->g > b->g : a->state < b->state;
+}
+
+/* Has the place of the least entry kept, whatever is entered, until that is replaced or removed. Cost: O(1). */
+TP_ALWAYS_INLINE void tp_open_hold(struct tp_open *open, bool wide)
+{
+    if (wide)
+        *tp__open_wide(open, TP_OPEN_ROOT) = (struct tp_open_wide){0};
+    else
+        *tp__open_narrow(open, TP_OPEN_ROOT) = (struct tp_open_narrow){0};
+}
+
 /* Removes the least entry; the list must not be empty. Cost: O(log n). */
 TP_ALWAYS_INLINE void tp_open_pop(struct tp_open *open, bool wide)
 {

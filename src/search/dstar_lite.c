@@ -412,7 +412,8 @@ static bool open_dstar(struct tp_session *session)
     if (!dstar)
         return false;
     uint64_t bytes_max = session->params.node_bytes_max ? session->params.node_bytes_max : UINT64_MAX;
-    dstar->wide = search->nodes.wide;
+    /* what is left of other versions of the map may add up to every cell once */
+    dstar->wide = search->nodes.wide || (uint64_t)search->width * search->height * search->domain->step_max >= UINT32_MAX;
     tp_tiles_init(&dstar->states, session->pool, search->width, search->height,
                   dstar->wide ? TILE_WIDE_BYTES : TILE_NARROW_BYTES,
                   session->params.stamp_max ? session->params.stamp_max : UINT32_MAX, &session->bytes,

@@ -3,11 +3,24 @@
 #include "base/check.h"
 #include "search/guide.h"
 
-/* Whether g needs 64 bits: in listed spaces and over weights always, else where every cell once, by the longest step, does not
- * fit 32. */
+/* The paths of a search's tree touch themselves nowhere: a state beside one expanded earlier has a g of at most that one's and the step. Of
+ * the four cells of a square such a path takes three at most (two, where all are free and it may go across). Where the map changes under
+ * a search a path may become longer than that; the kernels then stop short of 32 bits, as for want of memory. */
+static uint64_t longest_path(const struct tp_domain *domain, const struct tp_map *map)
+{
+    uint64_t squares = ((uint64_t)map->width + 1) / 2 * (((uint64_t)map->height + 1) / 2);
+    return 3 * squares * domain->step_max;
+}
+
+/* Whether g needs 64 bits: in listed spaces and over weights always, with knight's moves (which pass cells by) where every cell once by the
+ * longest step does not fit 32. */
 static bool needs_wide(const struct tp_domain *domain, const struct tp_map *map)
 {
-    return domain->listed || map->weighted || (uint64_t)map->width * map->height * domain->step_max >= UINT32_MAX;
+    if (domain->listed || map->weighted)
+        return true;
+    if (domain->moves_max == TP_NEIGHBOURS_16)
+        return (uint64_t)map->width * map->height * domain->step_max >= UINT32_MAX;
+    return longest_path(domain, map) >= UINT32_MAX;
 }
 
 void tp_search_init(struct tp_search *search, const struct tp_domain *domain, const struct tp_belief *belief,
