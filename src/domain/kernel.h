@@ -166,7 +166,7 @@ TP_ALWAYS_INLINE bool tp__kernel_ends(struct tp_search *s, const struct tp_best 
         s->end_bucket = best->bucket;
         s->end_g = best->entry.g;
     }
-    s->found = !reopens;
+    s->found = !reopens || tp_bucket_all_later(&s->bucket, best->bucket);
     return s->found;
 }
 

@@ -168,6 +168,13 @@ static inline bool tp_bucket_is_next(const struct tp_bucket *list, uint64_t buck
     return bucket >> TP_BUCKET_BITS == list->least_number && !(list->least->set & before);
 }
 
+/* Whether all entries are in later buckets than that of the entry that was taken last; false also where that is not known. Cost: O(1). */
+static inline bool tp_bucket_all_later(const struct tp_bucket *list, uint64_t bucket)
+{
+    uint64_t upto = (UINT64_C(2) << (bucket & ((1 << TP_BUCKET_BITS) - 1))) - 1;
+    return bucket >> TP_BUCKET_BITS == list->least_number && !(list->least->set & upto);
+}
+
 /* The best entry and its bucket; the list must not be empty. Cost: O(1), but where a page has become empty. */
 TP_ALWAYS_INLINE uint64_t tp_bucket_least(struct tp_bucket *list, uint64_t *g, uint32_t *state, bool wide)
 {

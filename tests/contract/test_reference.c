@@ -78,6 +78,7 @@ static void one_case(struct tp_test_rng *rng, uint64_t number, int row, bool by_
     struct tp_session_params params;
     tp_session_params_init(&params);
     params.algorithm = tp_algorithm_find(known[row].name);
+    params.open_list = TP_OPEN_LIST_EXACT; /* the papers' order */
     ck_assert_ptr_nonnull(params.algorithm);
     params.neighbours = neighbour_counts[tp_test_below(rng, 3)];
     params.corners = corner_rules[tp_test_below(rng, 3)];
@@ -164,6 +165,7 @@ START_TEST(tba_traces_over_several_ticks)
         struct tp_session_params params;
         tp_session_params_init(&params);
         params.algorithm = tp_algorithm_find("tba");
+        params.open_list = TP_OPEN_LIST_EXACT; /* the papers' order */
         params.start = 0;
         params.goal = width * height - 1 - tp_test_below(&rng, width);
         struct ref_problem problem = play_problem(map, &params);

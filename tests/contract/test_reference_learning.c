@@ -198,6 +198,7 @@ static const uint32_t weights[] = {1000, 1001, 1400, 2600, 5000, 100000};
 
 static void random_search(struct tp_test_rng *rng, struct tp_session_params *params)
 {
+    params->open_list = TP_OPEN_LIST_EXACT; /* the papers' order */
     params->budget = tp_budget_k(lookaheads[tp_test_below(rng, 5)]);
     uint32_t w = weights[tp_test_below(rng, 6)];
     params->w_milli = params->algorithm->capabilities & TP_CAN_TAKE_W ? w : 1000;

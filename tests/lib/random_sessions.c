@@ -103,8 +103,8 @@ struct tp_session_params random_params(struct tp_test_rng *rng, const struct tp_
         params.restart = row_can(row, TP_CAN_RESTART_BY_RULE)
                              ? (enum tp_restart)tp_test_between(rng, TP_RESTART_NEVER, TP_RESTART_ON_RISE)
                              : TP_RESTART_EAGER;
-    if (tp_test_percent(rng, 50))
-        params.open_list = TP_OPEN_LIST_EXACT;
+    bool takes_buckets = row_can(row, TP_CAN_BUCKET) && space->kind != SPACE_GRAPH;
+    params.open_list = takes_buckets && tp_test_percent(rng, 50) ? TP_OPEN_LIST_BUCKET : TP_OPEN_LIST_EXACT;
     if (tp_test_percent(rng, 50))
         params.budget = tp_budget_k(tp_test_between(rng, 1, 30));
     params.bounded = space->kind == SPACE_GRID && row_can(row, TP_CAN_PROVE_COST) && tp_test_percent(rng, 30);

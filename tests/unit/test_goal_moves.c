@@ -12,6 +12,7 @@ START_TEST(a_moved_goal_leaves_a_deadline_its_expansions)
     struct tp_session_params params;
     tp_session_params_init(&params);
     params.algorithm = tp_algorithm_find("tbwa");
+    params.open_list = TP_OPEN_LIST_EXACT; /* whose entries are counted */
     params.start = 150 * SIDE + 20;
     params.goal = 150 * SIDE + 280;
     params.budget = tp_budget_k(10000);

@@ -384,6 +384,7 @@ START_TEST(moves_as_tbwa_on_grids)
                                                 tp_test_between(&rng, 2, 40), tp_test_below(&rng, 45));
         struct tp_session_params params;
         tp_session_params_init(&params);
+        params.open_list = TP_OPEN_LIST_EXACT; /* the one that both take */
         params.neighbours = neighbours[i % 3];
         params.w_milli = weights[tp_test_below(&rng, WEIGHTS)];
         params.start = tp_test_below(&rng, map->width * map->height);
