@@ -282,9 +282,13 @@ TP_ALWAYS_INLINE bool tp__kernel_enter(struct tp_search *s, uint64_t f, uint64_t
     if (bucketed && __builtin_expect(!tp_bucket_prepare(&s->bucket, next.rank), 0))
         return false;
     if (held->is) {
-        bool is_better = bucketed ? next.rank <= held->best.rank
-                                  : tp_open_before(next.rank, next.g, next.state, held->best.rank, held->best.g, held->best.state);
-        tp__kernel_swap_if(is_better, &next, &held->best);
+        if (bucketed) {
+            tp__kernel_swap_if(next.rank <= held->best.rank, &next, &held->best);
+        } else if (tp_open_before(next.rank, next.g, next.state, held->best.rank, held->best.g, held->best.state)) {
+            struct tp_next better = next;
+            next = held->best;
+            held->best = better;
+        }
         tp__kernel_push(s, &next, how); /* there is a page for either */
         return true;
     }
