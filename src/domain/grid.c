@@ -163,9 +163,10 @@ static inline bool within_tile(uint32_t x, uint32_t y)
 /* The tiles around a state on its tile's border, as far as its tile knows them. */
 TP_ALWAYS_INLINE void look_around(const struct tp_search *s, struct tp_node_tile *tile, uint32_t x, uint32_t y, struct around *around)
 {
-    around->tile[0] = tile;
-    around->tile[1] = tp_nodes_beside(&s->nodes, tile, x & (TP_TILE_SIDE / 2) ? TP_BESIDE_E : TP_BESIDE_W);
-    around->tile[2] = tp_nodes_beside(&s->nodes, tile, y & (TP_TILE_SIDE / 2) ? TP_BESIDE_S : TP_BESIDE_N);
+    uint32_t column = x & (TP_TILE_SIDE - 1), row = y & (TP_TILE_SIDE - 1);
+    bool is_aside = column - 1 >= TP_TILE_SIDE - 2, is_upright = row - 1 >= TP_TILE_SIDE - 2;
+    around->tile[1] = is_aside ? tp_nodes_beside(&s->nodes, tile, column ? TP_BESIDE_E : TP_BESIDE_W) : tile;
+    around->tile[2] = is_upright ? tp_nodes_beside(&s->nodes, tile, row ? TP_BESIDE_S : TP_BESIDE_N) : tile;
     around->tile[3] = tp_node_untouched();
 }
 
@@ -211,7 +212,7 @@ TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct tp_
     if (__builtin_expect(!is_open, 0) && !(tile->meta[slot] & TP_NODE_ROOT))
         moves = 0;
     bool compared = !wide && neighbours != TP_NEIGHBOURS_16, inside = compared && within_tile(x, y);
-    struct around around;
+    struct around around = {.tile = {tile}};
     if (inside) {
         moves &= improving_within(tile, slot, (uint32_t)g, neighbours);
     } else if (compared) {
@@ -222,10 +223,15 @@ TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct tp_
         uint8_t direction = (uint8_t)__builtin_ctz(moves);
         uint32_t nx = x + (uint32_t)tp_direction_dx[direction], ny = y + (uint32_t)tp_direction_dy[direction];
         struct tp_node_tile *next = tile;
-        if (!inside && ((nx ^ x) | (ny ^ y)) >= TP_TILE_SIDE) {
-            uint32_t where = ((nx ^ x) >> TP_TILE_BITS & 1) | ((ny ^ y) >> TP_TILE_BITS & 1) << 1;
-            if (!compared || (next = around.tile[where]) == tp_node_untouched())
-                next = touch_across(s, tile, x, y, nx, ny);
+        bool is_known;
+        if (compared) {
+            next = around.tile[((nx ^ x) >> TP_TILE_BITS & 1) | ((ny ^ y) >> TP_TILE_BITS & 1) << 1];
+            is_known = next != tp_node_untouched();
+        } else {
+            is_known = ((nx ^ x) | (ny ^ y)) < TP_TILE_SIDE;
+        }
+        if (__builtin_expect(!is_known, 0)) {
+            next = touch_across(s, tile, x, y, nx, ny);
             if (__builtin_expect(!next, 0)) {
                 tp__kernel_expand_undo(s, best, held, how);
                 return false;
@@ -235,20 +241,14 @@ TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct tp_
         uint64_t next_g = g + (wide && s->weighted ? tp_belief_cost(s->nodes.belief, x, y, nx, ny, direction)
                                                 : tp_direction_length[direction]);
         uint64_t old_g = wide ? next->g.wide[next_slot] : next->g.narrow[next_slot];
-        if (!inside && next_g >= old_g)
+        if (!(compared && is_known) && next_g >= old_g)
             continue;
-        if (next->meta[next_slot] & TP_NODE_CLOSED && !reopens)
+        if (!reopens && next->meta[next_slot] & TP_NODE_CLOSED)
             continue;
-        if (s->first_parent && old_g != (wide ? UINT64_MAX : UINT32_MAX))
+        if (!reopens && s->first_parent && old_g != (wide ? UINT64_MAX : UINT32_MAX))
             continue;
-        struct tp_best entered = {
-            .entry = {priority(s, goal, nx, ny, next_g, neighbours, how), next_g, tp_state_at(s, nx, ny)},
-            .tile = next,
-            .x = nx,
-            .y = ny,
-            .slot = next_slot,
-        };
-        if (__builtin_expect(!tp__kernel_enter(s, &entered, held, how), 0)) {
+        uint64_t f = priority(s, goal, nx, ny, next_g, neighbours, how);
+        if (__builtin_expect(!tp__kernel_enter(s, f, next_g, next, tp_state_at(s, nx, ny), held, how), 0)) {
             tp__kernel_expand_undo(s, best, held, how);
             return false;
         }

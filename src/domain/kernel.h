@@ -23,10 +23,17 @@ struct tp_best {
     uint32_t tile_x, tile_y; /* a cell of the tile's */
 };
 
-/* The best successor so far of the state being expanded, which is entered into the list last, if at all: see
- * tp__kernel_expand_end. */
+/* A successor on its way into the list. */
+struct tp_next {
+    uint64_t rank; /* its f; in the bucket list, its bucket */
+    uint64_t g;
+    struct tp_node_tile *tile;
+    tp_state state;
+};
+
+/* The best successor so far of the state being expanded, which is entered last, if at all: see tp__kernel_expand_end. */
 struct tp_held {
-    struct tp_best best; /* without tile_x, tile_y */
+    struct tp_next best;
     bool is;
 };
 
@@ -175,12 +182,6 @@ TP_ALWAYS_INLINE bool tp__kernel_reserve(struct tp_search *s, uint32_t moves_max
     return how & TP_HOW_BUCKETED ? tp_bucket_reserve(&s->bucket, moves_max) : tp_open_reserve(&s->open, moves_max);
 }
 
-/* Enters a state into the bucket list; false without memory for a page. */
-TP_ALWAYS_INLINE bool tp__kernel_push(struct tp_search *s, const struct tp_best *best, unsigned how)
-{
-    return tp_bucket_push(&s->bucket, best->bucket, best->entry.g, best->entry.state, tp__how_wide(how));
-}
-
 /* The loop, until the run ends. False where it ends with the best state taken from the bucket list. */
 TP_ALWAYS_INLINE bool tp__kernel_loop(struct tp_search *s, struct tp_run *run, uint32_t moves_max, struct tp_best *best,
                                       tp_kernel_priority priority, tp_kernel_expand expand, unsigned how)
@@ -190,12 +191,13 @@ TP_ALWAYS_INLINE bool tp__kernel_loop(struct tp_search *s, struct tp_run *run, u
     struct tp_held held = {.is = false};
     for (;;) {
         if (how & TP_HOW_BUCKETED && held.is) {
-            best->entry = held.best.entry;
-            best->bucket = held.best.bucket;
+            best->bucket = held.best.rank;
+            best->entry.g = held.best.g;
+            best->entry.state = held.best.state;
             best->tile = held.best.tile;
-            best->tile_x = best->x = held.best.x;
-            best->tile_y = best->y = held.best.y;
-            best->slot = held.best.slot;
+            best->tile_x = best->x = tp_state_x(s, best->entry.state);
+            best->tile_y = best->y = tp_state_y(s, best->entry.state);
+            best->slot = tp_tile_slot(best->x, best->y);
             held.is = false;
         } else {
             if (!tp__kernel_find_best(s, run, goal, best, priority, how)) {
@@ -235,7 +237,7 @@ TP_ALWAYS_INLINE void tp__kernel_run(struct tp_search *s, struct tp_run *run, ui
 {
     struct tp_best best = {.tile_x = UINT32_MAX, .tile_y = UINT32_MAX};
     if (!tp__kernel_loop(s, run, moves_max, &best, priority, expand, how) && how & TP_HOW_BUCKETED)
-        tp__kernel_push(s, &best, how); /* its page is still there, and a chunk was kept for it */
+        tp_bucket_push(&s->bucket, best.bucket, best.entry.g, best.entry.state, tp__how_wide(how)); /* its page is still there, and a chunk was kept for it */
 }
 
 /* ---- An expansion's dealings with the list ----
@@ -251,24 +253,46 @@ TP_ALWAYS_INLINE void tp__kernel_expand_begin(struct tp_search *s, unsigned how)
         tp_open_hold(&s->open, tp__how_wide(how));
 }
 
-/* A successor of which entry, tile, x, y and slot are set is entered, or held. False without memory: nothing is done. */
-TP_ALWAYS_INLINE bool tp__kernel_enter(struct tp_search *s, struct tp_best *next, struct tp_held *held, unsigned how)
+/* Swaps them, or not, without a branch: which of two successors is better is anyone's guess. */
+TP_ALWAYS_INLINE void tp__kernel_swap_if(bool is_wanted, struct tp_next *a, struct tp_next *b)
 {
-    if (how & TP_HOW_BUCKETED) {
-        next->bucket = tp_bucket_number(&s->bucket, next->entry.f);
-        if (held->is && next->bucket > held->best.bucket)
-            return tp__kernel_push(s, next, how);
-        if (__builtin_expect(!tp_bucket_prepare(&s->bucket, next->bucket), 0))
-            return false;
-        if (held->is)
-            tp__kernel_push(s, &held->best, how);
-    } else if (held->is) {
-        bool is_better = tp_open_before(&next->entry, &held->best.entry);
-        tp_open_push(&s->open, is_better ? held->best.entry : next->entry, tp__how_wide(how));
-        if (!is_better)
-            return true;
+    uint64_t mask = 0 - (uint64_t)is_wanted;
+    uint64_t rank = (a->rank ^ b->rank) & mask, g = (a->g ^ b->g) & mask;
+    uintptr_t tile = ((uintptr_t)a->tile ^ (uintptr_t)b->tile) & (uintptr_t)mask;
+    uint32_t state = (a->state ^ b->state) & (uint32_t)mask;
+    *a = (struct tp_next){a->rank ^ rank, a->g ^ g, (struct tp_node_tile *)((uintptr_t)a->tile ^ tile), a->state ^ state};
+    *b = (struct tp_next){b->rank ^ rank, b->g ^ g, (struct tp_node_tile *)((uintptr_t)b->tile ^ tile), b->state ^ state};
+}
+
+/* Enters a state; false without memory. */
+TP_ALWAYS_INLINE bool tp__kernel_push(struct tp_search *s, const struct tp_next *next, unsigned how)
+{
+    if (how & TP_HOW_BUCKETED)
+        return tp_bucket_push(&s->bucket, next->rank, next->g, next->state, tp__how_wide(how));
+    tp_open_push(&s->open, (struct tp_open_entry){next->rank, next->g, next->state}, tp__how_wide(how));
+    return true;
+}
+
+/* A successor with this f is entered, or held. False without memory: nothing is done. */
+TP_ALWAYS_INLINE bool tp__kernel_enter(struct tp_search *s, uint64_t f, uint64_t g, struct tp_node_tile *tile, tp_state state,
+                                       struct tp_held *held, unsigned how)
+{
+    bool bucketed = how & TP_HOW_BUCKETED;
+    struct tp_next next = {bucketed ? tp_bucket_number(&s->bucket, f) : f, g, tile, state};
+    if (bucketed && __builtin_expect(!tp_bucket_prepare(&s->bucket, next.rank), 0))
+        return false;
+    if (held->is) {
+        if (bucketed) {
+            tp__kernel_swap_if(next.rank <= held->best.rank, &next, &held->best);
+        } else if (tp_open_before(next.rank, next.g, next.state, held->best.rank, held->best.g, held->best.state)) {
+            struct tp_next better = next;
+            next = held->best;
+            held->best = better;
+        }
+        tp__kernel_push(s, &next, how); /* there is a page for either */
+        return true;
     }
-    held->best = *next;
+    held->best = next;
     held->is = true;
     return true;
 }
@@ -277,11 +301,11 @@ TP_ALWAYS_INLINE bool tp__kernel_enter(struct tp_search *s, struct tp_best *next
 TP_ALWAYS_INLINE void tp__kernel_expand_end(struct tp_search *s, struct tp_held *held, unsigned how)
 {
     if (how & TP_HOW_BUCKETED) {
-        if (!held->is || tp_bucket_is_next(&s->bucket, held->best.bucket))
+        if (!held->is || tp_bucket_is_next(&s->bucket, held->best.rank))
             return;
         tp__kernel_push(s, &held->best, how);
     } else if (held->is) {
-        tp_open_replace(&s->open, held->best.entry, tp__how_wide(how));
+        tp_open_replace(&s->open, (struct tp_open_entry){held->best.rank, held->best.g, held->best.state}, tp__how_wide(how));
     } else {
         tp_open_pop(&s->open, tp__how_wide(how));
     }
@@ -292,14 +316,10 @@ TP_ALWAYS_INLINE void tp__kernel_expand_end(struct tp_search *s, struct tp_held 
 TP_ALWAYS_INLINE void tp__kernel_expand_undo(struct tp_search *s, const struct tp_best *best, struct tp_held *held, unsigned how)
 {
     best->tile->meta[best->slot] &= (uint8_t)~TP_NODE_CLOSED;
-    if (how & TP_HOW_BUCKETED) { /* the run's end puts the state back */
-        if (held->is)
-            tp__kernel_push(s, &held->best, how);
-    } else {
+    if (!(how & TP_HOW_BUCKETED)) /* of the bucket list the run's end does that */
         tp_open_replace(&s->open, best->entry, tp__how_wide(how));
-        if (held->is)
-            tp_open_push(&s->open, held->best.entry, tp__how_wide(how));
-    }
+    if (held->is)
+        tp__kernel_push(s, &held->best, how);
     held->is = false;
 }
 

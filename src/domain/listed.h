@@ -46,8 +46,8 @@ TP_ALWAYS_INLINE bool tp__listed_expand(struct tp_search *s, struct tp_run *run,
         bool stays_closed = tile->meta[slot] & TP_NODE_CLOSED && !(how & TP_HOW_BUCKETED && s->reopens);
         if (g >= old_g || stays_closed || (s->first_parent && old_g != UINT64_MAX))
             continue;
-        struct tp_best next = {.entry = {tp__listed_priority(s, goal, x, y, g, h_of, how), g, state}, .tile = tile, .x = x, .y = y, .slot = slot};
-        if (__builtin_expect(!tp__kernel_enter(s, &next, held, how), 0)) {
+        uint64_t f = tp__listed_priority(s, goal, x, y, g, h_of, how);
+        if (__builtin_expect(!tp__kernel_enter(s, f, g, tile, state, held, how), 0)) {
             tp__kernel_expand_undo(s, best, held, how);
             return false;
         }

@@ -164,7 +164,8 @@ struct tp_node_tile *tp_nodes_touch_slow(struct tp_nodes *nodes, uint32_t x, uin
         nodes->adaptive->unpaid = false;
     if (tile && fresh) {
         if (!stamp)
-            memset(tile->beside, 0, sizeof tile->beside);
+            for (int i = 0; i < 4; i++)
+                tile->beside[i] = tp_node_untouched();
         if (nodes->adaptive && !stamp && !make_room(nodes->adaptive, nodes->adaptive->tiles + 1)) {
             tile->tile.stamp = 0;
             return NULL;

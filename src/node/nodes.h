@@ -28,7 +28,7 @@ struct tp_node_tile {
     struct tp_tile tile;
     uint32_t seen;                  /* the belief's stamp when the rows were read */
     uint16_t passable[TP_NODE_ROWS]; /* bit j of row i: cell (x0 - 2 + j, y0 - 2 + i) */
-    struct tp_node_tile *beside[4]; /* grids: the tiles E, S, W, N as far as a search has gone from here; NULL: not known */
+    struct tp_node_tile *beside[4]; /* grids: the tiles E, S, W, N as far as a search has gone from here, else tp_node_untouched */
     uint8_t meta[TP_TILE_CELLS];    /* TP_NODE_* */
     union {
         uint32_t narrow[TP_TILE_CELLS]; /* UINT32_MAX: not generated */
@@ -164,7 +164,7 @@ enum { TP_BESIDE_E, TP_BESIDE_S, TP_BESIDE_W, TP_BESIDE_N };
 static inline struct tp_node_tile *tp_nodes_beside(const struct tp_nodes *nodes, const struct tp_node_tile *tile, uint32_t direction)
 {
     struct tp_node_tile *beside = tile->beside[direction];
-    return beside && beside->tile.stamp == nodes->tiles.stamp ? beside : tp_node_untouched();
+    return beside->tile.stamp == nodes->tiles.stamp ? beside : tp_node_untouched();
 }
 
 /* The tile over a cell of the tile beside another, E, S, W or N of it: as tp_nodes_touch, mostly without a look-up. */
@@ -172,7 +172,7 @@ static inline struct tp_node_tile *tp_nodes_touch_beside(struct tp_nodes *nodes,
                                                          uint32_t x, uint32_t y)
 {
     struct tp_node_tile *beside = tile->beside[direction];
-    if (__builtin_expect(beside && beside->tile.stamp == nodes->tiles.stamp, 1))
+    if (__builtin_expect(beside->tile.stamp == nodes->tiles.stamp, 1))
         return beside;
     beside = tp_nodes_touch(nodes, x, y);
     if (beside)

@@ -193,11 +193,11 @@ TP_ALWAYS_INLINE struct tp_open_entry tp_open_least(const struct tp_open *open, 
 }
 
 /* Whether one entry comes out before another. */
-TP_ALWAYS_INLINE bool tp_open_before(const struct tp_open_entry *a, const struct tp_open_entry *b)
+TP_ALWAYS_INLINE bool tp_open_before(uint64_t a_f, uint64_t a_g, uint32_t a_state, uint64_t b_f, uint64_t b_g, uint32_t b_state)
 {
-    if (a->f != b->f)
-        return a->f < b->f;
-    return a->g != b->g ? a->g > b->g : a->state < b->state;
+    if (a_f != b_f)
+        return a_f < b_f;
+    return a_g != b_g ? a_g > b_g : a_state < b_state;
 }
 
 /* Has the place of the least entry kept, whatever is entered, until that is replaced or removed. Cost: O(1). */

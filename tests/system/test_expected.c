@@ -4,8 +4,9 @@
  * In-process through the session contract, and through a daemon with `tickpath bench --via`. One tolerance:
  * 0.1 %, or 0.5 where the mean is below 10; counts of rows and the largest expansions in a tick are to be the
  * same. Where the agent does not know the map, 1 % for each. That is with the exact open list, which the table was made with; rows of
- * time-bounded algorithms that know the map are played in-process with the list in buckets too, and come within 3 %. By default a sample that does not change from run to run;
- * TICKPATH_LONG=1 compares every row. And every optimal length of the scenario files of whole maps, to 1e-4 relative.
+ * time-bounded algorithms that know the map are played in-process with the list in buckets too, and come within 3 %. By default a sample that
+ * does not change from run to run; TICKPATH_LONG=1 compares every row. And every optimal length of the scenario files of whole maps, to
+ * 1e-4 relative; on some by both open lists.
  *
  * Needs TICKPATH_MAPS and TICKPATH_EXPECTED; skips without. */
 #include "base/limits.h"
@@ -464,7 +465,8 @@ END_TEST
 
 /* ---- optimal lengths ---- */
 
-static void every_length(const char *maps, const char *name)
+/* A* meets the lengths of a scenario's rows, of each `stride`th. */
+static void lengths(const char *maps, const char *name, enum tp_open_list open_list, size_t stride)
 {
     struct benchmark benchmark = {.map = NULL};
     benchmark_load(&benchmark, maps, name, "");
@@ -472,9 +474,11 @@ static void every_length(const char *maps, const char *name)
     tp_session_params_init(&params);
     params.algorithm = tp_algorithm_find("astar");
     params.budget = tp_budget_k(TP_BUDGET_UNLIMITED);
+    params.open_list = open_list;
     struct tp_pool pool;
     tp_pool_init(&pool, NULL);
-    for (size_t i = 0; i < benchmark.scen.count; i++) {
+    size_t solved = 0;
+    for (size_t i = stride / 2; i < benchmark.scen.count; i += stride, solved++) {
         const struct tp_movingai_row *row = &benchmark.scen.rows[i];
         params.start = row->start_y * benchmark.map->width + row->start_x;
         params.goal = row->goal_y * benchmark.map->width + row->goal_x;
@@ -484,7 +488,8 @@ static void every_length(const char *maps, const char *name)
         ck_assert_msg(fabs(length - row->optimal) <= 1e-4 * row->optimal,
                       "%s row %zu: %.8f, the file says %.8f", name, i, length, row->optimal);
     }
-    printf("%s: all %zu optimal lengths met\n", name, benchmark.scen.count);
+    printf("%s, open list %s: %zu of %zu optimal lengths met\n", name, open_list == TP_OPEN_LIST_BUCKET ? "bucket" : "exact", solved,
+           benchmark.scen.count);
     tp_pool_fini(&pool);
     benchmark_fini(&benchmark);
 }
@@ -497,7 +502,21 @@ START_TEST(optimal_lengths_are_met)
     static const char *const names[] = {"dao/arena",      "dao/ost003d",      "da2/ht_chantry",
                                         "bg512/AR0011SR", "wc3/battleground", "sc1/Enigma"};
     for (int i = 0; i < (tp_test_long() ? 6 : 3); i++)
-        every_length(maps, names[i]);
+        lengths(maps, names[i], TP_OPEN_LIST_EXACT, 1);
+}
+END_TEST
+
+/* Whatever the order of the open list: on the maps that the speed of both is measured on. */
+START_TEST(optimal_lengths_are_met_with_both_lists)
+{
+    const char *maps = tp_test_maps_or_skip();
+    if (!maps)
+        return;
+    static const char *const names[] = {"bg512/AR0700SR", "bg512/AR0011SR", "random/random1000-10"};
+    for (int i = 0; i < 3; i++) {
+        lengths(maps, names[i], TP_OPEN_LIST_EXACT, tp_test_long() ? 1 : 20);
+        lengths(maps, names[i], TP_OPEN_LIST_BUCKET, tp_test_long() ? 1 : 20);
+    }
 }
 END_TEST
 
@@ -509,8 +528,9 @@ static Suite *expected_suite(void)
         const TTest *test;
     } cases[] = {{"in-process", figures_in_process},
                  {"via a daemon", figures_via_a_daemon},
-                 {"optimal lengths", optimal_lengths_are_met}};
-    for (int i = 0; i < 3; i++) {
+                 {"optimal lengths", optimal_lengths_are_met},
+                 {"optimal lengths, both lists", optimal_lengths_are_met_with_both_lists}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         TCase *tcase = tcase_create(cases[i].name);
         tcase_set_timeout(tcase, tp_test_long() ? 7200 : 140);
         tcase_add_test(tcase, cases[i].test);
