@@ -172,6 +172,7 @@ TP_ALWAYS_INLINE bool tp__kernel_ends(struct tp_search *s, const struct tp_best 
     if (reopens) {
         s->end_bucket = best->bucket;
         s->end_g = best->entry.g;
+        s->end_f = s->g_factor * best->entry.g + s->h_factor * tp_search_h_now(s, best->entry.state);
     }
     s->found = !reopens || tp_bucket_all_later(&s->bucket, best->bucket);
     return s->found;
@@ -180,6 +181,22 @@ TP_ALWAYS_INLINE bool tp__kernel_ends(struct tp_search *s, const struct tp_best 
 TP_ALWAYS_INLINE bool tp__kernel_reserve(struct tp_search *s, uint32_t moves_max, unsigned how)
 {
     return how & TP_HOW_BUCKETED ? tp_bucket_reserve(&s->bucket, moves_max) : tp_open_reserve(&s->open, moves_max);
+}
+
+/* A goal was met, and the state that was taken can't lead to one more cheaply: it goes behind all that might, without being expanded, as if its
+ * entry were renewed. Whether it did; the run is over where that can't be paid, or had. */
+TP_ALWAYS_INLINE bool tp__kernel_sets_behind(struct tp_search *s, struct tp_run *run, struct tp_goal goal, const struct tp_best *best,
+                                             tp_kernel_priority priority, unsigned how)
+{
+    if (!(how & TP_HOW_BUCKETED) || !s->reopens || __builtin_expect(s->end_g == UINT64_MAX, 1) ||
+        priority(s, goal, best->x, best->y, best->entry.g, how) < s->end_f)
+        return false;
+    if (run->rekeyed >= run->rekeyed_max || !tp_bucket_prepare(&s->bucket, s->end_bucket + 1)) {
+        run->expansions_max = run->expansions;
+        return false;
+    }
+    return tp__kernel_pay_rekey(s, run, tp__how_learns(s, how)) &&
+           tp_bucket_push(&s->bucket, s->end_bucket + 1, best->entry.g, best->entry.state, tp__how_wide(how));
 }
 
 /* The loop, until the run ends. False where it ends with the best state taken from the bucket list. */
@@ -210,6 +227,8 @@ TP_ALWAYS_INLINE bool tp__kernel_loop(struct tp_search *s, struct tp_run *run, u
         }
         if (tp__kernel_ends(s, best, how))
             return false;
+        if (tp__kernel_sets_behind(s, run, goal, best, priority, how))
+            continue;
         if (run->expansions >= run->expansions_max || run->rekeyed >= run->rekeyed_max)
             return false;
         if (run->expired && run->expansions % TP_DEADLINE_STRIDE == 0 && run->expired(run->context))

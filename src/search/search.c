@@ -108,7 +108,7 @@ void tp_search_begin_seeds(struct tp_search *search, tp_state goal)
     search->active = tp_nodes_begin(&search->nodes);
     tp_open_clear(&search->open);
     tp_bucket_clear(&search->bucket);
-    search->end_bucket = search->end_g = UINT64_MAX;
+    search->end_bucket = search->end_g = search->end_f = UINT64_MAX;
     search->goal = search->end = goal;
     search->rekey = search->exhausted = search->found = search->partial = false;
     search->begun_version = search->nodes.belief->truth->version;
@@ -268,7 +268,7 @@ void tp_search_retarget(struct tp_search *search, tp_state goal)
     search->goal = search->end = goal;
     search->rekey = true;
     search->found = search->partial = false;
-    search->end_bucket = search->end_g = UINT64_MAX;
+    search->end_bucket = search->end_g = search->end_f = UINT64_MAX;
     uint32_t slot;
     const struct tp_node_tile *tile = node_of(search, goal, &slot);
     if (!tile)
@@ -279,7 +279,8 @@ void tp_search_retarget(struct tp_search *search, tp_state goal)
     } else if (search->reopens) {
         search->exhausted = false;
         search->end_g = g;
-        search->end_bucket = tp_bucket_number(&search->bucket, search->g_factor * g);
+        search->end_f = search->g_factor * g + search->h_factor * tp_search_h_now(search, goal);
+        search->end_bucket = tp_bucket_number(&search->bucket, search->end_f);
     } else {
         search->found = true;
     }

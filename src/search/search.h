@@ -53,7 +53,7 @@ struct tp_search {
     bool exhausted;     /* the open list ran empty: every state reachable from the root is closed */
     bool found;         /* a goal is the best open state, or closed: its path is final */
     tp_state end;       /* once found: that goal, or the state taken for it */
-    uint64_t end_bucket, end_g; /* where closed states are opened again: of the cheapest goal met, the greatest numbers if none */
+    uint64_t end_bucket, end_g, end_f; /* where closed states are opened again: of the cheapest goal met, the greatest numbers if none */
     bool partial;       /* the end is the nearest state to goals that can't be reached (goals.c) */
     uint64_t begun_version;  /* the map's version and the belief's stamp when the search began */
     uint32_t begun_stamp;
