@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CLOSE_MS = 3000 };
+
 const char *const tp_cli__load_names[TP_CLI_LOAD_WORKLOADS] = {"searching", "guided", "finished", "single"};
 
 static const struct tp_cli_choice workloads[] = {
@@ -36,6 +38,11 @@ static const struct tp_cli_option load_options[] = {
      "frames that may be unanswered; what is due beyond them is late (4)", 1, 1024, NULL, false},
     {"changes", TP_CLI_UINT, AT(changes), "N", "cells of a grid changed in each frame (0)", 0, 100000, NULL,
      false},
+    {"total-expansions", TP_CLI_UINT, AT(total_expansions), "N",
+     "expansions of a frame, shared by all agents (no total)", 1, UINT64_MAX, NULL, false},
+    {"total-us", TP_CLI_UINT, AT(total_us), "N", "likewise microseconds", 1, UINT32_MAX, NULL, false},
+    {"total-guide-units", TP_CLI_UINT, AT(total_guide_units), "N", "likewise units of what guides the agents",
+     1, UINT64_MAX, NULL, false},
     {"connections", TP_CLI_UINT, AT(connections), "N", "of the workload single (16)", 1, 1024, NULL, false},
     {"generate", TP_CLI_CHOICE, AT(kind), "KIND", "without --map: the kind of map that is made (city)", 0, 0,
      tp_cli_generate_kinds, false},
@@ -204,10 +211,20 @@ static int finish(struct tp_cli_load *load, int result)
     return result;
 }
 
+/* The other connections' sessions go before the map does. */
+static void close_others(struct tp_cli_load *load)
+{
+    bool answers = load->figures.end != TP_CLI_LOAD_DAEMON_GONE;
+    for (size_t i = 1; i < load->client_count; i++) {
+        answers = answers && load->clients[i] != NULL &&
+                  tp_client_close_all_sessions(load->clients[i], NULL, CLOSE_MS) == 0;
+        tp_client_close(load->clients[i]);
+    }
+}
+
 static void tidy_up(struct tp_cli_load *load)
 {
-    for (size_t i = 1; i < load->client_count; i++) /* their sessions end with them */
-        tp_client_close(load->clients[i]);
+    close_others(load);
     if (load->client_count > 0 && load->clients[0] != NULL && load->figures.end != TP_CLI_LOAD_DAEMON_GONE)
         tp_cli_remote_drop_maps(&tp_cli__load_usage, load->clients[0], &load->remote, 1);
     if (load->client_count > 0)

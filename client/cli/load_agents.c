@@ -163,6 +163,14 @@ size_t tp_cli__load_client_of(const struct tp_cli_load *load, size_t agent)
     return agent * load->client_count / load->fleet.count;
 }
 
+/* Whether an agent has nothing left to do but walk: a guided one that has a path may still look for a better way. */
+static bool is_settled(const struct tp_client_ticked *ticked, size_t i)
+{
+    uint64_t work =
+        ticked->expansions[i] + (ticked->guide_expansions != NULL ? ticked->guide_expansions[i] : 0);
+    return (ticked->flags[i] & TP_CLIENT_PATH_COMPLETE) != 0 && work == 0;
+}
+
 /* Agents of one connection, given new goals where they want them and ticked with much to spend; those whose paths are then complete leave
  * the chunk. Returns how many are left, in their order; SIZE_MAX after saying why. */
 static size_t complete_chunk(struct tp_cli_load *load, struct tp_client *client, size_t *agents, size_t count)
@@ -181,6 +189,7 @@ static size_t complete_chunk(struct tp_cli_load *load, struct tp_client *client,
     }
     const struct tp_client_tick tick = {.sessions = sessions,
                                         .session_count = count,
+                                        .want_work = true,
                                         .each = {.kind = TP_CLIENT_BUDGET_K, .amount = COMPLETE_K}};
     if (tp_client_send_tick(client, &tick, &ticket, TP_CLI_CALL_MS) != 0)
         return tp_cli__load_broken(load, client, "cannot tick"), SIZE_MAX;
@@ -189,7 +198,7 @@ static size_t complete_chunk(struct tp_cli_load *load, struct tp_client *client,
             return tp_cli__load_broken(load, client, "cannot renew a goal"), SIZE_MAX;
     if (tp_client_collect(client, ticket, &reply, TP_CLI_CALL_MS) != 0)
         return tp_cli__load_broken(load, client, "cannot tick"), SIZE_MAX;
-    if (reply.ticked.count != count) {
+    if (reply.ticked.count != count || reply.ticked.expansions == NULL) {
         tp_cli_fail(&tp_cli__load_usage, "a tick of %zu sessions answered %zu", count, reply.ticked.count);
         load->figures.end = TP_CLI_LOAD_FAILED;
         return SIZE_MAX;
@@ -198,7 +207,7 @@ static size_t complete_chunk(struct tp_cli_load *load, struct tp_client *client,
         struct tp_cli_load_agent *who = &load->agents[agents[i]];
         uint32_t status = reply.ticked.statuses[i];
         who->has_arrived = status == TP_CLIENT_ARRIVED || status == TP_CLIENT_UNREACHABLE;
-        who->waits = who->has_arrived || !(reply.ticked.flags[i] & TP_CLIENT_PATH_COMPLETE);
+        who->waits = who->has_arrived || !is_settled(&reply.ticked, i);
         load->fleet.agents[agents[i]].at.cell = reply.ticked.cells[i];
         if (who->waits)
             agents[left++] = agents[i];

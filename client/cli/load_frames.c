@@ -75,6 +75,8 @@ static void read_loops(struct open_loop *loop)
     uint64_t now_ns = tp_cli__loops_ns(&loop->load->loops);
     uint64_t share_ns =
         now_ns > loop->loop_ns && loop->unread > 0 ? (now_ns - loop->loop_ns) / loop->unread : 0;
+    if (loop->unread > 1)
+        loop->load->figures.loop_shared += loop->unread;
     for (; loop->unread > 0; loop->unread--)
         tp_cli_histogram_note(&loop->load->figures.loop, share_ns);
     loop->loop_ns = now_ns;
@@ -111,7 +113,12 @@ static int send_goals(struct open_loop *loop, struct flight *flight)
 static int send_batch(struct open_loop *loop, struct flight *flight)
 {
     struct tp_cli_load *load = loop->load;
-    const struct tp_client_tick tick = {.all = true};
+    const struct tp_client_tick tick = {.all = true,
+                                        .has_total_expansions = load->options.total_expansions > 0,
+                                        .total_expansions = load->options.total_expansions,
+                                        .has_total_us = load->options.total_us > 0,
+                                        .total_us = load->options.total_us,
+                                        .total_guide_units = load->options.total_guide_units};
     flight->before_count = 0;
     if (load->options.changes > 0) {
         const struct tp_client_changes changes = tp_cli__load_changes(load);
@@ -170,6 +177,7 @@ static int take_ticked(struct open_loop *loop, const struct flight *flight,
         return TP_CLI_OK;
     f->agent_ticks += ticked->count;
     f->complete += complete;
+    f->starved += ticked->starved;
     for (size_t i = 0; i <= TP_CLIENT_UNREACHABLE; i++)
         f->statuses[i] += statuses[i];
     return TP_CLI_OK;

@@ -32,7 +32,8 @@ struct tp_cli_load_options {
     uint64_t agents, connections;
     double hz, seconds;
     uint64_t warm_frames, in_flight, changes;
-    uint64_t daemon_pid; /* 0: not given */
+    uint64_t total_expansions, total_us, total_guide_units; /* of a frame, all agents together; 0: none */
+    uint64_t daemon_pid;                                    /* 0: not given */
     bool json;
 };
 
@@ -58,9 +59,10 @@ struct tp_cli_load_figures {
         latency; /* from the intended time to the answer; what was never answered until the end */
     struct tp_cli_histogram delay; /* from the intended time to the sending */
     struct tp_cli_histogram loop;  /* CPU time of the daemon's loops, a frame */
+    uint64_t loop_shared;          /* frames whose CPU time was read together, and shared alike */
     uint64_t loop_ns;              /* of `single`, in all */
     uint64_t measured_ns, off_clock_ns;
-    uint64_t agent_ticks, complete, refused; /* agent ticks in all; those with PATH_COMPLETE; not ticked */
+    uint64_t agent_ticks, complete, starved; /* agent ticks in all; with PATH_COMPLETE; past a total */
     uint64_t statuses[TP_CLIENT_UNREACHABLE + 1];
     uint64_t goals, changed; /* given anew; cells */
     enum tp_cli_load_end end;

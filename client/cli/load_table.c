@@ -61,10 +61,9 @@ void tp_cli__load_table(const struct tp_cli_load *load)
                "requests", (unsigned long long)f->answered, seconds, load->client_count,
                (double)f->answered / seconds, (double)f->off_clock_ns / 1e9);
     else
-        printf("%-18s %llu in %.2f s, due %g a second: %llu sent, %llu of them or of the others late, %llu "
-               "answered\n",
-               "frames", (unsigned long long)f->intended, seconds, load->options.hz,
-               (unsigned long long)f->sent, (unsigned long long)f->late, (unsigned long long)f->answered);
+        printf("%-18s %llu in %.2f s, due %g a second: %llu sent, %llu late, %llu answered\n", "frames",
+               (unsigned long long)f->intended, seconds, load->options.hz, (unsigned long long)f->sent,
+               (unsigned long long)f->late, (unsigned long long)f->answered);
     print_times("latency", &f->latency, is_single ? "from the sending" : "from the time a frame was due");
     print_times("sent after", &f->delay, "the time a frame was due");
     print_times("daemon's loop", &f->loop, "CPU time a frame");
@@ -80,6 +79,9 @@ void tp_cli__load_table(const struct tp_cli_load *load)
            100 * (double)f->statuses[TP_CLIENT_ARRIVED] / ticks,
            100 * (double)f->statuses[TP_CLIENT_UNREACHABLE] / ticks);
     printf("%-18s %.1f %% of the agent ticks\n", "complete paths", 100 * (double)f->complete / ticks);
+    if (f->starved > 0)
+        printf("%-18s %.1f %% of the agent ticks, with nothing left of the frame's total\n", "starved",
+               100 * (double)f->starved / ticks);
     printf("%-18s %llu goals, %llu cells of the map\n", "renewed", (unsigned long long)f->goals,
            (unsigned long long)f->changed);
 }
@@ -127,16 +129,13 @@ void tp_cli__load_json(const struct tp_cli_load *load)
 {
     const struct tp_cli_load_figures *f = &load->figures;
     bool is_single = load->options.workload == TP_CLI_LOAD_SINGLE;
-    const struct tp_cli_grid_size {
-        uint32_t width, height;
-    } size = {load->space.map.map->width, load->space.map.map->height};
     printf("{");
     print_text("workload", tp_cli__load_names[load->options.workload]);
     print_text("ended", end_of(load));
     print_text("map", load->space.path);
     print_text("algorithm", load->search.algorithm);
-    print_count("width", size.width);
-    print_count("height", size.height);
+    print_count("width", load->space.map.map->width);
+    print_count("height", load->space.map.map->height);
     print_count("agents", load->fleet.count);
     print_count("connections", load->client_count);
     if (is_single)
@@ -153,6 +152,7 @@ void tp_cli__load_json(const struct tp_cli_load *load)
     print_histogram("latency_us", &f->latency);
     print_histogram("sent_after_us", &f->delay);
     print_histogram("loop_cpu_us", &f->loop);
+    print_count("loop_cpu_shared", f->loop_shared);
     if (is_single && load->loops.count > 0 && f->answered > 0)
         printf("\"loop_cpu_us_per_request\": %.3f, ", us(f->loop_ns) / (double)f->answered);
     else
@@ -164,6 +164,7 @@ void tp_cli__load_json(const struct tp_cli_load *load)
     print_count("arrived", f->statuses[TP_CLIENT_ARRIVED]);
     print_count("unreachable", f->statuses[TP_CLIENT_UNREACHABLE]);
     print_count("path_complete", f->complete);
+    print_count("starved", f->starved);
     print_count("goals_renewed", f->goals);
     printf("\"cells_changed\": %llu}\n", (unsigned long long)f->changed);
 }
