@@ -37,7 +37,7 @@ static uint32_t draw_goal(struct tp_cli_load *load, uint32_t from)
     uint32_t goal = from;
     do {
         for (int i = 0; i < tries; i++) {
-            uint32_t cell = load->ground[tp_cli_random_below(&load->random, load->ground_count)];
+            uint32_t cell = load->ground[tp_cli_random_below(&load->random, load->place_count)];
             if (goal == from || distance(load, from, cell) > distance(load, from, goal))
                 goal = cell;
         }
@@ -70,6 +70,20 @@ static int find_ground(struct tp_cli_load *load, const struct tp_cli_agents *fro
     return tp_cli_fail(&tp_cli__load_usage, "%s: there is only one place to go to", load->space.path);
 }
 
+/* The places that goals are drawn from come first in the ground: a shuffle's beginning. */
+static void draw_places(struct tp_cli_load *load)
+{
+    load->place_count = load->ground_count;
+    if (load->options.goals == 0 || load->options.goals >= load->ground_count)
+        return;
+    load->place_count = (uint32_t)load->options.goals;
+    for (uint32_t i = 0; i < load->place_count; i++) {
+        uint32_t j = i + tp_cli_random_below(&load->random, load->ground_count - i), cell = load->ground[i];
+        load->ground[i] = load->ground[j];
+        load->ground[j] = cell;
+    }
+}
+
 int tp_cli__load_agents(struct tp_cli_load *load)
 {
     const struct tp_cli_agents from = {
@@ -83,12 +97,13 @@ int tp_cli__load_agents(struct tp_cli_load *load)
         .count = load->options.agents,
         .seed = load->search.seed,
     };
+    load->random.state = ~load->search.seed;
     int result = tp_cli_agents_make(&from, &load->fleet);
     if (result == TP_CLI_OK)
         result = find_ground(load, &from);
     if (result != TP_CLI_OK)
         return result;
-    load->random.state = ~load->search.seed;
+    draw_places(load);
     load->agents = calloc(load->fleet.count, sizeof *load->agents);
     load->waiting = calloc(load->fleet.count, sizeof *load->waiting);
     load->change_cells = calloc(load->options.changes + 1, sizeof *load->change_cells);
@@ -98,7 +113,8 @@ int tp_cli__load_agents(struct tp_cli_load *load)
     if (load->agents == NULL || load->waiting == NULL || load->change_cells == NULL ||
         load->change_terrains == NULL || load->closed == NULL)
         return tp_cli_fail(&tp_cli__load_usage, "out of memory");
-    for (size_t i = 0; walks_complete(load) && load->options.scen_path == NULL && i < load->fleet.count; i++)
+    bool draws = load->options.scen_path == NULL && (walks_complete(load) || load->options.goals > 0);
+    for (size_t i = 0; draws && i < load->fleet.count; i++)
         load->fleet.agents[i].goal = draw_goal(load, load->fleet.agents[i].start);
     return TP_CLI_OK;
 }

@@ -113,14 +113,17 @@ static int send_goals(struct open_loop *loop, struct flight *flight)
 static int send_batch(struct open_loop *loop, struct flight *flight)
 {
     struct tp_cli_load *load = loop->load;
-    const struct tp_client_tick tick = {.all = true,
-                                        .has_total_expansions = load->options.total_expansions > 0,
-                                        .total_expansions = load->options.total_expansions,
-                                        .has_total_us = load->options.total_us > 0,
-                                        .total_us = load->options.total_us,
-                                        .total_guide_units = load->options.total_guide_units};
+    const struct tp_cli_load_options *options = &load->options;
+    struct tp_client_tick tick = {.all = true};
+    if (loop->measures) { /* before that agents may set off as they can */
+        tick.has_total_expansions = options->total_expansions > 0;
+        tick.total_expansions = options->total_expansions;
+        tick.has_total_us = options->total_us > 0;
+        tick.total_us = options->total_us;
+        tick.total_guide_units = options->total_guide_units;
+    }
     flight->before_count = 0;
-    if (load->options.changes > 0) {
+    if (options->changes > 0) {
         const struct tp_client_changes changes = tp_cli__load_changes(load);
         if (tp_client_send_change(loop->client, &changes, &flight->before[flight->before_count++],
                                   TP_CLI_CALL_MS) != 0)

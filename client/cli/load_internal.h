@@ -32,6 +32,7 @@ struct tp_cli_load_options {
     uint64_t agents, connections;
     double hz, seconds;
     uint64_t warm_frames, in_flight, changes;
+    uint64_t goals;                                         /* places that goals are drawn from; 0: all */
     uint64_t total_expansions, total_us, total_guide_units; /* of a frame, all agents together; 0: none */
     uint64_t daemon_pid;                                    /* 0: not given */
     bool json;
@@ -88,7 +89,8 @@ struct tp_cli_load {
     struct tp_cli_fleet fleet;        /* all agents */
     struct tp_cli_load_agent *agents; /* beside the fleet's */
     size_t *waiting, waiting_count;   /* agents that wait */
-    uint32_t *ground, ground_count;   /* cells that goals are drawn from */
+    uint32_t *ground, ground_count;   /* cells that hang together */
+    uint32_t place_count;             /* of them the first: goals are drawn from these */
     uint32_t *closed;                 /* cells closed by changes, a ring of as many as the map has at most */
     size_t closed_first, closed_count, closed_room;
     uint32_t *change_cells, *change_terrains; /* of one frame */

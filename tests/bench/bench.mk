@@ -1,14 +1,19 @@
 # Speed and memory, measured on this machine; the tests judge none of it. What changing maps, the block graph and guided agents
 # promise is judged here: it fails when a bound is missed.
 BENCH_RUNS ?= 5
+FRAMES_SECONDS ?= 60
 
 .PHONY: bench
-bench: build $(BUILD)/tests/bench/changes $(BUILD)/tests/bench/blocks $(BUILD)/tests/bench/guide ## measure speed and memory, medians over runs, and judge what changing maps, the block graph and guided agents promise (TICKPATH_MAPS; BENCH_RUNS=5; BENCH_README=1 writes README's figures)
-	@tests/bench/bench.py --bin $(BUILD) --runs $(BENCH_RUNS) $(if $(BENCH_README),--readme README.md)
+bench: build $(BUILD)/tests/bench/changes $(BUILD)/tests/bench/blocks $(BUILD)/tests/bench/guide $(BUILD)/tests/bench/echo ## measure speed and memory, medians over runs, and judge what changing maps, the block graph, guided agents and frames promise (TICKPATH_MAPS; BENCH_RUNS=5; BENCH_README=1 writes README's figures)
+	@tests/bench/bench.py --bin $(BUILD) --runs $(BENCH_RUNS) --seconds $(FRAMES_SECONDS) $(if $(BENCH_README),--readme README.md)
 
 .PHONY: bench-blocks
 bench-blocks: build $(BUILD)/tests/bench/blocks ## judge what the block graph promises, on every map of TICKPATH_MAPS
 	@tests/bench/bench.py --bin $(BUILD) --blocks
+
+.PHONY: bench-frames
+bench-frames: build $(BUILD)/tests/bench/echo ## judge what frames of many agents cost the daemon's loop, and single sessions beside a bare echo (FRAMES_SECONDS=60)
+	@tests/bench/bench.py --bin $(BUILD) --frames --seconds $(FRAMES_SECONDS)
 
 # The load of the benches of changing maps: a client of its own.
 $(BUILD)/tests/bench/changes: $(BUILD)/obj/tests/bench/changes.o $(CLIENT_LIB)
@@ -19,3 +24,7 @@ $(BUILD)/tests/bench/changes: $(BUILD)/obj/tests/bench/changes.o $(CLIENT_LIB)
 $(BUILD)/tests/bench/blocks $(BUILD)/tests/bench/guide: $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/tests/libtickpath-tool.a $(CLIENT_LIB) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(PKGS_TOOL)) -lpthread -lm
+
+$(BUILD)/tests/bench/echo: $(BUILD)/obj/tests/bench/echo.o
+	@mkdir -p $(@D)
+	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs libuv)

@@ -5,6 +5,7 @@ code 1 when a bound is missed.
 
     tests/bench/bench.py [--bin build] [--runs 5] [--readme README.md]
     tests/bench/bench.py [--bin build] --blocks     the block graph's promises alone
+    tests/bench/bench.py [--bin build] --frames [--seconds 60]  frames through the network alone
 
 Maps are taken from the folder TICKPATH_MAPS (MovingAI maps and scenarios); without it, maps of the same kinds are
 generated. With --readme the table is also written between the two marks of that file.
@@ -21,6 +22,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import frames as frames_of_load
 
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 
@@ -443,6 +446,7 @@ def measure(args):
         finally:
             daemon.stop()
         guided = guided_once(args, folder)
+        framed = frames_of_load.run(args, folder, Daemon)
     rows = []
     for (name, _, _, _), figures in zip(LINES, runs):
         rates = [1e3 / f["ns_per_expansion"] for f in figures]
@@ -453,9 +457,10 @@ def measure(args):
     ticks = [f["ticks"] * f["solved"] / (f["ns_per_expansion"] * f["expansions"] * f["solved"]) * 1e6 for f in remote]
     rows.append(("`tbwa` w = 1.8, k = 64 through a daemon, 16 agents on one connection, thousand ticks a second",
                  f"{statistics.median(ticks):.1f}", spread(ticks, 1)))
-    rows += changes_rows(steady, memory, stream) + blocks_rows(blocks) + crowd_rows(crowd, others)
+    rows += changes_rows(steady, memory, stream) + blocks_rows(blocks) + crowd_rows(crowd, others) + frames_of_load.rows(*framed)
     return (rows, guided_table(guided),
-            changes_verdicts(steady, memory, stream) + judged + crowd_verdicts(crowd, others) + guided_verdicts(guided))
+            changes_verdicts(steady, memory, stream) + judged + crowd_verdicts(crowd, others) + guided_verdicts(guided)
+            + frames_of_load.verdicts(*framed))
 
 
 def main():
@@ -464,7 +469,16 @@ def main():
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--readme")
     parser.add_argument("--blocks", action="store_true")
+    parser.add_argument("--frames", action="store_true")
+    parser.add_argument("--seconds", type=float, default=60)
     args = parser.parse_args()
+    if args.frames:
+        with tempfile.TemporaryDirectory() as folder:
+            framed = frames_of_load.run(args, folder, Daemon)
+        verdicts = frames_of_load.verdicts(*framed)
+        print(f"{processor()}; {frames_of_load.conditions(args.seconds)}; load average at the end {os.getloadavg()[0]:.1f}.\n\n"
+              f"{table(frames_of_load.rows(*framed))}\n\n{verdict_table(verdicts)}")
+        return 0 if all(kept for *_, kept in verdicts) else 1
     if args.blocks:
         with tempfile.TemporaryDirectory() as folder:
             changing_map(args, folder)
@@ -475,7 +489,7 @@ def main():
     source = "the benchmark maps named" if os.environ.get("TICKPATH_MAPS") else "generated maps"
     load = os.getloadavg()[0]
     text = (f"{processor()}, {os.cpu_count()} cores, {platform.system()}; {args.runs} runs, {ROWS} problems each, {source};"
-            f" no pinning; load average at the end {load:.1f}.\n\n{table(rows)}\n\n{guided}\n\n{verdict_table(verdicts)}")
+            f" no pinning but for frames ({frames_of_load.conditions(args.seconds)}); load average at the end {load:.1f}.\n\n{table(rows)}\n\n{guided}\n\n{verdict_table(verdicts)}")
     print(text)
     if args.readme:
         with open(args.readme) as file:

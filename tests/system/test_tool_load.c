@@ -85,7 +85,7 @@ static const struct {
     {"--workload searching --agents 20 --alg tbwa --k 8 --hz 40 --seconds 1", 40},
     {"--workload guided --agents 20 --changes 10 --hz 40 --seconds 1.5", 60},
     {"--workload guided --agents 20 --changes 1 --hz 100 --seconds 1 --in-flight 1", 100},
-    {"--workload finished --agents 20 --hz 40 --seconds 1", 40},
+    {"--workload finished --agents 20 --goals 5 --hz 40 --seconds 1", 40},
     {"--workload finished --agents 20 --alg tbwa --w 2 --hz 30 --seconds 1 --warm-frames 200", 30},
     {"--workload single --agents 21 --connections 4 --seconds 0.5", 0},
     {"--workload searching --agents 20 --alg tbwa --total-expansions 40 --hz 40 --seconds 1", 40},
