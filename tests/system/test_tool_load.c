@@ -82,13 +82,13 @@ static const struct {
     const char *options;
     double intended; /* frames; 0: not known before */
 } loads[] = {
-    {"--workload searching --agents 20 --alg tbwa --k 8 --hz 40 --seconds 1", 40},
-    {"--workload guided --agents 20 --changes 10 --hz 40 --seconds 1.5", 60},
-    {"--workload guided --agents 20 --changes 1 --hz 100 --seconds 1 --in-flight 1", 100},
-    {"--workload finished --agents 20 --goals 5 --hz 40 --seconds 1", 40},
-    {"--workload finished --agents 20 --alg tbwa --w 2 --hz 30 --seconds 1 --warm-frames 200", 30},
+    {"--workload searching --agents 20 --alg tbwa --k 8 --hz 40 --seconds 0.5", 20},
+    {"--workload guided --agents 20 --changes 10 --hz 40 --seconds 1", 40},
+    {"--workload guided --agents 20 --changes 1 --hz 100 --seconds 0.5 --in-flight 1", 50},
+    {"--workload finished --agents 20 --goals 5 --hz 40 --seconds 0.5", 20},
+    {"--workload finished --agents 20 --alg tbwa --w 2 --hz 30 --seconds 0.5 --warm-frames 100", 15},
     {"--workload single --agents 21 --connections 4 --seconds 0.5", 0},
-    {"--workload searching --agents 20 --alg tbwa --total-expansions 40 --hz 40 --seconds 1", 40},
+    {"--workload searching --agents 20 --alg tbwa --total-expansions 40 --hz 40 --seconds 0.5", 20},
 };
 
 START_TEST(counts_fit_together)
@@ -206,14 +206,14 @@ END_TEST
 START_TEST(a_daemon_that_hangs_is_bounded)
 {
     struct tool_run run;
-    run_while(&run, hang, NULL, "--hz 40 --seconds 2 --in-flight 3");
+    run_while(&run, hang, NULL, "--hz 40 --seconds 1 --in-flight 3");
     kill(daemon_.pid, SIGCONT);
     ck_assert_msg(run.exit_code == 1, "%d\n%s%s", run.exit_code, run.out, run.err);
-    ck_assert_msg(strstr(run.err, "of 80 frames") != NULL, "%s", run.err);
+    ck_assert_msg(strstr(run.err, "of 40 frames") != NULL, "%s", run.err);
     double answered = tool_json_number(run.out, "answered"), sent = tool_json_number(run.out, "sent");
-    ck_assert_msg(sent == answered + 3 && sent < 80 && tool_json_number(run.out, "intended") == 80, "%s",
+    ck_assert_msg(sent == answered + 3 && sent < 40 && tool_json_number(run.out, "intended") == 40, "%s",
                   run.out);
-    check_times(run.out, "latency_us", 80);
+    check_times(run.out, "latency_us", 40);
     ck_assert_msg(tool_json_number(part(run.out, "latency_us"), "max") > 5e6, "%s", run.out);
     tool_run_fini(&run);
 }
