@@ -116,7 +116,8 @@ static int run(struct closed_loop *loop)
 {
     struct tp_cli_load *load = loop->load;
     struct tp_cli_load_figures *f = &load->figures;
-    uint64_t all_ns = (uint64_t)(load->options.seconds * 1e9), stop_ns = tp_cli__load_now_ns() + 10 * all_ns;
+    uint64_t all_ns = (uint64_t)(load->options.seconds * 1e9), shown_ns = tp_cli__load_now_ns();
+    uint64_t stop_ns = shown_ns + 10 * all_ns; /* where agents arrive all the time */
     int result = TP_CLI_OK;
     while (result == TP_CLI_OK && f->measured_ns < all_ns && tp_cli__load_now_ns() < stop_ns) {
         uint64_t began_ns = tp_cli__load_now_ns(), left_ns = all_ns - f->measured_ns;
@@ -126,7 +127,10 @@ static int run(struct closed_loop *loop)
         f->measured_ns += ended_ns - began_ns;
         sleep_ms(SETTLE_MS);
         f->loop_ns += tp_cli__loops_ns(&load->loops) - spent_ns;
-        tp_cli__load_progress(load, (double)f->measured_ns / 1e9);
+        if (ended_ns >= shown_ns + SECOND_NS) {
+            shown_ns = ended_ns;
+            tp_cli__load_progress(load, (double)f->measured_ns / 1e9);
+        }
         if (result == TP_CLI_OK && tp_cli_remote_interrupted(&tp_cli__load_usage) != TP_CLI_OK) {
             f->end = TP_CLI_LOAD_INTERRUPTED;
             result = TP_CLI_FAILED;
