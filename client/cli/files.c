@@ -110,6 +110,20 @@ int tp_cli_map_load(const struct tp_cli_usage *usage, const char *path, const st
     return build_grid(usage, path, profile, map);
 }
 
+int tp_cli_map_make(const struct tp_cli_usage *usage, enum tp_generate_kind kind, const uint32_t size[2], uint64_t seed,
+                    const struct tp_profile *profile, struct tp_cli_map *map)
+{
+    *map = (struct tp_cli_map){.grid = {.width = size[0], .height = size[1]}};
+    map->grid.cells = malloc((size_t)size[0] * size[1]);
+    int error = map->grid.cells != NULL
+                    ? tp_generate_map(kind, size[0], size[1], seed, NULL, map->grid.cells)
+                    : TP_ERR_NO_MEMORY;
+    if (error == 0)
+        return build_grid(usage, tp_generate_kind_name(kind), profile, map);
+    tp_movingai_map_fini(&map->grid);
+    return tp_cli_fail(usage, "%s: %s", tp_generate_kind_name(kind), tp_error_text(error));
+}
+
 int tp_cli_track_load(const struct tp_cli_usage *usage, const char *path, const struct tp_profile *profile,
                       struct tp_cli_map *map, struct tp_track *track)
 {

@@ -7,6 +7,7 @@
 #ifndef TP_CLI_FILES_H
 #define TP_CLI_FILES_H
 
+#include "client/cli/generate.h"
 #include "client/cli/options.h"
 #include "map/map.h"
 #include "map/movingai.h"
@@ -28,6 +29,10 @@ int tp_cli_file_read(const struct tp_cli_usage *usage, const char *path, char **
 int tp_cli_map_load(const struct tp_cli_usage *usage, const char *path, const struct tp_profile *profile,
                     struct tp_cli_map *map);
 void tp_cli_map_fini(struct tp_cli_map *map);
+
+/* Makes a map instead, of `size` cells by the kind's own options. TP_CLI_FAILED after saying why; *map then needs no fini. */
+int tp_cli_map_make(const struct tp_cli_usage *usage, enum tp_generate_kind kind, const uint32_t size[2], uint64_t seed,
+                    const struct tp_profile *profile, struct tp_cli_map *map);
 
 /* Whether a graph's file is DIMACS by its name, .gr; its text counts nodes from 1. */
 bool tp_cli_is_dimacs(const char *path);

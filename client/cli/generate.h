@@ -9,6 +9,7 @@
 #define TP_CLI_GENERATE_H
 
 #include "base/error.h"
+#include "client/cli/options.h"
 
 #include <stdint.h>
 
@@ -36,6 +37,9 @@ const char *tp_generate_kind_name(enum tp_generate_kind kind);
  * range; TP_ERR_NO_MEMORY. Cost: O(cells). */
 int tp_generate_map(enum tp_generate_kind kind, uint32_t width, uint32_t height, uint64_t seed,
                     const struct tp_generate_options *options, uint8_t *cells) TP_MUST_CHECK;
+
+/* The kinds as an option's choices. */
+extern const struct tp_cli_choice tp_cli_generate_kinds[];
 
 /* The command `tickpath map generate`. */
 int tp_cli_generate(int argc, char **argv);

@@ -16,13 +16,14 @@ struct settings {
     uint64_t density, room, corridor; /* 0: the kind's default */
 };
 
-static const struct tp_cli_choice kinds[] = {
+const struct tp_cli_choice tp_cli_generate_kinds[] = {
     {"rooms", TP_GENERATE_ROOMS},   {"caves", TP_GENERATE_CAVES}, {"maze", TP_GENERATE_MAZE},
     {"random", TP_GENERATE_RANDOM}, {"city", TP_GENERATE_CITY},   {NULL, 0},
 };
 
 static const struct tp_cli_option options[] = {
-    {"kind", TP_CLI_CHOICE, offsetof(struct settings, kind), "KIND", "what it looks like", 0, 0, kinds, true},
+    {"kind", TP_CLI_CHOICE, offsetof(struct settings, kind), "KIND", "what it looks like", 0, 0,
+     tp_cli_generate_kinds, true},
     {"size", TP_CLI_SIZE, offsetof(struct settings, size), "WxH", "cells on each side, 8..8192 (512x512)", 8,
      8192, NULL, false},
     {"seed", TP_CLI_UINT, offsetof(struct settings, seed), "N", "same seed, same map, on every machine (1)",

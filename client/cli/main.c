@@ -20,6 +20,7 @@ static const struct command commands[] = {
     {"bench", NULL, "solve scenario rows and print means", tp_cli_bench},
     {"trace", NULL, "play one scenario row, one JSON line a tick", tp_cli_trace},
     {"run", NULL, "walk many agents through a daemon while doors open and close", tp_cli_run},
+    {"load", NULL, "put a load on a daemon at a fixed rate, and measure", tp_cli_load},
     {"watch", NULL, "print the changes of a daemon's map as they come", tp_cli_watch},
     {"map", "generate", "make a map", tp_cli_generate},
     {"draw", NULL, "draw a map and a trace", tp_cli_draw},

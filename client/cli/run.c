@@ -4,6 +4,7 @@
  * daemon applies them in that order. Every answer is checked (fleet.c). It ends when every agent has arrived,
  * or says UNREACHABLE with no door left to open.
  */
+#include "client/cli/agents.h"
 #include "client/cli/commands.h"
 #include "client/cli/play.h"
 #include "client/cli/random.h"
@@ -218,7 +219,18 @@ static int prepare(struct tp_cli_run *run)
                                    &run->search);
     if (error != 0)
         return tp_cli_fail(&tp_cli__run_usage, "%s", tp_error_text(error));
-    result = tp_cli__run_agents(run);
+    const struct tp_cli_agents from = {
+        .usage = &tp_cli__run_usage,
+        .space = &run->space,
+        .track = &run->track,
+        .mirror = &run->mirror,
+        .scen_path = run->options.scen_path,
+        .first = run->options.first,
+        .stride = run->options.stride,
+        .count = run->options.agents,
+        .seed = run->search.seed,
+    };
+    result = tp_cli_agents_make(&from, &run->fleet);
     if (result == TP_CLI_OK && run->options.doors > 0)
         result = place_doors(run);
     if (result != TP_CLI_OK)

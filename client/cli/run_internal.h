@@ -1,4 +1,4 @@
-/* What the parts of `tickpath run` share: the options, the run, its beginning (run_agents.c) and its end (run_table.c). */
+/* What the parts of `tickpath run` share: the options, the run and its end (run_table.c). */
 #ifndef TP_CLI_RUN_INTERNAL_H
 #define TP_CLI_RUN_INTERNAL_H
 
@@ -34,10 +34,6 @@ struct tp_cli_run {
 };
 
 extern const struct tp_cli_usage tp_cli__run_usage;
-
-/* Makes the agents with their starts and goals: a scenario's rows, a track's start and finish cells, or drawn by the seed so that
- * a way leads from each start to its goal. TP_CLI_OK, or TP_CLI_FAILED after saying why. */
-int tp_cli__run_agents(struct tp_cli_run *run);
 
 /* Prints the closing table; draws the map with the ways walked. TP_CLI_OK, or an exit code after saying why. */
 int tp_cli__run_table(struct tp_cli_run *run);

@@ -1,10 +1,12 @@
-# Speed and memory, measured on this machine; the tests judge none of it. What changing maps, the block graph and guided agents
-# promise is judged here: it fails when a bound is missed.
+# Speed and memory, measured on this machine; the tests judge none of it. What is promised of them is judged here: it fails when a bound
+# is missed.
 BENCH_RUNS ?= 5
+FRAMES_SECONDS ?= 60
+BENCHES := $(patsubst %,$(BUILD)/tests/bench/%,changes blocks guide search echo)
 
 .PHONY: bench
-bench: build $(BUILD)/tests/bench/changes $(BUILD)/tests/bench/blocks $(BUILD)/tests/bench/guide $(BUILD)/tests/bench/search ## measure speed and memory, medians over runs, and judge what changing maps, the block graph and guided agents promise (TICKPATH_MAPS; BENCH_RUNS=5; BENCH_README=1 writes README's figures)
-	@tests/bench/bench.py --bin $(BUILD) --runs $(BENCH_RUNS) $(if $(BENCH_README),--readme README.md)
+bench: build $(BENCHES) ## measure speed and memory, medians over runs, and judge what is promised of them (TICKPATH_MAPS; BENCH_RUNS=5; BENCH_README=1 writes README's figures)
+	@tests/bench/bench.py --bin $(BUILD) --runs $(BENCH_RUNS) --seconds $(FRAMES_SECONDS) $(if $(BENCH_README),--readme README.md)
 
 .PHONY: bench-blocks
 bench-blocks: build $(BUILD)/tests/bench/blocks ## judge what the block graph promises, on every map of TICKPATH_MAPS
@@ -13,6 +15,10 @@ bench-blocks: build $(BUILD)/tests/bench/blocks ## judge what the block graph pr
 .PHONY: bench-search
 bench-search: build $(BUILD)/tests/bench/search ## measure single searches, and judge them beside another program (BENCH_BESIDE: its path; TICKPATH_MAPS)
 	@tests/bench/bench.py --bin $(BUILD) --search --runs $(BENCH_RUNS)
+
+.PHONY: bench-frames
+bench-frames: build $(BUILD)/tests/bench/echo ## judge what frames of many agents cost the daemon's loop, and single sessions beside a bare echo (FRAMES_SECONDS=60)
+	@tests/bench/bench.py --bin $(BUILD) --frames --seconds $(FRAMES_SECONDS)
 
 # The load of the benches of changing maps: a client of its own.
 $(BUILD)/tests/bench/changes: $(BUILD)/obj/tests/bench/changes.o $(CLIENT_LIB)
@@ -24,3 +30,7 @@ BENCH_LIB := $(patsubst %,$(BUILD)/tests/bench/%,blocks guide search)
 $(BENCH_LIB): $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/tests/libtickpath-tool.a $(CLIENT_LIB) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(PKGS_TOOL)) -lpthread -lm
+
+$(BUILD)/tests/bench/echo: $(BUILD)/obj/tests/bench/echo.o
+	@mkdir -p $(@D)
+	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs libuv)

@@ -6,6 +6,7 @@ code 1 when a bound is missed.
     tests/bench/bench.py [--bin build] [--runs 5] [--readme README.md]
     tests/bench/bench.py [--bin build] --blocks     the block graph's promises alone
     tests/bench/bench.py [--bin build] --search [--beside PROGRAM]     single searches alone
+    tests/bench/bench.py [--bin build] --frames [--seconds 60]  frames through the network alone
 
 Single searches are judged beside another program, if one is named (--beside, or BENCH_BESIDE in the environment), that solves
 a scenario by A* when called as `PROGRAM --alg astar --map FILE --scen FILE`, and prints a table of tab-separated columns, a
@@ -26,6 +27,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import frames as frames_of_load
 
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 
@@ -529,6 +532,7 @@ def measure(args):
         finally:
             daemon.stop()
         guided = guided_once(args, folder)
+        framed = frames_of_load.run(args, folder, Daemon)
     rows = []
     for (name, _, _, _), figures in zip(LINES, runs):
         rates = [1e3 / f["ns_per_expansion"] for f in figures]
@@ -539,10 +543,11 @@ def measure(args):
     ticks = [f["ticks"] * f["solved"] / (f["ns_per_expansion"] * f["expansions"] * f["solved"]) * 1e6 for f in remote]
     rows.append(("`tbwa` w = 1.8, k = 64 through a daemon, 16 agents on one connection, thousand ticks a second",
                  f"{statistics.median(ticks):.1f}", spread(ticks, 1)))
-    rows += searches_rows(single) + changes_rows(steady, memory, stream) + blocks_rows(blocks) + crowd_rows(crowd, others)
+    rows += (searches_rows(single) + changes_rows(steady, memory, stream) + blocks_rows(blocks) + crowd_rows(crowd, others)
+             + frames_of_load.rows(*framed))
     return (rows, guided_table(guided),
             changes_verdicts(steady, memory, stream) + judged + crowd_verdicts(crowd, others) + guided_verdicts(guided)
-            + searches_verdicts(single))
+            + searches_verdicts(single) + frames_of_load.verdicts(*framed))
 
 
 def main():
@@ -553,12 +558,21 @@ def main():
     parser.add_argument("--blocks", action="store_true")
     parser.add_argument("--search", action="store_true")
     parser.add_argument("--beside", default=os.environ.get("BENCH_BESIDE"))
+    parser.add_argument("--frames", action="store_true")
+    parser.add_argument("--seconds", type=float, default=60)
     args = parser.parse_args()
     if args.search:
         with tempfile.TemporaryDirectory() as folder:
             single = searches(args, folder, args.runs)
         verdicts = searches_verdicts(single)
         print(f"{table(searches_rows(single))}\n\n{verdict_table(verdicts)}" if single else "no maps: TICKPATH_MAPS is not set")
+        return 0 if all(kept for *_, kept in verdicts) else 1
+    if args.frames:
+        with tempfile.TemporaryDirectory() as folder:
+            framed = frames_of_load.run(args, folder, Daemon)
+        verdicts = frames_of_load.verdicts(*framed)
+        print(f"{processor()}; {frames_of_load.conditions(args.seconds)}; load average at the end {os.getloadavg()[0]:.1f}.\n\n"
+              f"{table(frames_of_load.rows(*framed))}\n\n{verdict_table(verdicts)}")
         return 0 if all(kept for *_, kept in verdicts) else 1
     if args.blocks:
         with tempfile.TemporaryDirectory() as folder:
@@ -570,7 +584,7 @@ def main():
     source = "the benchmark maps named" if os.environ.get("TICKPATH_MAPS") else "generated maps"
     load = os.getloadavg()[0]
     text = (f"{processor()}, {os.cpu_count()} cores, {platform.system()}; {args.runs} runs, {ROWS} problems each, {source};"
-            f" no pinning; load average at the end {load:.1f}.\n\n{table(rows)}\n\n{guided}\n\n{verdict_table(verdicts)}")
+            f" no pinning but for frames ({frames_of_load.conditions(args.seconds)}); load average at the end {load:.1f}.\n\n{table(rows)}\n\n{guided}\n\n{verdict_table(verdicts)}")
     print(text)
     if args.readme:
         with open(args.readme) as file:

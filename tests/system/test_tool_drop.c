@@ -114,26 +114,28 @@ START_TEST(leaves_what_is_in_use)
 }
 END_TEST
 
-/* Starts `tickpath run` with agents that take long; gives its pid. */
-static pid_t start_long_run(void)
+enum { LONG_WORDS = 10 };
+
+/* Commands of 50 agents that take long, without daemon and map. */
+static const char *const long_commands[][LONG_WORDS] = {
+    {"run", "--agents", "50", "--k", "1", "--ticks-max", "100000000", "--door-rounds", "1000000"},
+    {"load", "--agents", "50", "--hz", "50", "--seconds", "60"},
+    {"load", "--agents", "50", "--workload", "single", "--connections", "3", "--seconds", "60"},
+};
+
+/* Starts one of them; gives its pid. */
+static pid_t start_long(const char *const words[LONG_WORDS])
 {
     char via[32];
     snprintf(via, sizeof via, "127.0.0.1:%u", daemon_.port);
-    char *argv[] = {(char *)tp_test_program("tickpath"),
-                    (char *)"run",
-                    (char *)"--via",
-                    via,
-                    (char *)"--map",
-                    map,
-                    (char *)"--agents",
-                    (char *)"50",
-                    (char *)"--k",
-                    (char *)"1",
-                    (char *)"--ticks-max",
-                    (char *)"100000000",
-                    (char *)"--door-rounds",
-                    (char *)"1000000",
-                    NULL};
+    char *argv[LONG_WORDS + 6] = {(char *)tp_test_program("tickpath")};
+    int count = 1;
+    for (int i = 0; i < LONG_WORDS && words[i] != NULL; i++)
+        argv[count++] = (char *)words[i];
+    argv[count++] = (char *)"--via";
+    argv[count++] = via;
+    argv[count++] = (char *)"--map";
+    argv[count++] = map;
     fflush(NULL);
     pid_t pid = fork();
     ck_assert_int_ge(pid, 0);
@@ -153,7 +155,7 @@ START_TEST(interrupted)
 {
     const int signals[] = {SIGINT, SIGTERM};
     for (int i = 0; i < 2; i++) {
-        pid_t pid = start_long_run();
+        pid_t pid = start_long(long_commands[_i]);
         uint64_t until = wire_now_ms() + WIRE_TIMEOUT_MS, sessions = 0;
         while (sessions < 50) {
             struct tp_client_map info;
@@ -181,7 +183,7 @@ static Suite *tool_drop_suite(void)
     tcase_add_checked_fixture(cases, begin, end);
     tcase_add_test(cases, leaves_nothing);
     tcase_add_test(cases, leaves_what_is_in_use);
-    tcase_add_test(cases, interrupted);
+    tcase_add_loop_test(cases, interrupted, 0, (int)(sizeof long_commands / sizeof long_commands[0]));
     suite_add_tcase(suite, cases);
     return suite;
 }
