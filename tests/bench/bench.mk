@@ -19,3 +19,8 @@ $(BUILD)/tests/bench/changes: $(BUILD)/obj/tests/bench/changes.o $(CLIENT_LIB)
 $(BUILD)/tests/bench/blocks $(BUILD)/tests/bench/guide: $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/tests/libtickpath-tool.a $(CLIENT_LIB) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(PKGS_TOOL)) -lpthread -lm
+
+# That of the daemon's loop drives it in process.
+$(BUILD)/tests/bench/frame: $(BUILD)/obj/tests/bench/frame.o $(BUILD)/obj/tests/lib/solo.o $(BUILD)/tests/libtickpath-tool.a $(CLIENT_LIB) $(DAEMON_LIB) $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(PKGS_DAEMON) $(PKGS_TOOL)) -lpthread -lm
