@@ -1,5 +1,7 @@
 #include "daemon/frame.h"
 
+#include "daemon/varint.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,25 +115,26 @@ void tp_frame_decoder_skip(struct tp_frame_decoder *decoder)
         tp_frame_decoder_fini(decoder);
 }
 
-uint8_t *tp_frame_buffer_add(struct tp_frame_buffer *buffer, size_t payload_bytes)
+bool tp_frame_buffer_reserve(struct tp_frame_buffer *buffer, size_t payload_bytes)
 {
     size_t most = buffer->size + TP_FRAME_PREFIX_MAX + payload_bytes;
-    if (most > buffer->capacity) {
-        size_t capacity = grown(most);
-        uint8_t *larger = realloc(buffer->bytes, capacity);
-        if (larger == NULL)
-            return NULL;
-        buffer->bytes = larger;
-        buffer->capacity = capacity;
-    }
-    size_t length = payload_bytes;
-    while (length >= 0x80) {
-        buffer->bytes[buffer->size++] = (uint8_t)(length | 0x80);
-        length >>= 7;
-    }
-    buffer->bytes[buffer->size++] = (uint8_t)length;
-    uint8_t *payload = buffer->bytes + buffer->size;
-    buffer->size += payload_bytes;
+    if (most <= buffer->capacity)
+        return true;
+    size_t capacity = grown(most);
+    uint8_t *larger = realloc(buffer->bytes, capacity);
+    if (larger == NULL)
+        return false;
+    buffer->bytes = larger;
+    buffer->capacity = capacity;
+    return true;
+}
+
+uint8_t *tp_frame_buffer_add(struct tp_frame_buffer *buffer, size_t payload_bytes)
+{
+    if (!tp_frame_buffer_reserve(buffer, payload_bytes))
+        return NULL;
+    uint8_t *payload = tp_varint_put(buffer->bytes + buffer->size, payload_bytes);
+    buffer->size = (size_t)(payload - buffer->bytes) + payload_bytes;
     return payload;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -54,6 +55,9 @@ struct tp_frame_buffer {
 };
 
 enum { TP_FRAME_PREFIX_MAX = 5 };
+
+/* Sees to it that a payload of so many bytes can be added without taking memory. False when out of memory, the buffer as it was. */
+bool tp_frame_buffer_reserve(struct tp_frame_buffer *buffer, size_t payload_bytes) TP_MUST_CHECK;
 
 /* Appends the length prefix of a frame of `payload_bytes` and gives room for exactly its payload, which the
  * caller fills; NULL when out of memory, the buffer as it was. */
