@@ -21,7 +21,7 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-enum { SIDE = 512, FAR = 250, K = 4, K_FIRST = 20000, TICKS_FIRST = 40 };
+enum { SIDE = 512, FAR = 250, K = 4, K_FIRST = 20000, TICKS_FIRST = 30, GUIDE_UNITS = 2000 };
 
 static struct tp_map *town(struct tp_layer_kind *kind)
 {
@@ -63,6 +63,7 @@ static uint64_t *open_all(struct solo *solo, const struct tp_map *map, uint32_t 
         params.algorithm = tp_algorithm_find(row);
         params.w_milli = TP_W_UNSET;
         params.budget = tp_budget_k(K);
+        params.guide_units = GUIDE_UNITS;
         do {
             params.start = free_cell(&rng, map);
             params.goal = free_cell(&rng, map);
