@@ -2,30 +2,18 @@
 
 #include "daemon/varint.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-enum { BUFFER_BYTES_MIN = 4096 };
-
-void tp_frame_decoder_init(struct tp_frame_decoder *decoder, size_t frame_bytes_max)
+void tp_frame_decoder_init(struct tp_frame_decoder *decoder, size_t frame_bytes_max, struct tp_spares *spares)
 {
-    *decoder = (struct tp_frame_decoder){.frame_bytes_max = frame_bytes_max};
+    *decoder = (struct tp_frame_decoder){.frame_bytes_max = frame_bytes_max, .spares = spares};
 }
 
 void tp_frame_decoder_fini(struct tp_frame_decoder *decoder)
 {
-    free(decoder->own);
+    tp_spares_put(decoder->spares, decoder->own, decoder->capacity);
     decoder->bytes = decoder->own = NULL;
     decoder->start = decoder->end = decoder->capacity = 0;
-}
-
-/* The least power of two of at least `bytes` (and BUFFER_BYTES_MIN). */
-static size_t grown(size_t bytes)
-{
-    size_t capacity = BUFFER_BYTES_MIN;
-    while (capacity < bytes)
-        capacity *= 2;
-    return capacity;
 }
 
 /* Appends to what the decoder owns. */
@@ -36,13 +24,13 @@ static int append(struct tp_frame_decoder *decoder, const void *bytes, size_t si
         if (decoder->own != NULL && held + size <= decoder->capacity) {
             memmove(decoder->own, decoder->own + decoder->start, held);
         } else {
-            size_t capacity = grown(held + size);
-            uint8_t *larger = malloc(capacity);
+            size_t capacity;
+            uint8_t *larger = tp_spares_take(decoder->spares, held + size, &capacity);
             if (larger == NULL)
                 return TP_ERR_NO_MEMORY;
             if (held > 0)
                 memcpy(larger, decoder->bytes + decoder->start, held);
-            free(decoder->own);
+            tp_spares_put(decoder->spares, decoder->own, decoder->capacity);
             decoder->bytes = decoder->own = larger;
             decoder->capacity = capacity;
         }
@@ -120,10 +108,13 @@ bool tp_frame_buffer_reserve(struct tp_frame_buffer *buffer, size_t payload_byte
     size_t most = buffer->size + TP_FRAME_PREFIX_MAX + payload_bytes;
     if (most <= buffer->capacity)
         return true;
-    size_t capacity = grown(most);
-    uint8_t *larger = realloc(buffer->bytes, capacity);
+    size_t capacity;
+    uint8_t *larger = tp_spares_take(buffer->spares, most, &capacity);
     if (larger == NULL)
         return false;
+    if (buffer->size > 0)
+        memcpy(larger, buffer->bytes, buffer->size);
+    tp_spares_put(buffer->spares, buffer->bytes, buffer->capacity);
     buffer->bytes = larger;
     buffer->capacity = capacity;
     return true;
@@ -140,6 +131,6 @@ uint8_t *tp_frame_buffer_add(struct tp_frame_buffer *buffer, size_t payload_byte
 
 void tp_frame_buffer_fini(struct tp_frame_buffer *buffer)
 {
-    free(buffer->bytes);
-    *buffer = (struct tp_frame_buffer){0};
+    tp_spares_put(buffer->spares, buffer->bytes, buffer->capacity);
+    *buffer = (struct tp_frame_buffer){.spares = buffer->spares};
 }

@@ -13,7 +13,7 @@
 
 #include <uv.h>
 
-enum { TP_LOOP_LOOK_MS = 20, TP_LOOP_READ_BYTES = 65536 };
+enum { TP_LOOP_LOOK_MS = 20, TP_LOOP_TRIM_LOOKS = 50, TP_LOOP_READ_BYTES = 65536 };
 
 struct tp_connection;
 
@@ -40,12 +40,12 @@ struct tp_loop {
     uv_idle_t again; /* active while `runnable` is not empty or closed sessions wait to be freed */
     pthread_t thread;
     bool has_thread, is_dropping;
+    unsigned looks; /* since memory was given back last */
     struct tp_connection *first; /* all connections, in no order */
     struct tp_connection
         *runnable; /* those that stopped in the midst of their frames, so that others get a turn */
     struct tp_connection **runnable_end;
     struct tp_mail drain, drop, stop;
-    struct tp_frame_buffer spare; /* an empty buffer for the next replies, so that none is made each time */
     char read_bytes[TP_LOOP_READ_BYTES]; /* where every read goes first */
 };
 

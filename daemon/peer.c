@@ -27,7 +27,8 @@ void tp_peer_init(struct tp_peer *peer, struct tp_shard *shard, void *transport,
     peer->shard = shard;
     peer->transport = transport;
     peer->state = TP_PEER_GREETING;
-    tp_frame_decoder_init(&peer->input, shard->config->frame_bytes_max);
+    tp_frame_decoder_init(&peer->input, shard->config->frame_bytes_max, &shard->spares);
+    peer->output.spares = &shard->spares;
     tp_sessions_init(&peer->sessions, &shard->closing, (uint32_t)shard->config->sessions_max, seed);
 }
 

@@ -108,7 +108,7 @@ Tickpath__Reply *solo_reply(struct solo *solo)
     struct tp_frame_decoder decoder;
     const uint8_t *payload;
     size_t size;
-    tp_frame_decoder_init(&decoder, solo->config.frame_bytes_max);
+    tp_frame_decoder_init(&decoder, solo->config.frame_bytes_max, NULL);
     TP_CHECK(tp_frame_decoder_push(&decoder, solo->peer.output.bytes, solo->peer.output.size) == 0);
     TP_CHECK(tp_frame_decoder_next(&decoder, &payload, &size) == 1);
     Tickpath__Reply *reply = tickpath__reply__unpack(NULL, size, payload);
