@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "daemon/commands.h"
+#include "daemon/tick_read.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -256,7 +257,9 @@ static void handle_frame(struct tp_peer *peer, const uint8_t *payload, size_t si
     struct tp_arena *arena = &peer->shard->arena;
     tp_arena_reset(arena);
     ProtobufCAllocator allocator = {arena_alloc, arena_free, arena};
-    Tickpath__Request *request = tickpath__request__unpack(&allocator, size, payload);
+    Tickpath__Request *request = tp_tick_read(arena, payload, size);
+    if (request == NULL)
+        request = tickpath__request__unpack(&allocator, size, payload);
     if (request == NULL && arena->is_exhausted) {
         tp_peer_reply_error(peer, 0, TP_ERR_RESOURCE_EXHAUSTED, NULL,
                             "the message needs too much memory to decode", 0);

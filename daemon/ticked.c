@@ -209,9 +209,8 @@ static uint32_t rare_fields(const struct tp_ticked *ticked, const struct bunch *
 
 static uint8_t *put_rare(uint8_t *at, const struct tp_schedule *schedule, uint32_t fields, uint32_t first, uint32_t last)
 {
-    for (uint32_t field = first; field <= last; field++) {
-        if (!(fields >> field & 1) || schedule->served == 0)
-            continue;
+    for (fields &= (2u << last) - (1u << first); fields != 0 && schedule->served > 0; fields &= fields - 1) {
+        uint32_t field = (uint32_t)__builtin_ctz(fields);
         at = put_bytes(at, field, numbers_size(schedule, field));
         for (size_t i = 0; i < schedule->served; i++)
             at = tp_varint_put(at, number_of(&schedule->replies[i], field));

@@ -60,4 +60,23 @@ static inline uint8_t *tp_varint_put_short(uint8_t *at, uint64_t value)
     return at + size;
 }
 
+/* Reads a value from bytes that end at `end`; gives where the next begins, NULL (and 0) for one that does not end there or does not fit
+ * 64 bits. */
+static inline const uint8_t *tp_varint_get(const uint8_t *at, const uint8_t *end, uint64_t *value)
+{
+    uint64_t read = 0;
+    *value = 0;
+    for (unsigned shift = 0; shift < 64 && at < end; shift += 7) {
+        uint8_t byte = *at++;
+        if (shift == 63 && byte > 1)
+            return NULL;
+        read |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            *value = read;
+            return at;
+        }
+    }
+    return NULL;
+}
+
 #endif

@@ -265,6 +265,10 @@ static void check_varint(uint64_t value)
     ck_assert_uint_eq((size_t)(tp_varint_put_short(brief, value) - brief), size);
     ck_assert_mem_eq(brief, plain, size);
     uint64_t read = 0;
+    ck_assert(tp_varint_get(plain, plain + size, &read) == plain + size);
+    ck_assert(read == value);
+    ck_assert(tp_varint_get(plain, plain + size - 1, &read) == NULL);
+    read = 0;
     for (size_t i = 0; i < size; i++) {
         read |= (uint64_t)(plain[i] & 0x7f) << (7 * i);
         ck_assert((plain[i] >= 0x80) == (i + 1 < size));
