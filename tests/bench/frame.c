@@ -14,10 +14,11 @@
 #include <string.h>
 #include <time.h>
 
+/* Of this thread: what others take of the processor is left out. */
 static uint64_t now_ns(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
@@ -133,8 +134,8 @@ int main(int argc, char **argv)
     }
     sort(times, frames);
     uint32_t share = is_batch ? agents : 1;
-    printf("%s %s, %u agents: median %.1f ns an agent, p99 %.1f; moves %llu of %llu\n", row, argv[1], agents,
-           times[frames / 2] / share, times[(size_t)frames * 99 / 100] / share,
+    printf("%s %s, %u agents: least %.1f ns an agent, median %.1f, p99 %.1f; moves %llu of %llu\n", row, argv[1], agents,
+           times[0] / share, times[frames / 2] / share, times[(size_t)frames * 99 / 100] / share,
            (unsigned long long)solo.shard.metrics->moves, (unsigned long long)solo.shard.metrics->agent_ticks);
     free(times);
     free(ids);
