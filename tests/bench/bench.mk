@@ -20,6 +20,10 @@ $(BUILD)/tests/bench/blocks $(BUILD)/tests/bench/guide: $(BUILD)/tests/bench/%: 
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(PKGS_TOOL)) -lpthread -lm
 
+.PHONY: bench-frame
+bench-frame: $(BUILD)/tests/bench/frame ## what frames of ticks cost the daemon's loop, without its sockets
+	@$< batch 1000 100 && $< single 20000
+
 # That of the daemon's loop drives it in process.
 $(BUILD)/tests/bench/frame: $(BUILD)/obj/tests/bench/frame.o $(BUILD)/obj/tests/lib/solo.o $(BUILD)/tests/libtickpath-tool.a $(CLIENT_LIB) $(DAEMON_LIB) $(LIB)
 	@mkdir -p $(@D)
