@@ -12,6 +12,8 @@ struct tp_arena {
     struct tp_arena_chunk *chunks; /* newest first */
     size_t used;                   /* of the newest */
     size_t taken_bytes, bytes_max; /* of all chunks */
+    size_t wanted;                 /* of the next first chunk: what a frame took last that one chunk was not enough for */
+    size_t used_most;              /* by one frame, since the last trim */
     bool is_exhausted;             /* the cap refused something since the last reset */
 };
 
@@ -22,7 +24,10 @@ void tp_arena_fini(struct tp_arena *arena);
  */
 void *tp_arena_take(struct tp_arena *arena, size_t bytes);
 
-/* Takes everything back; keeps one chunk of ordinary size. */
+/* Takes everything back; keeps one chunk, of up to a quarter of bytes_max, that will do for frames like those that came. */
 void tp_arena_reset(struct tp_arena *arena);
+
+/* Gives a chunk back that is larger than what frames needed since the last call. Between frames, now and then. */
+void tp_arena_trim(struct tp_arena *arena);
 
 #endif

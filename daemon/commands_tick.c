@@ -3,17 +3,12 @@
 
 #include "daemon/refusal.h"
 
-#include <string.h>
+enum { CELL_BYTES = 5 }; /* the most of a path's cell */
 
-/* The most bytes of a reply: what every tick has, each session served (id 10, cell 5, status 1, flags 2,
- * version 10, cost 10, velocity 2, bound 5; with work 5 numbers of 10) and each refused. */
-enum {
-    REPLY_BYTES = 128,
-    SERVED_BYTES = 45,
-    WORK_BYTES = 50,
-    REFUSED_BYTES = 42,
-    PATH_BYTES = 12,
-    CELL_BYTES = 5
+/* Of the sessions served: counts[i] cells, from i * most on. */
+struct paths {
+    uint32_t *cells, *counts;
+    uint32_t most;
 };
 
 static void *take(const struct tp_call *call, size_t count, size_t size)
@@ -102,111 +97,18 @@ static void count(const struct tp_call *call, const struct tp_schedule *schedule
     tp_metric_observe(&metrics->tick_sessions, schedule->served);
 }
 
-/* Room for every array of the reply, taken before anything moves: a tick that moved agents is always
- * answered. */
-static bool take_reply(const struct tp_call *call, const Tickpath__Tick *tick, Tickpath__Ticked *reply,
-                       size_t served, size_t refused, uint32_t path_cells)
+/* Room for the paths, taken before anything moves: a tick that moved agents is always answered. */
+static bool take_paths(const struct tp_call *call, struct paths *paths, size_t served)
 {
-    bool has_room = (reply->session = take(call, served, sizeof(uint64_t))) != NULL &&
-                    (reply->cell = take(call, served, sizeof(uint32_t))) != NULL &&
-                    (reply->status = take(call, served, sizeof(uint32_t))) != NULL &&
-                    (reply->flags = take(call, served, sizeof(uint32_t))) != NULL &&
-                    (reply->version = take(call, served, sizeof(uint64_t))) != NULL &&
-                    (reply->cost = take(call, served, sizeof(uint64_t))) != NULL &&
-                    (reply->vx = take(call, served, sizeof(int32_t))) != NULL &&
-                    (reply->vy = take(call, served, sizeof(int32_t))) != NULL &&
-                    (reply->bound_milli = take(call, served, sizeof(uint32_t))) != NULL;
-    if (has_room && tick->has_want_work && tick->want_work)
-        has_room = (reply->expansions = take(call, served, sizeof(uint64_t))) != NULL &&
-                   (reply->traced = take(call, served, sizeof(uint64_t))) != NULL &&
-                   (reply->generated = take(call, served, sizeof(uint64_t))) != NULL &&
-                   (reply->learned = take(call, served, sizeof(uint64_t))) != NULL &&
-                   (reply->guide_expansions = take(call, served, sizeof(uint64_t))) != NULL;
-    Tickpath__Refused *rows = NULL;
-    if (has_room)
-        has_room = (reply->refused = take(call, refused, sizeof(Tickpath__Refused *))) != NULL &&
-                   (rows = take(call, refused, sizeof *rows)) != NULL;
-    for (size_t i = 0; has_room && i < refused; i++)
-        reply->refused[i] = &rows[i];
-    if (has_room && tick->has_want_path && tick->want_path) {
-        Tickpath__Path *paths = NULL;
-        uint32_t *cells = NULL;
-        has_room = (reply->path = take(call, served, sizeof(Tickpath__Path *))) != NULL &&
-                   (paths = take(call, served, sizeof *paths)) != NULL &&
-                   (cells = take(call, served * path_cells, sizeof *cells)) != NULL;
-        for (size_t i = 0; has_room && i < served; i++) {
-            tickpath__path__init(&paths[i]);
-            paths[i].cell = cells + i * path_cells;
-            reply->path[i] = &paths[i];
-        }
-    }
-    return has_room;
+    return (paths->cells = take(call, served * paths->most, sizeof paths->cells[0])) != NULL &&
+           (paths->counts = take(call, served, sizeof paths->counts[0])) != NULL;
 }
 
-static void fill_reply(const struct tp_call *call, const struct tp_schedule *schedule,
-                       Tickpath__Ticked *reply, uint32_t path_cells)
+static void fill_paths(const struct tp_schedule *schedule, const struct paths *paths)
 {
-    const struct tp_sessions *sessions = &call->peer->sessions;
-    size_t n = schedule->served;
-    reply->n_session = reply->n_cell = reply->n_status = reply->n_flags = reply->n_version = reply->n_cost =
-        n;
-    reply->n_expansions = reply->expansions != NULL ? n : 0;
-    reply->n_traced = reply->n_generated = reply->n_learned = reply->n_guide_expansions = reply->n_expansions;
-    reply->n_path = reply->path != NULL ? n : 0;
-    bool some_vehicle = false, some_bounded = false;
-    for (size_t i = 0; i < n; i++) {
-        const struct tp_tick_reply *from = &schedule->replies[i];
-        reply->session[i] = tp_sessions_id(sessions, schedule->slots[i]);
-        reply->cell[i] = from->to;
-        reply->status[i] = from->status;
-        reply->flags[i] = from->flags;
-        reply->version[i] = from->version;
-        reply->cost[i] = from->cost;
-        reply->vx[i] = from->vx;
-        reply->vy[i] = from->vy;
-        reply->bound_milli[i] = from->bound_milli;
-        some_vehicle |= sessions->agents[schedule->slots[i]].is_vehicle;
-        some_bounded |= sessions->agents[schedule->slots[i]].is_bounded;
-        if (reply->expansions != NULL) {
-            reply->expansions[i] = from->work.expansions;
-            reply->traced[i] = from->work.traced;
-            reply->generated[i] = from->work.generated;
-            reply->learned[i] = from->work.learned;
-            reply->guide_expansions[i] = from->work.guide;
-        }
-        if (reply->path != NULL)
-            reply->path[i]->n_cell = tp_session_path(sessions->agents[schedule->slots[i]].session,
-                                                     reply->path[i]->cell, path_cells);
-    }
-    reply->n_vx = reply->n_vy = some_vehicle ? n : 0;
-    reply->n_bound_milli = some_bounded ? n : 0;
-    reply->n_refused = schedule->refused_count;
-    for (size_t i = 0; i < schedule->refused_count; i++) {
-        Tickpath__Refused *row = reply->refused[i];
-        tickpath__refused__init(row);
-        row->has_session = row->has_code = 1;
-        row->session = schedule->refused[i].id;
-        row->code = (Tickpath__ErrorCode)-schedule->refused[i].error;
-        row->has_epoch = row->has_version = schedule->refused[i].map != NULL;
-        if (row->has_epoch) {
-            row->epoch = schedule->refused[i].map->epoch;
-            row->version = schedule->refused[i].map->version;
-        }
-    }
-    reply->has_tick = reply->has_starved = 1;
-    reply->tick = ++call->peer->tick;
-    reply->starved = schedule->starved;
-}
-
-/* The most bytes that the reply's frame can take, paths' cells left out. */
-static size_t reply_bytes(const Tickpath__Tick *tick, size_t served, size_t refused)
-{
-    size_t bytes = REPLY_BYTES + served * SERVED_BYTES + refused * REFUSED_BYTES;
-    if (tick->has_want_work && tick->want_work)
-        bytes += served * WORK_BYTES;
-    if (tick->has_want_path && tick->want_path)
-        bytes += served * PATH_BYTES;
-    return bytes;
+    const struct tp_agent *agents = schedule->sessions->agents;
+    for (size_t i = 0; i < schedule->served; i++)
+        paths->counts[i] = tp_session_path(agents[schedule->slots[i]].session, paths->cells + i * paths->most, paths->most);
 }
 
 /* Cells of each path: paths share what is left of the frame evenly. */
@@ -269,16 +171,16 @@ void tp__command_tick(const struct tp_call *call)
     }
     struct tp_schedule schedule = schedule_of(call, tick, &each);
     size_t served = tp_schedule_most(&schedule), refused = tp_schedule_most_refused(&schedule);
-    size_t bytes = reply_bytes(tick, served, refused);
+    bool wants_work = tick->has_want_work && tick->want_work, wants_path = tick->has_want_path && tick->want_path;
+    size_t bytes = tp_ticked_bytes_most(served, refused, wants_work, wants_path);
     if (bytes > call->shard->config->frame_bytes_max) {
         tp__call_refuse(call, TP_ERR_RESOURCE_EXHAUSTED, "session",
                         "the reply would not fit into one frame: tick fewer sessions at a time");
         return;
     }
-    uint32_t path_cells = path_cells_of(call->shard->config, bytes, served);
-    Tickpath__Ticked reply = TICKPATH__TICKED__INIT;
-    if (!take_schedule(call, &schedule, served, refused) ||
-        !take_reply(call, tick, &reply, served, refused, path_cells)) {
+    struct paths paths = {.most = path_cells_of(call->shard->config, bytes, served)};
+    if (!take_schedule(call, &schedule, served, refused) || (wants_path && !take_paths(call, &paths, served)) ||
+        !tp_ticked_reserve(&call->peer->output, bytes)) {
         tp__call_refuse(call, TP_ERR_RESOURCE_EXHAUSTED, "session", "too many sessions for one tick");
         return;
     }
@@ -294,6 +196,13 @@ void tp__command_tick(const struct tp_call *call)
         return;
     }
     count(call, &schedule, clock->now_us(clock->context) - began_us);
-    fill_reply(call, &schedule, &reply, path_cells);
-    tp_peer_reply(call->peer, call->id, TICKPATH__REPLY__BODY_TICKED, &reply);
+    if (wants_path)
+        fill_paths(&schedule, &paths);
+    struct tp_ticked ticked = {.schedule = &schedule,
+                               .tick = ++call->peer->tick,
+                               .wants_work = wants_work,
+                               .path_cells = paths.cells,
+                               .path_counts = paths.counts,
+                               .path_stride = paths.most};
+    tp_peer_reply_ticked(call->peer, call->id, &ticked);
 }

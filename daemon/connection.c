@@ -34,10 +34,12 @@ struct tp_connection {
     int64_t queued_counted; /* what the gauge has of this connection */
 };
 
+/* A write that libuv is to finish; lies in a spare buffer itself. */
 struct output {
     uv_write_t write;
     struct tp_connection *connection;
-    uint8_t *bytes;
+    size_t capacity;                /* of its own buffer */
+    struct tp_frame_buffer replies; /* what is written */
 };
 
 static size_t queued_bytes(const struct tp_connection *connection)
@@ -156,12 +158,17 @@ static void connection_read_cb(uv_stream_t *stream, ssize_t size, const uv_buf_t
         drop(connection, "out of memory");
 }
 
+static void free_output(struct output *output)
+{
+    tp_frame_buffer_fini(&output->replies);
+    tp_spares_put(output->replies.spares, output, output->capacity);
+}
+
 static void connection_write_cb(uv_write_t *write, int status)
 {
     struct output *output = (struct output *)write;
     struct tp_connection *connection = output->connection;
-    free(output->bytes);
-    free(output);
+    free_output(output);
     if (connection->is_closing)
         return;
     if (status < 0) {
@@ -175,18 +182,19 @@ static void connection_write_cb(uv_write_t *write, int status)
 /* Gives what the socket did not take at once, from `sent` on, to libuv together with its buffer. */
 static void write_later(struct tp_connection *connection, struct tp_frame_buffer *replies, size_t sent)
 {
-    struct output *output = malloc(sizeof *output);
+    size_t capacity;
+    struct output *output = (struct output *)tp_spares_take(replies->spares, sizeof *output, &capacity);
     if (output == NULL) {
         drop(connection, "out of memory");
         return;
     }
     output->connection = connection;
-    output->bytes = replies->bytes;
+    output->capacity = capacity;
+    output->replies = *replies;
     uv_buf_t buffer = uv_buf_init((char *)replies->bytes + sent, (unsigned)(replies->size - sent));
-    *replies = (struct tp_frame_buffer){0};
+    *replies = (struct tp_frame_buffer){.spares = replies->spares};
     if (uv_write(&output->write, (uv_stream_t *)&connection->tcp, &buffer, 1, connection_write_cb) != 0) {
-        free(output->bytes);
-        free(output);
+        free_output(output);
         drop(connection, "the socket takes no more");
     }
 }
@@ -195,35 +203,17 @@ static void write_later(struct tp_connection *connection, struct tp_frame_buffer
 static void flush(struct tp_connection *connection)
 {
     struct tp_frame_buffer *replies = &connection->peer.output;
-    struct tp_frame_buffer *spare = &connection->loop->spare;
-    if (replies->size == 0)
+    if (replies->size == 0) {
+        tp_frame_buffer_fini(replies); /* a reply was reserved, and refused */
         return;
+    }
     tp_metric_add(&connection->loop->shard.metrics->sent_bytes, replies->size);
     uv_buf_t buffer = uv_buf_init((char *)replies->bytes, (unsigned)replies->size);
     int sent = uv_try_write((uv_stream_t *)&connection->tcp, &buffer, 1);
-    if (sent < 0 || (size_t)sent < replies->size) {
+    if (sent < 0 || (size_t)sent < replies->size)
         write_later(connection, replies, sent > 0 ? (size_t)sent : 0);
-    } else if (spare->bytes == NULL && replies->capacity <= TP_LOOP_READ_BYTES) {
-        *spare = *replies; /* the next turn's replies go there */
-        spare->size = 0;
-        *replies = (struct tp_frame_buffer){0};
-    } else {
-        tp_frame_buffer_fini(replies);
-    }
-}
-
-/* A turn without replies leaves the loop's spare buffer with the peer: idle connections must hold none. */
-static void give_back_spare(struct tp_connection *connection)
-{
-    struct tp_frame_buffer *replies = &connection->peer.output;
-    struct tp_frame_buffer *spare = &connection->loop->spare;
-    if (replies->bytes == NULL || replies->size > 0)
-        return;
-    if (spare->bytes == NULL)
-        *spare = *replies;
     else
-        free(replies->bytes);
-    *replies = (struct tp_frame_buffer){0};
+        tp_frame_buffer_fini(replies); /* idle connections hold no buffer */
 }
 
 static void set_reading(struct tp_connection *connection, bool reads)
@@ -264,14 +254,8 @@ static void turn(struct tp_connection *connection)
 {
     struct tp_peer *peer = &connection->peer;
     uint64_t bound = connection->loop->shard.config->output_bytes_max;
-    struct tp_frame_buffer *spare = &connection->loop->spare;
-    if (peer->output.bytes == NULL && peer->state != TP_PEER_CLOSED) {
-        peer->output = *spare;
-        *spare = (struct tp_frame_buffer){0};
-    }
     bool has_more = tp_peer_run(peer, queued_bytes(connection), TURN_FRAMES);
     flush(connection);
-    give_back_spare(connection);
     if (connection->is_closing)
         return;
     size_t queued = queued_bytes(connection);

@@ -1,29 +1,19 @@
 #include "daemon/frame.h"
 
-#include <stdlib.h>
+#include "daemon/varint.h"
+
 #include <string.h>
 
-enum { BUFFER_BYTES_MIN = 4096 };
-
-void tp_frame_decoder_init(struct tp_frame_decoder *decoder, size_t frame_bytes_max)
+void tp_frame_decoder_init(struct tp_frame_decoder *decoder, size_t frame_bytes_max, struct tp_spares *spares)
 {
-    *decoder = (struct tp_frame_decoder){.frame_bytes_max = frame_bytes_max};
+    *decoder = (struct tp_frame_decoder){.frame_bytes_max = frame_bytes_max, .spares = spares};
 }
 
 void tp_frame_decoder_fini(struct tp_frame_decoder *decoder)
 {
-    free(decoder->own);
+    tp_spares_put(decoder->spares, decoder->own, decoder->capacity);
     decoder->bytes = decoder->own = NULL;
     decoder->start = decoder->end = decoder->capacity = 0;
-}
-
-/* The least power of two of at least `bytes` (and BUFFER_BYTES_MIN). */
-static size_t grown(size_t bytes)
-{
-    size_t capacity = BUFFER_BYTES_MIN;
-    while (capacity < bytes)
-        capacity *= 2;
-    return capacity;
 }
 
 /* Appends to what the decoder owns. */
@@ -34,13 +24,13 @@ static int append(struct tp_frame_decoder *decoder, const void *bytes, size_t si
         if (decoder->own != NULL && held + size <= decoder->capacity) {
             memmove(decoder->own, decoder->own + decoder->start, held);
         } else {
-            size_t capacity = grown(held + size);
-            uint8_t *larger = malloc(capacity);
+            size_t capacity;
+            uint8_t *larger = tp_spares_take(decoder->spares, held + size, &capacity);
             if (larger == NULL)
                 return TP_ERR_NO_MEMORY;
             if (held > 0)
                 memcpy(larger, decoder->bytes + decoder->start, held);
-            free(decoder->own);
+            tp_spares_put(decoder->spares, decoder->own, decoder->capacity);
             decoder->bytes = decoder->own = larger;
             decoder->capacity = capacity;
         }
@@ -113,30 +103,34 @@ void tp_frame_decoder_skip(struct tp_frame_decoder *decoder)
         tp_frame_decoder_fini(decoder);
 }
 
-uint8_t *tp_frame_buffer_add(struct tp_frame_buffer *buffer, size_t payload_bytes)
+bool tp_frame_buffer_reserve(struct tp_frame_buffer *buffer, size_t payload_bytes)
 {
     size_t most = buffer->size + TP_FRAME_PREFIX_MAX + payload_bytes;
-    if (most > buffer->capacity) {
-        size_t capacity = grown(most);
-        uint8_t *larger = realloc(buffer->bytes, capacity);
-        if (larger == NULL)
-            return NULL;
-        buffer->bytes = larger;
-        buffer->capacity = capacity;
-    }
-    size_t length = payload_bytes;
-    while (length >= 0x80) {
-        buffer->bytes[buffer->size++] = (uint8_t)(length | 0x80);
-        length >>= 7;
-    }
-    buffer->bytes[buffer->size++] = (uint8_t)length;
-    uint8_t *payload = buffer->bytes + buffer->size;
-    buffer->size += payload_bytes;
+    if (most <= buffer->capacity)
+        return true;
+    size_t capacity;
+    uint8_t *larger = tp_spares_take(buffer->spares, most, &capacity);
+    if (larger == NULL)
+        return false;
+    if (buffer->size > 0)
+        memcpy(larger, buffer->bytes, buffer->size);
+    tp_spares_put(buffer->spares, buffer->bytes, buffer->capacity);
+    buffer->bytes = larger;
+    buffer->capacity = capacity;
+    return true;
+}
+
+uint8_t *tp_frame_buffer_add(struct tp_frame_buffer *buffer, size_t payload_bytes)
+{
+    if (!tp_frame_buffer_reserve(buffer, payload_bytes))
+        return NULL;
+    uint8_t *payload = tp_varint_put(buffer->bytes + buffer->size, payload_bytes);
+    buffer->size = (size_t)(payload - buffer->bytes) + payload_bytes;
     return payload;
 }
 
 void tp_frame_buffer_fini(struct tp_frame_buffer *buffer)
 {
-    free(buffer->bytes);
-    *buffer = (struct tp_frame_buffer){0};
+    tp_spares_put(buffer->spares, buffer->bytes, buffer->capacity);
+    *buffer = (struct tp_frame_buffer){.spares = buffer->spares};
 }

@@ -9,7 +9,9 @@
 #define TP_DAEMON_FRAME_H
 
 #include "base/error.h"
+#include "daemon/spares.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,9 +21,10 @@ struct tp_frame_decoder {
     uint8_t *own;
     size_t capacity; /* of `own` */
     size_t frame_bytes_max;
+    struct tp_spares *spares; /* borrowed: where `own` comes from; NULL: the system */
 };
 
-void tp_frame_decoder_init(struct tp_frame_decoder *decoder, size_t frame_bytes_max);
+void tp_frame_decoder_init(struct tp_frame_decoder *decoder, size_t frame_bytes_max, struct tp_spares *spares);
 void tp_frame_decoder_fini(struct tp_frame_decoder *decoder);
 
 /* Takes `size` received bytes: borrowed until tp_frame_decoder_keep, or copied when some are held already.
@@ -51,14 +54,19 @@ static inline size_t tp_frame_decoder_held(const struct tp_frame_decoder *decode
 struct tp_frame_buffer {
     uint8_t *bytes;
     size_t size, capacity;
+    struct tp_spares *spares; /* borrowed: where `bytes` come from; NULL: the system */
 };
 
 enum { TP_FRAME_PREFIX_MAX = 5 };
+
+/* Sees to it that a payload of so many bytes can be added without taking memory. False when out of memory, the buffer as it was. */
+bool tp_frame_buffer_reserve(struct tp_frame_buffer *buffer, size_t payload_bytes) TP_MUST_CHECK;
 
 /* Appends the length prefix of a frame of `payload_bytes` and gives room for exactly its payload, which the
  * caller fills; NULL when out of memory, the buffer as it was. */
 uint8_t *tp_frame_buffer_add(struct tp_frame_buffer *buffer, size_t payload_bytes);
 
+/* Gives the bytes back: it is empty, and may be used again. */
 void tp_frame_buffer_fini(struct tp_frame_buffer *buffer);
 
 #endif

@@ -62,7 +62,12 @@ static void loop_wake_cb(uv_async_t *wake)
 
 static void loop_look_cb(uv_timer_t *look)
 {
-    tp_connection_look_all(look->data);
+    struct tp_loop *loop = look->data;
+    tp_connection_look_all(loop);
+    if (++loop->looks < TP_LOOP_TRIM_LOOKS)
+        return;
+    loop->looks = 0;
+    tp_shard_trim(&loop->shard);
 }
 
 static void loop_again_cb(uv_idle_t *again)
@@ -106,7 +111,6 @@ void tp_loop_fini(struct tp_loop *loop)
 {
     TP_CHECK(loop->first == NULL);
     TP_CHECK(uv_loop_close(&loop->uv) == 0);
-    tp_frame_buffer_fini(&loop->spare);
     tp_mailbox_fini(&loop->box);
     tp_shard_fini(&loop->shard);
 }

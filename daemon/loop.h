@@ -13,7 +13,7 @@
 
 #include <uv.h>
 
-enum { TP_LOOP_LOOK_MS = 20, TP_LOOP_READ_BYTES = 65536 };
+enum { TP_LOOP_LOOK_MS = 20, TP_LOOP_TRIM_LOOKS = 50, TP_LOOP_READ_BYTES = 65536 };
 
 struct tp_connection;
 
@@ -30,24 +30,31 @@ struct tp_loop_accepted {
     bool is_refused; /* connections_max is reached: only to be told so */
 };
 
+/* Aligned to cache lines, so that two loops share none; other threads write to `box` and `wake` alone. */
 struct tp_loop {
-    struct tp_shard shard;
+    _Alignas(TP_LINE_BYTES) struct tp_shard shard;
     struct tp_mailbox box;
     _Atomic int64_t *connections; /* borrowed; of all loops */
     uv_loop_t uv;
-    uv_async_t wake;
-    uv_timer_t look;
+    _Alignas(TP_LINE_BYTES) uv_async_t wake;
+    _Alignas(TP_LINE_BYTES) uv_timer_t look;
     uv_idle_t again; /* active while `runnable` is not empty or closed sessions wait to be freed */
     pthread_t thread;
     bool has_thread, is_dropping;
+    unsigned looks; /* since memory was given back last */
     struct tp_connection *first; /* all connections, in no order */
     struct tp_connection
         *runnable; /* those that stopped in the midst of their frames, so that others get a turn */
     struct tp_connection **runnable_end;
     struct tp_mail drain, drop, stop;
-    struct tp_frame_buffer spare; /* an empty buffer for the next replies, so that none is made each time */
     char read_bytes[TP_LOOP_READ_BYTES]; /* where every read goes first */
 };
+
+TP_ASSERT_LINE(struct tp_loop, shard);
+TP_ASSERT_LINE(struct tp_loop, box);
+TP_ASSERT_LINE(struct tp_loop, connections);
+TP_ASSERT_LINE(struct tp_loop, wake);
+TP_ASSERT_LINE(struct tp_loop, look);
 
 /* Sets up a loop whose shard's given fields are set. TP_ERR_NO_MEMORY, TP_ERR_IO. */
 int tp_loop_init(struct tp_loop *loop, struct tp_pool_cap *cap, _Atomic int64_t *connections) TP_MUST_CHECK;

@@ -7,6 +7,8 @@
 #ifndef TP_DAEMON_MAILBOX_H
 #define TP_DAEMON_MAILBOX_H
 
+#include "base/line.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 
@@ -15,11 +17,13 @@ struct tp_mail {
     int kind; /* the receiver's own numbering */
 };
 
+/* Whoever pushes writes here: on cache lines of its own. */
 struct tp_mailbox {
-    pthread_mutex_t lock;
+    _Alignas(TP_LINE_BYTES) pthread_mutex_t lock;
     pthread_cond_t arrived;
     struct tp_mail *first, *last;
 };
+_Static_assert(sizeof(struct tp_mailbox) % TP_LINE_BYTES == 0, "a mailbox ends a cache line");
 
 void tp_mailbox_init(struct tp_mailbox *box);
 void tp_mailbox_fini(struct tp_mailbox *box);

@@ -11,6 +11,8 @@
 #ifndef TP_DAEMON_METRICS_H
 #define TP_DAEMON_METRICS_H
 
+#include "base/line.h"
+
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -104,9 +106,12 @@ struct tp_histogram {
 
 /* One writing thread's numbers. */
 struct tp_metrics {
-    _Alignas(128) char thread[16]; /* "loop0", "world", "store": for the JSON's per-thread view */
+    _Alignas(2 * TP_LINE_BYTES) char thread[16]; /* "loop0", "world", "store": for the JSON's per-thread view */
     TP_METRIC_LIST(TP_METRIC_FIELD)
 };
+/* Two lines, since processors fetch them in pairs: a thread's numbers begin and end with a pair. */
+_Static_assert(_Alignof(struct tp_metrics) == 2 * TP_LINE_BYTES && sizeof(struct tp_metrics) % (2 * TP_LINE_BYTES) == 0,
+               "the numbers of two threads may share a cache line");
 
 /* A descriptor per line of the list, in its order. */
 struct tp_metric_info {

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "daemon/commands.h"
+#include "daemon/tick_read.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,8 @@ void tp_peer_init(struct tp_peer *peer, struct tp_shard *shard, void *transport,
     peer->shard = shard;
     peer->transport = transport;
     peer->state = TP_PEER_GREETING;
-    tp_frame_decoder_init(&peer->input, shard->config->frame_bytes_max);
+    tp_frame_decoder_init(&peer->input, shard->config->frame_bytes_max, &shard->spares);
+    peer->output.spares = &shard->spares;
     tp_sessions_init(&peer->sessions, &shard->closing, (uint32_t)shard->config->sessions_max, seed);
 }
 
@@ -66,16 +68,19 @@ void tp_peer_end(struct tp_peer *peer)
 
 /* ---- Replies ---- */
 
-static void append(struct tp_peer *peer, const Tickpath__Reply *reply)
+/* A request without its reply would break the order of replies. */
+static void end_here(struct tp_peer *peer)
 {
-    size_t size = tickpath__reply__get_packed_size(reply);
+    if (tp_peer_is_listening(peer))
+        move_to(peer, TP_PEER_FLUSHING);
+}
+
+static bool pack(struct tp_peer *peer, const Tickpath__Reply *reply, size_t size)
+{
     uint8_t *room = tp_frame_buffer_add(&peer->output, size);
-    if (room == NULL) { /* a request without its reply would break the order of replies: end here */
-        if (tp_peer_is_listening(peer))
-            move_to(peer, TP_PEER_FLUSHING);
-        return;
-    }
-    tickpath__reply__pack(reply, room);
+    if (room != NULL)
+        tickpath__reply__pack(reply, room);
+    return room != NULL;
 }
 
 static void append_error(struct tp_peer *peer, uint64_t id, Tickpath__Error *error)
@@ -86,7 +91,8 @@ static void append_error(struct tp_peer *peer, uint64_t id, Tickpath__Error *err
     reply.body_case = TICKPATH__REPLY__BODY_ERROR;
     reply.error = error;
     tp_metric_add(&peer->shard->metrics->errors, 1);
-    append(peer, &reply);
+    if (!pack(peer, &reply, tickpath__reply__get_packed_size(&reply)))
+        end_here(peer);
 }
 
 void tp_peer_reply(struct tp_peer *peer, uint64_t id, Tickpath__Reply__BodyCase body_case, void *body)
@@ -96,17 +102,21 @@ void tp_peer_reply(struct tp_peer *peer, uint64_t id, Tickpath__Reply__BodyCase 
     reply.id = id;
     reply.body_case = body_case;
     reply.error = body; /* the members of the union are pointers all */
-    if (tickpath__reply__get_packed_size(&reply) > peer->shard->config->frame_bytes_max) {
+    size_t size = tickpath__reply__get_packed_size(&reply);
+    if (size > peer->shard->config->frame_bytes_max) {
         tp_peer_reply_error(peer, id, TP_ERR_RESOURCE_EXHAUSTED, NULL,
                             "the reply does not fit into one frame", 0);
         return;
     }
-    if (!tp_subscriptions_tell(peer, true)) { /* the reply may name a version that the client was not told of */
-        if (tp_peer_is_listening(peer))
-            move_to(peer, TP_PEER_FLUSHING);
-        return;
-    }
-    append(peer, &reply);
+    /* the reply may name a version that the client was not told of */
+    if (!tp_subscriptions_tell(peer, true) || !pack(peer, &reply, size))
+        end_here(peer);
+}
+
+void tp_peer_reply_ticked(struct tp_peer *peer, uint64_t id, const struct tp_ticked *ticked)
+{
+    if (!tp_subscriptions_tell(peer, true) || !tp_ticked_append(&peer->output, id, ticked))
+        end_here(peer);
 }
 
 bool tp_peer_push(struct tp_peer *peer, Tickpath__Reply__BodyCase body_case, void *body)
@@ -114,10 +124,7 @@ bool tp_peer_push(struct tp_peer *peer, Tickpath__Reply__BodyCase body_case, voi
     Tickpath__Reply reply = TICKPATH__REPLY__INIT;
     reply.body_case = body_case;
     reply.error = body;
-    uint8_t *room = tp_frame_buffer_add(&peer->output, tickpath__reply__get_packed_size(&reply));
-    if (room != NULL)
-        tickpath__reply__pack(&reply, room);
-    return room != NULL;
+    return pack(peer, &reply, tickpath__reply__get_packed_size(&reply));
 }
 
 void tp_peer_count_subscriptions(struct tp_peer *peer)
@@ -250,7 +257,9 @@ static void handle_frame(struct tp_peer *peer, const uint8_t *payload, size_t si
     struct tp_arena *arena = &peer->shard->arena;
     tp_arena_reset(arena);
     ProtobufCAllocator allocator = {arena_alloc, arena_free, arena};
-    Tickpath__Request *request = tickpath__request__unpack(&allocator, size, payload);
+    Tickpath__Request *request = tp_tick_read(arena, payload, size);
+    if (request == NULL)
+        request = tickpath__request__unpack(&allocator, size, payload);
     if (request == NULL && arena->is_exhausted) {
         tp_peer_reply_error(peer, 0, TP_ERR_RESOURCE_EXHAUSTED, NULL,
                             "the message needs too much memory to decode", 0);

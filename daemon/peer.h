@@ -16,6 +16,7 @@
 #include "daemon/frame.h"
 #include "daemon/shard.h"
 #include "daemon/subscriptions.h"
+#include "daemon/ticked.h"
 
 #include "proto/tickpath.pb-c.h"
 
@@ -90,6 +91,9 @@ void tp_peer_greeted(struct tp_peer *peer);
 
 /* Appends a reply; body_case and body as of struct Tickpath__Reply (`body` points to the message). */
 void tp_peer_reply(struct tp_peer *peer, uint64_t id, Tickpath__Reply__BodyCase body_case, void *body);
+
+/* The same for a tick, packed straight from the schedule's answers. */
+void tp_peer_reply_ticked(struct tp_peer *peer, uint64_t id, const struct tp_ticked *ticked);
 
 /* Appends a reply that no request asked for; false when out of memory. */
 bool tp_peer_push(struct tp_peer *peer, Tickpath__Reply__BodyCase body_case, void *body);

@@ -36,8 +36,8 @@ enum state { STARTING, SERVING, DRAINING, STOPPING };
 /* Hears the signals on a thread of its own, since a loop hears nothing while it searches: drain_ms after the
  * first one, or at the second, is_over ends the ticks under way. Meanwhile it gives memory back (daemon/trim.h). */
 struct watch {
-    atomic_bool is_over; /* never false again */
-    uint64_t drain_ms;
+    _Alignas(TP_LINE_BYTES) atomic_bool is_over; /* never false again; every loop looks at it in every tick */
+    _Alignas(TP_LINE_BYTES) uint64_t drain_ms;
     bool is_told; /* the first signal has come */
     uv_loop_t uv;
     uv_signal_t sigterm, sigint;
@@ -60,11 +60,12 @@ struct server {
     unsigned threads, loops_made, next_loop;
     struct tp_metrics **metrics; /* one per loop, then the world's, then the store's */
     unsigned metrics_made;
-    struct tp_pool_cap cap;
-    struct tp_map_held held; /* by all versions of maps */
-    struct tp_upload_quota upload_quota;
-    _Atomic int64_t connections;
-    int listen_fd;
+    /* what all loops count in, each on a cache line of its own */
+    _Alignas(TP_LINE_BYTES) struct tp_pool_cap cap;
+    _Alignas(TP_LINE_BYTES) struct tp_map_held held; /* by all versions of maps */
+    _Alignas(TP_LINE_BYTES) struct tp_upload_quota upload_quota;
+    _Alignas(TP_LINE_BYTES) _Atomic int64_t connections;
+    _Alignas(TP_LINE_BYTES) int listen_fd;
     uint16_t port, stats_port;
     uv_poll_t accept_poll;
     uv_timer_t accept_pause, drain_poll;
@@ -429,9 +430,16 @@ static int open_world(struct server *server)
     return tp_world_open(&server->world, &config) == 0 ? 0 : start_failed("out of memory");
 }
 
+/* Zeroed memory that begins with a cache line; freed with free(). */
+static void *take_lines(size_t bytes)
+{
+    void *memory = aligned_alloc(TP_LINE_BYTES, bytes); /* of structs that are as aligned: a multiple */
+    return memory != NULL ? memset(memory, 0, bytes) : NULL;
+}
+
 static int make_loops(struct server *server)
 {
-    server->loops = calloc(server->threads, sizeof server->loops[0]);
+    server->loops = take_lines(server->threads * sizeof server->loops[0]);
     if (server->loops == NULL)
         return start_failed("out of memory");
     for (; server->loops_made < server->threads; server->loops_made++) {
@@ -584,7 +592,7 @@ static void unwind(struct server *server)
 
 int tp_server_run(const struct tp_config *config)
 {
-    struct server *server = calloc(1, sizeof *server);
+    struct server *server = take_lines(sizeof *server);
     if (server == NULL)
         return 1;
     server->config = config;

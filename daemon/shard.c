@@ -35,6 +35,7 @@ void tp_shard_fini(struct tp_shard *shard)
     free(shard->seq);
     tp_push_cells_fini(&shard->push_cells);
     tp_arena_fini(&shard->arena);
+    tp_spares_fini(&shard->spares);
     tp_closing_fini(&shard->closing);
     tp_field_cache_close(shard->fields);
     tp_pool_fini(&shard->pool);
@@ -72,6 +73,12 @@ void tp_shard_free_closed(struct tp_shard *shard)
     size_t freed = tp_closing_free(&shard->closing, &shard->clock, TP_SHARD_FREE_US);
     tp_metric_gauge_add(&shard->metrics->sessions_closing, -(int64_t)freed);
     tp_shard_count_fields(shard);
+}
+
+void tp_shard_trim(struct tp_shard *shard)
+{
+    tp_arena_trim(&shard->arena);
+    tp_spares_trim(&shard->spares);
 }
 
 /* Fields over the block graphs of layers that are no longer the shard's are not asked for again. */

@@ -11,6 +11,7 @@
 #include "daemon/closing.h"
 #include "daemon/config.h"
 #include "daemon/scheduler.h"
+#include "daemon/spares.h"
 #include "daemon/subscriptions.h"
 #include "daemon/upload.h"
 #include "daemon/world.h"
@@ -42,6 +43,7 @@ struct tp_shard {
     struct tp_field_cache_stats fields_counted; /* as the metrics have them */
     struct tp_closing closing;     /* closed sessions whose memory goes back in slices */
     struct tp_arena arena;         /* reset with every frame */
+    struct tp_spares spares;       /* of frames that come in pieces, and of replies */
     struct tp_peer *subscribers;   /* those that want to be told of changes; linked by subscriber_next */
     struct tp_push_cells push_cells;
     const struct tp_map **current; /* by map slot; a reference each, NULL: not published */
@@ -66,6 +68,9 @@ bool tp_shard_has_closed(const struct tp_shard *shard);
 
 /* Frees closed sessions for about TP_SHARD_FREE_US; to be called once a turn while there are some. */
 void tp_shard_free_closed(struct tp_shard *shard);
+
+/* Gives back what frames needed that come no more. To be called every second or so. */
+void tp_shard_trim(struct tp_shard *shard);
 
 /* Takes a publication: the shard's version of that map from now on, unless it has a newer one. One without a map: it
  * was dropped, `of` is not to be touched any more. */

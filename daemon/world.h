@@ -19,6 +19,7 @@
 #ifndef TP_DAEMON_WORLD_H
 #define TP_DAEMON_WORLD_H
 
+#include "base/line.h"
 #include "daemon/keys.h"
 #include "daemon/mailbox.h"
 #include "daemon/metrics.h"
@@ -34,10 +35,12 @@ struct tp_world;
  * world closes. */
 struct tp_world_map {
     char name[TP_WORLD_NAME_MAX + 1];
-    uint32_t slot;            /* 0..maps_max-1: index into a shard's cache */
-    _Atomic int64_t sessions; /* open on all shards; TP_WORLD_MAP_REPLACING while it is replaced or dropped */
+    uint32_t slot;            /* 0..maps_max-1: index into a shard's cache; read for every agent of every tick */
+    uint8_t apart[TP_LINE_BYTES];
+    _Atomic int64_t sessions; /* open on all shards, which count here; TP_WORLD_MAP_REPLACING while it is replaced or dropped */
     _Atomic unsigned holders; /* once dropped: shards that have not heard of it */
 };
+TP_ASSERT_APART(struct tp_world_map, slot, sessions);
 
 enum { TP_WORLD_MAP_REPLACING = -1 };
 
@@ -51,15 +54,19 @@ struct tp_world_layer {
     struct tp_mail unused; /* first; to the world, when the last session has left */
     struct tp_world *world;
     struct tp_world_map *of;
-    uint32_t index;            /* below TP_WORLD_LAYERS_MAX: where it stands among those of one version */
+    uint32_t index;            /* below TP_WORLD_LAYERS_MAX: where it stands among those of one version; read as a map's slot */
+    uint8_t apart[TP_LINE_BYTES];
     _Atomic uint64_t sessions; /* world_layers.c */
 };
+TP_ASSERT_APART(struct tp_world_layer, index, sessions);
 
 /* The layers of one version, by index, NULL where none; immutable once published. */
 struct tp_world_layers {
     _Atomic unsigned refs;
+    uint8_t apart[TP_LINE_BYTES];
     const struct tp_map *layer[TP_WORLD_LAYERS_MAX];
 };
+TP_ASSERT_APART(struct tp_world_layers, refs, layer);
 
 const struct tp_world_layers *tp_world_layers_ref(const struct tp_world_layers *layers);
 void tp_world_layers_unref(const struct tp_world_layers *layers);

@@ -13,8 +13,9 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,$(TEST_LIB_SRC)) $(TOOL_LIB)
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) $(TEST_LDFLAGS) -o $@ $^ $$(pkg-config --libs check $(PKGS_DAEMON) $(PKGS_TOOL)) -lpthread -lm
 
-# It counts what the library asks of the system.
+# They count what the library, and the daemon's loop, ask of the system.
 $(BUILD)/tests/unit/test_tick_memory: TEST_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+$(BUILD)/tests/integration/test_frame_memory: TEST_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=uv_try_write,--wrap=uv_write
 
 .PHONY: tests
 tests: $(TEST_BIN) ## build the test programs

@@ -91,7 +91,8 @@ struct tp_blocks_tile {
 
 struct tp_blocks {
     struct tp_gone gone;
-    _Atomic uint32_t refs;
+    _Atomic uint32_t refs; /* a line apart, as those of maps */
+    uint8_t apart[TP_LINE_BYTES];
     enum tp_blocks_links links;
     uint32_t tiles_x, tiles_y;
     uint64_t epoch, version;      /* of the map it is of */

@@ -13,6 +13,7 @@
 #ifndef TP_MAP_MAP_H
 #define TP_MAP_MAP_H
 
+#include "base/line.h"
 #include "base/error.h"
 #include "map/cost.h"
 #include "map/graph.h"
@@ -42,7 +43,8 @@ static inline uint8_t *tp_map_tile_classes(const struct tp_map_tile *tile)
 
 struct tp_map {
     struct tp_gone gone;
-    _Atomic uint32_t refs;
+    _Atomic uint32_t refs; /* counted by the sessions of all threads, in every new version: a line apart from what all of them read */
+    uint8_t apart[TP_LINE_BYTES];
     uint32_t width, height;    /* cells */
     uint32_t tiles_x, tiles_y; /* tiles */
     uint64_t epoch;            /* which life of the map: versions of different epochs don't compare */
@@ -62,6 +64,7 @@ struct tp_map {
     bool weighted;   /* some passable class of the profile weighs other than 1 */
     struct tp_map_tile *tiles[];
 };
+TP_ASSERT_APART(struct tp_map, refs, width);
 
 /* One element of a change batch. Sets the class of a cell, of each cell of a rectangle, or of the cells of a
  * rectangle whose bit is set (bits row-major over the rectangle, bit 0 the least of byte 0, no padding between

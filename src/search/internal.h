@@ -13,6 +13,7 @@
  *   lookahead.c     the breadth-first lookahead of LRTA*, and its learning
  *   prioritized.c   the learning of P-LRTA*
  *   react.c         what a changed map or a new sight asks: restart rules, forgetting what was learned
+ *   follow.c        a tick that has only to take the next step of a path that is whole
  *   watch.c         what changed under the path followed, looked for over as many ticks as the budget asks
  *   goals.c         several goals, a radius, and the nearest state to goals that can't be reached
  *   guide.c         the h of guided rows: ways paid for, taken, replaced (guide.h)
@@ -121,6 +122,13 @@ struct tp_nearest {
 /* Where an agent-centred session stands in its cycle (agent_centred.c). */
 enum tp_cycle { TP_CYCLE_LOOK, TP_CYCLE_LEARN, TP_CYCLE_TRACE };
 
+/* What the next tick has only to do as long as the version stays (follow.c). */
+enum tp_follows {
+    TP_FOLLOWS_NOT,
+    TP_FOLLOWS_AND_SMOOTHS, /* to walk, and to make its path shorter */
+    TP_FOLLOWS_AND_WALKS,   /* to walk */
+};
+
 struct tp_session {
     struct tp_session_params params;
     const struct tp_map *map; /* the version of the last tick (or of open), referenced */
@@ -165,6 +173,7 @@ struct tp_session {
     bool restart_wanted;        /* begin a new search at the next tick */
     bool path_fresh;            /* the path followed was traced since the agent's last move */
     bool path_complete;         /* the path followed reaches the goal (2009: solutionFoundAndTraced) */
+    enum tp_follows follows;    /* what a tick on the version of the last one has to do, if that is known (follow.c) */
     bool begun;                 /* some search has been begun in its life */
     bool first_tick;            /* of the present search */
     uint64_t bytes;             /* pool bytes held */
@@ -288,6 +297,24 @@ void tp__steady_follow(struct tp_tick *tick);
 void tp__steady_begin(struct tp_session *session);
 void tp__steady_watch(struct tp_tick *tick, tp_state before, bool was_complete);
 
+/* A move, after which nothing else happened: whether the agent goes round in circles. */
+static inline bool tp__steady_moved(struct tp_steady *steady, tp_state at)
+{
+    enum { VISITS_OF_A_LOOP = 3 };
+    steady->moves++;
+    if (at == steady->anchor) {
+        steady->visits++;
+        steady->looping |= steady->visits >= VISITS_OF_A_LOOP;
+    }
+    if (steady->moves == steady->stay) {
+        steady->anchor = at;
+        steady->visits = 1;
+        steady->moves = 0;
+        steady->stay *= 2;
+    }
+    return steady->looping;
+}
+
 /* Whether the agent, about to step back to a complete path, begins a new search from where it stands instead: its goal moves to
  * and fro between two branches of the tree. */
 bool tp__steady_begins_anew(struct tp_session *session);
@@ -378,6 +405,12 @@ bool tp__session_move_legal(const struct tp_session *session, uint8_t move);
 /* Takes the move: books it and sets status and flags. It must be legal. */
 void tp__session_move(struct tp_tick *tick, uint8_t move, bool back);
 
+/* FNV-1a, of a cell moved to. */
+static inline uint64_t tp__session_hash(uint64_t move_hash, uint32_t cell)
+{
+    return (move_hash ^ cell) * 0x100000001b3u;
+}
+
 /* ---- goals.c ---- */
 
 /* Sets the session's goals, at least one, and how its search tells them. */
@@ -457,6 +490,14 @@ void tp__prioritized_close(struct tp_session *session);
 /* P-LRTA*: updates the root, then what is in the queue, and weighs the frontier. True when done. */
 bool tp__prioritized_learn(struct tp_tick *tick);
 
+/* ---- follow.c ---- */
+
+/* At the end of a tick that the engine had: whether the next ones have only to follow. Cost: O(goals). */
+void tp__follow_settle(const struct tp_tick *tick);
+
+/* A whole tick of an agent that has only to walk: false where its step is the engine's affair, nothing being changed. Cost: O(1). */
+bool tp__follow_tick(struct tp_session *session, struct tp_tick_reply *reply);
+
 /* ---- trace.c ---- */
 
 /* 2009, lines 10 to 12: takes up a new trace from `end`. */
@@ -509,6 +550,9 @@ void tp__shortcut_close(struct tp_session *session);
 
 /* Where the path followed is whole, and the row can be guided: spends what the tick has left on making the rest of it shorter. */
 void tp__smooth_run(struct tp_tick *tick);
+
+/* Whether there is nothing to smooth any more, or nobody to do it. */
+bool tp__smooth_rests(const struct tp_session *session);
 
 /* One step of a piece that is to be part of the path: the tree is to lead through it, unless it knows a cheaper way there. Gives the
  * state that it leads to, TP_STATE_NONE where it does not; and whether the tree was changed. */

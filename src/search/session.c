@@ -289,7 +289,7 @@ void tp__session_move(struct tp_tick *tick, uint8_t move, bool back)
     session->stats.back_moves += back;
     session->at_before = session->at;
     session->at = to;
-    session->stats.move_hash = (session->stats.move_hash ^ cell_of(session, to)) * 0x100000001b3u;
+    session->stats.move_hash = tp__session_hash(session->stats.move_hash, cell_of(session, to));
     tick->reply->status = tp_session_arrived(session) ? TP_STATUS_ARRIVED : TP_STATUS_MOVING;
     if (back)
         tick->reply->flags |= TP_FLAG_BACK_MOVE;
@@ -431,6 +431,10 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
                      struct tp_tick_reply *reply)
 {
     struct tp_refusal refusal;
+    if (map != session->map)
+        session->follows = TP_FOLLOWS_NOT;
+    if (session->follows == TP_FOLLOWS_AND_WALKS && tp__follow_tick(session, reply))
+        return;
     if (!budget)
         budget = &session->params.budget;
     TP_CHECK(tp__session_check_budget(session->params.algorithm, budget, &refusal) == TP_OK);
@@ -451,7 +455,7 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
     bool searches = false, was_complete = session->path_complete;
     if (tp_session_arrived(session)) {
         reply->status = TP_STATUS_ARRIVED;
-    } else if (goal_is_blocked(session) || goals_are_apart(session)) {
+    } else if (!session->follows && (goal_is_blocked(session) || goals_are_apart(session))) {
         /* rows that can't prove it don't say it, and wait */
         if (session->params.algorithm->capabilities & TP_CAN_DETECT_UNREACHABLE)
             reply->status = TP_STATUS_UNREACHABLE;
@@ -476,12 +480,13 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
     tp_map_unref(session->map_before);
     session->map_before = NULL;
     book(session, &reply->work);
-    reply->to = cell_of(session, session->at);
     if (session->search.domain->velocity)
         session->search.domain->velocity(session->at, &reply->vx, &reply->vy);
+    reply->to = cell_of(session, session->at);
     reply->version = session->map->version;
     reply->epoch = session->map->epoch;
     reply->cost = session->stats.cost;
+    tp__follow_settle(&tick);
 }
 
 /* ---- Between ticks ---- */
@@ -518,6 +523,7 @@ int tp_session_at_velocity(struct tp_session *session, uint32_t cell, int vx, in
     bool had_arrived = tp_session_arrived(session);
     session->at = state;
     session->at_before = TP_STATE_NONE;
+    session->follows = TP_FOLLOWS_NOT;
     session->displaced = true;
     session->waits_for_path = false;
     session->watch.summed = false;
@@ -545,6 +551,7 @@ static void take_goals(struct tp_session *session, const tp_state *states, uint3
     session->waits_for_path = false;
     session->displaced = session->goal_moved = true;
     session->path_complete = false;
+    session->follows = TP_FOLLOWS_NOT;
     tp__shortcut_forget(session);
     if (session->search.learned)
         tp__learning_forget(session);

@@ -301,6 +301,11 @@ void tp__smooth_run(struct tp_tick *tick)
         ;
 }
 
+bool tp__smooth_rests(const struct tp_session *session)
+{
+    return !session->search.guide || (session->smooth && session->smooth->phase == SMOOTH_DONE);
+}
+
 void tp__smooth_forget(struct tp_session *session)
 {
     struct tp_smooth *smooth = session->smooth;

@@ -89,8 +89,6 @@ bool tp__steady_begins_anew(struct tp_session *session)
 
 /* ---- The loop detector ---- */
 
-enum { VISITS_OF_A_LOOP = 3 };
-
 void tp__steady_begin(struct tp_session *session)
 {
     session->steady = (struct tp_steady){.anchor = session->at, .visits = 1, .stay = 1};
@@ -107,19 +105,7 @@ void tp__steady_watch(struct tp_tick *tick, tp_state before, bool was_complete)
         tp__steady_begin(session);
         return;
     }
-    if (session->at != before) {
-        steady->moves++;
-        if (session->at == steady->anchor) {
-            steady->visits++;
-            steady->looping |= steady->visits >= VISITS_OF_A_LOOP;
-        }
-        if (steady->moves == steady->stay) {
-            steady->anchor = session->at;
-            steady->visits = 1;
-            steady->moves = 0;
-            steady->stay *= 2;
-        }
-    }
-    if (steady->looping)
+    bool looping = session->at != before ? tp__steady_moved(steady, session->at) : steady->looping;
+    if (looping)
         reply->flags |= TP_FLAG_LOOPING;
 }

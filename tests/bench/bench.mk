@@ -34,3 +34,12 @@ $(BENCH_LIB): $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/test
 $(BUILD)/tests/bench/echo: $(BUILD)/obj/tests/bench/echo.o
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs libuv)
+
+.PHONY: bench-frame
+bench-frame: $(BUILD)/tests/bench/frame ## what frames of ticks cost the daemon's loop, without its sockets
+	@$< batch 1000 100 && $< single 20000
+
+# That of the daemon's loop drives it in process.
+$(BUILD)/tests/bench/frame: $(BUILD)/obj/tests/bench/frame.o $(BUILD)/obj/tests/lib/solo.o $(BUILD)/tests/libtickpath-tool.a $(CLIENT_LIB) $(DAEMON_LIB) $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(PKGS_DAEMON) $(PKGS_TOOL)) -lpthread -lm

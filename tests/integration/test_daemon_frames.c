@@ -22,7 +22,7 @@ START_TEST(test_frames_round_trip)
             memset(payload, (int)i, sizes[i]);
         }
         struct tp_frame_decoder in;
-        tp_frame_decoder_init(&in, 40000);
+        tp_frame_decoder_init(&in, 40000, NULL);
         uint32_t got = 0;
         for (size_t at = 0; at < out.size;) {
             size_t piece = 1 + tp_test_below(&rng, tp_test_percent(&rng, 50) ? 10 : 30000);
@@ -76,7 +76,7 @@ START_TEST(test_frame_limits)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct tp_frame_decoder in;
-        tp_frame_decoder_init(&in, 1000);
+        tp_frame_decoder_init(&in, 1000, NULL);
         ck_assert_int_eq(tp_frame_decoder_push(&in, cases[i].bytes, cases[i].size), 0);
         const uint8_t *payload;
         size_t size;

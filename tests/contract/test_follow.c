@@ -1,0 +1,123 @@
+/* What an agent does that only has to walk (search/follow.c) is what the engine would do: each life is played twice from one number, the
+ * second time with every tick sent through the engine, and all replies must be the same, to the last field. Lives are of all rows,
+ * on grids; most of the time nothing changes, so that paths get whole and are walked. TICKPATH_SEED repeats a run. */
+#include "search/internal.h"
+#include "tests/lib/random_sessions.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { TICKS = 160 };
+
+struct trail {
+    struct tp_tick_reply replies[TICKS];
+    struct tp_session_stats stats;
+    uint32_t followed; /* ticks that began with nothing to do but walk */
+};
+
+/* Something that comes between ticks, not often. */
+static void meddle(struct tp_test_rng *rng, struct play *play, struct space *space, struct plain_vehicle before)
+{
+    switch (tp_test_below(rng, 60)) {
+    case 0:
+    case 1:
+        random_change(rng, play, space);
+        break;
+    case 2:
+        play_retarget(play, space_cell(rng, play->map, true));
+        break;
+    case 3:
+        play_retarget(play, play->goal);
+        break;
+    case 4:
+        random_place(rng, play, before);
+        break;
+    case 5:
+        play_at(play, play->cell);
+        break;
+    default:
+        break;
+    }
+}
+
+static void live(uint64_t number, const struct tp_algorithm *row, bool by_engine, struct trail *trail)
+{
+    struct tp_test_rng rng = {number};
+    struct space space;
+    struct space_size size = row_space_size(row);
+    struct tp_session_params params;
+    memset(trail, 0, sizeof *trail);
+    params = random_joined(&rng, row, &space, SPACE_GRID, size);
+    struct play play;
+    space_open(&play, &params, &space, NULL);
+    snprintf(play.label, sizeof play.label, "life %llu of %s%s (TICKPATH_SEED=%llu)", (unsigned long long)number, row->name,
+             by_engine ? ", by the engine" : "", (unsigned long long)tp_test_seed());
+    bool is_rich = tp_test_percent(&rng, 50);
+    struct plain_vehicle before = play_vehicle(&play);
+    for (int i = 0; i < TICKS; i++) {
+        struct play_clock clock;
+        struct tp_budget budget = random_budget(&rng, play.session, &clock, is_rich ? 1000 : 1);
+        meddle(&rng, &play, &space, before);
+        before = play_vehicle(&play);
+        trail->followed += play.session->follows == TP_FOLLOWS_AND_WALKS;
+        if (by_engine)
+            play.session->follows = TP_FOLLOWS_NOT;
+        trail->replies[i] = play_tick(&play, &budget);
+        if (trail->replies[i].status == TP_STATUS_ARRIVED && tp_test_percent(&rng, 50))
+            play_retarget(&play, space_cell(&rng, play.map, true));
+    }
+    trail->stats = play.stats;
+    play_close(&play);
+    space_fini(&space);
+}
+
+static bool are_same(const struct tp_tick_reply *a, const struct tp_tick_reply *b)
+{
+    return a->from == b->from && a->to == b->to && a->vx == b->vx && a->vy == b->vy && a->status == b->status &&
+           a->flags == b->flags && a->version == b->version && a->epoch == b->epoch && a->cost == b->cost &&
+           memcmp(&a->work, &b->work, sizeof a->work) == 0 && a->bound_milli == b->bound_milli && a->flips == b->flips;
+}
+
+static void compare(uint64_t number, const struct tp_algorithm *row, const struct trail *a, const struct trail *b)
+{
+    for (int i = 0; i < TICKS; i++)
+        if (!are_same(&a->replies[i], &b->replies[i]))
+            ck_abort_msg("life %llu of %s: tick %d is another by the engine: to %u, flags %x; %u, %x (TICKPATH_SEED=%llu)",
+                         (unsigned long long)number, row->name, i, a->replies[i].to, a->replies[i].flags, b->replies[i].to,
+                         b->replies[i].flags, (unsigned long long)tp_test_seed());
+    if (memcmp(&a->stats, &b->stats, sizeof a->stats) != 0)
+        ck_abort_msg("life %llu of %s: the measures differ", (unsigned long long)number, row->name);
+}
+
+START_TEST(walking_is_what_the_engine_does)
+{
+    static struct trail walked, by_engine;
+    const struct tp_algorithm *row = tp_algorithm_at((size_t)_i);
+    struct tp_test_rng rng = tp_test_rng(row->name);
+    uint64_t lives = tp_test_steps(40, 400), followed = 0;
+    for (uint64_t i = 0; i < lives; i++) {
+        uint64_t number = tp_test_next(&rng);
+        live(number, row, false, &walked);
+        live(number, row, true, &by_engine);
+        compare(number, row, &walked, &by_engine);
+        followed += walked.followed;
+    }
+    bool can = row->engine == &tp__engine_time_bounded && row->learning == TP_LEARNING_NONE;
+    ck_assert_msg(can ? followed > lives * 5 : followed == 0, "%s: %llu ticks only walked", row->name, (unsigned long long)followed);
+}
+END_TEST
+
+static Suite *follow_suite(void)
+{
+    Suite *suite = suite_create("follow");
+    TCase *tests = tcase_create("follow");
+    tcase_set_timeout(tests, 120);
+    tcase_add_loop_test(tests, walking_is_what_the_engine_does, 0, row_count());
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+int main(void)
+{
+    return tp_test_main("test_follow", follow_suite);
+}
