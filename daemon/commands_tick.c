@@ -196,6 +196,8 @@ static void fill_reply(const struct tp_call *call, const struct tp_schedule *sch
     reply->has_tick = reply->has_starved = 1;
     reply->tick = ++call->peer->tick;
     reply->starved = schedule->starved;
+    reply->has_starved_longest = schedule->starved_longest > 0;
+    reply->starved_longest = schedule->starved_longest;
 }
 
 /* The most bytes that the reply's frame can take, paths' cells left out. */
@@ -243,6 +245,9 @@ static struct tp_schedule schedule_of(const struct tp_call *call, const Tickpath
         .epoch = tick->epoch,
         .tick = ++call->peer->tick_stamp,
         .clock = call->shard->clock,
+        .has_begun = true,
+        .began_us = call->shard->clock.now_us(call->shard->clock.context),
+        .waits = &call->shard->metrics->starved_ticks,
         .is_over = call->shard->is_over,
     };
 }
@@ -252,6 +257,10 @@ static bool take_schedule(const struct tp_call *call, struct tp_schedule *schedu
                           size_t refused)
 {
     schedule->capacity = served;
+    if (tp_schedule_is_shared(schedule) &&
+        ((schedule->order = take(call, served, sizeof schedule->order[0])) == NULL ||
+         (schedule->claims = take(call, 2 * served, sizeof schedule->claims[0])) == NULL))
+        return false;
     return (schedule->slots = take(call, served, sizeof schedule->slots[0])) != NULL &&
            (schedule->replies = take(call, served, sizeof schedule->replies[0])) != NULL &&
            (schedule->refused = take(call, refused, sizeof schedule->refused[0])) != NULL;
@@ -283,7 +292,6 @@ void tp__command_tick(const struct tp_call *call)
         return;
     }
     struct tp_clock *clock = &call->shard->clock;
-    uint64_t began_us = clock->now_us(clock->context);
     error = tp_schedule_serve(&schedule, &refusal);
     if (error != 0) {
         tp__call_refuse(call, error, refusal.field, refusal.reason);
@@ -293,7 +301,10 @@ void tp__command_tick(const struct tp_call *call)
         tp__call_refuse(call, TP_ERR_SHUTTING_DOWN, NULL, "the drain's time is over");
         return;
     }
-    count(call, &schedule, clock->now_us(clock->context) - began_us);
+    uint64_t served_us = clock->now_us(clock->context);
+    count(call, &schedule, served_us - schedule.began_us);
     fill_reply(call, &schedule, &reply, path_cells);
     tp_peer_reply(call->peer, call->id, TICKPATH__REPLY__BODY_TICKED, &reply);
+    if (schedule.total_us != TP_TOTAL_NONE)
+        tp_schedule_answered(&schedule, clock->now_us(clock->context) - served_us);
 }
