@@ -3,14 +3,15 @@
  *     idle sessions   those that were not searching when they were last ticked. They go first: most walk on along their paths
  *                     and leave the total to the others. One that has to search after all may spend what would be its part
  *                     if all searched.
- *     the round       the others, who waited longest first, then in the order named, which begins one further with each
- *                     tick. Each has its slice of what is left (share.h), and its part of what those before it left over.
+ *     the round       the others: who waited longest is its front, of equals who is named first, from a session on that is
+ *                     another with each tick. The front is dealt to first (share.h), and it is served last: so it has what the
+ *                     others left over, and where there turns out to be less than was dealt they go without before it does.
  *
- * Under total_us the total is what the time holds by the pace of the batches before (struct tp_pace). The clock is looked at
- * every LOOK_NS of estimated work, and in a long turn by the search itself. When all but the time that the rest of the round
- * needs for their moves is over, they get no slice: they are owed it, and go first in the next tick. The first
- * slice of a round is given whatever the clock says, TP_DEADLINE_STRIDE expansions of it at the most: so a total that is too
- * short for anything still serves one session after the other. */
+ * Under total_us the total is what the time holds by the pace of the ticks before (struct tp_pace) besides the moves of all
+ * those to come, estimated anew every LOOK_NS of work, when the clock is looked at (in a long turn by the search itself, too). So
+ * a batch that turns slow ends in time wherever that happens. Who gets nothing of its slice is owed a unit of it (not
+ * more: the time that was not there is nobody's debt), and has waited. The front's first slice is given whatever the clock
+ * says, TP_DEADLINE_STRIDE expansions of it at the most: a total too short for anything still serves one session after the other. */
 #include "daemon/scheduler_internal.h"
 
 #include <string.h>
@@ -18,8 +19,9 @@
 enum {
     WAITED_CLASSES = 64, /* who waited so long, or longer, goes in one class: what they are owed keeps them apart then */
     LOOK_NS = 4000,
-    TURNS_MEASURED = 16, /* fewer turns, or expansions, tell too little of their pace */
-    EXPANSIONS_MEASURED = 64,
+    BESIDE_NS = 20000,         /* of a total, for reading the request and sending the answer; a part of a small one: */
+    BESIDE_SHARE = 20,
+    ANSWERS_MEASURED = 16,     /* fewer tell too little of their pace */
 };
 
 /* A total, and who may still spend of it. */
@@ -38,103 +40,78 @@ struct batch {
     uint64_t priorities; /* of all sessions served */
     uint32_t *order;     /* indices of schedule->slots: `idle` of them, then the round */
     size_t idle, turns_left;
-    bool is_first_slice; /* no slice of the round was given yet */
+    size_t sure;         /* the place in the round whose slice is given whatever the clock says */
     /* time */
-    bool is_timed, is_late; /* late: there is time for moves alone */
-    uint64_t end_ns;        /* of all that the total covers */
-    uint64_t looked_ns;     /* the clock at the last look, and by estimate since */
-    uint64_t look_at_ns;
-    uint64_t late_ns; /* since when it is late, with so many turns to come and so many expansions made */
-    size_t late_turns;
-    uint64_t late_expansions;
+    bool is_timed;
+    uint64_t end_ns;  /* of all that the total covers */
+    uint64_t look_ns; /* the clock at the last look, */
+    uint64_t now_ns;  /* and by estimate since */
+    uint64_t turns, expansions_made; /* since that look */
 };
 
 /* ---- time ---- */
-
-static uint64_t now_ns(const struct batch *batch)
-{
-    const struct tp_clock *clock = &batch->schedule->clock;
-    return clock->now_us(clock->context) * 1000;
-}
 
 static struct tp_pace *pace_of(const struct batch *batch)
 {
     return &batch->schedule->sessions->pace;
 }
 
+static uint64_t turns_ns(const struct batch *batch, uint64_t turns)
+{
+    return (uint64_t)((double)turns * pace_of(batch)->turn_ns);
+}
+
 /* Until the time is over but for the moves of those who are still to come. */
 static uint64_t time_left_ns(const struct batch *batch)
 {
-    uint64_t until = batch->looked_ns + batch->turns_left * pace_of(batch)->turn_ns;
+    uint64_t until = batch->now_ns + turns_ns(batch, batch->turns_left);
     return until < batch->end_ns ? batch->end_ns - until : 0;
 }
 
-static uint64_t expansions_in(const struct batch *batch, uint64_t ns)
+/* Expansions that the time holds. */
+static uint64_t expansions_in_time(const struct batch *batch)
 {
-    return ns * TP_PACE_ONE / pace_of(batch)->expansion_fractions;
+    return (uint64_t)((double)time_left_ns(batch) / pace_of(batch)->expansion_ns);
+}
+
+/* Moves the pace towards what a stretch of turns took: moves and expansions each by the square of their part in what was
+ * expected of it. Faster up than down, so that it errs to the safe side, and no further than another process's turn on the processor
+ * may mislead it. */
+static void learn_pace(struct tp_pace *pace, double turns, double expansions, double took_ns)
+{
+    double moves = turns * pace->turn_ns, search = expansions * pace->expansion_ns, expected = moves + search;
+    if (turns == 0)
+        return;
+    double error = took_ns - expected, most = 4 * expected;
+    double step = (error > most ? most : error) * (error > 0 ? 0.125 : 0.0625) / (moves * moves + search * search);
+    pace->turn_ns *= 1 + step * moves;
+    pace->expansion_ns *= 1 + step * search;
 }
 
 static void look(struct batch *batch)
 {
-    batch->looked_ns = now_ns(batch);
-    batch->look_at_ns = batch->looked_ns + LOOK_NS;
+    const struct tp_clock *clock = &batch->schedule->clock;
+    batch->look_ns = batch->now_ns = clock->now_us(clock->context) * 1000;
+    batch->turns = batch->expansions_made = 0;
 }
 
-/* Looks at the clock if it is time for it; what the time holds beyond what is dealt is there for those to come. */
+/* Looks at the clock if it is time for it, and estimates anew what there is to spend. */
 static void keep_time(struct batch *batch)
 {
-    if (!batch->is_timed || batch->looked_ns < batch->look_at_ns)
+    if (!batch->is_timed || batch->now_ns < batch->look_ns + LOOK_NS)
         return;
+    uint64_t from_ns = batch->look_ns, turns = batch->turns, expansions = batch->expansions_made;
     look(batch);
-    uint64_t holds = expansions_in(batch, time_left_ns(batch));
-    if (holds > batch->expansions.left)
-        batch->expansions.left = holds < batch->hard_left ? holds : batch->hard_left;
-}
-
-/* Notes, by a look of its own, that it is late. */
-static bool is_late(struct batch *batch)
-{
-    if (batch->is_late || !batch->is_timed || time_left_ns(batch) > 0)
-        return batch->is_late;
-    look(batch);
-    batch->is_late = time_left_ns(batch) == 0;
-    batch->late_ns = batch->looked_ns;
-    batch->late_turns = batch->turns_left;
-    batch->late_expansions = batch->schedule->expansions;
-    return batch->is_late;
+    learn_pace(pace_of(batch), (double)turns, (double)expansions, (double)(batch->now_ns - from_ns));
+    uint64_t holds = expansions_in_time(batch);
+    batch->expansions.left = holds < batch->hard_left ? holds : batch->hard_left;
 }
 
 static void pass_time(struct batch *batch, uint64_t expansions)
 {
-    const struct tp_pace *pace = pace_of(batch);
-    batch->looked_ns += pace->turn_ns + expansions * pace->expansion_fractions / TP_PACE_ONE;
-}
-
-/* A measure taken into the mean of those before: a batch that another process held up must not spoil it. */
-static uint64_t mean_with(uint64_t mean, uint64_t measured)
-{
-    uint64_t most = 2 * mean + 1;
-    return (7 * mean + (measured < most ? measured : most)) / 8;
-}
-
-/* Notes how long turns without an expansion took. */
-static void measure_turns(struct batch *batch, uint64_t from_ns, size_t turns)
-{
-    if (turns < TURNS_MEASURED)
-        return;
-    uint64_t turn_ns = mean_with(pace_of(batch)->turn_ns, (batch->looked_ns - from_ns) / turns);
-    pace_of(batch)->turn_ns = turn_ns > 0 ? turn_ns : 1;
-}
-
-/* Notes how long expansions took, those turns' own time left out. */
-static void measure_expansions(struct batch *batch, uint64_t from_ns, size_t turns, uint64_t expansions)
-{
-    if (expansions < EXPANSIONS_MEASURED)
-        return;
-    uint64_t took = batch->looked_ns - from_ns, beside = turns * pace_of(batch)->turn_ns;
-    uint64_t fractions = (took > beside ? took - beside : 0) * TP_PACE_ONE / expansions;
-    fractions = mean_with(pace_of(batch)->expansion_fractions, fractions);
-    pace_of(batch)->expansion_fractions = fractions > 0 ? fractions : 1;
+    batch->now_ns += (uint64_t)(pace_of(batch)->turn_ns + (double)expansions * pace_of(batch)->expansion_ns);
+    batch->turns++;
+    batch->expansions_made += expansions;
 }
 
 /* When a session's turn ends. */
@@ -184,7 +161,7 @@ static uint64_t idle_allowance(const struct batch *batch, const struct purse *pu
     return least(cap, least(purse->left, part_of(purse->all, priority, batch->priorities)));
 }
 
-/* What the next of the round may spend: its slice, and its part of what is left over. */
+/* What the next of the round may spend: its slice, if those behind it can have theirs, and its part of what is left over. */
 static uint64_t allowance(const struct batch *batch, const struct purse *purse, const struct tp_claim *claim, uint64_t cap,
                           uint64_t priority)
 {
@@ -192,8 +169,10 @@ static uint64_t allowance(const struct batch *batch, const struct purse *purse, 
         return cap;
     if (claim->priority == 0)
         return idle_allowance(batch, purse, cap, priority);
-    uint64_t over = purse->left > purse->dealt ? purse->left - purse->dealt : 0;
-    return least(cap, least(purse->left, claim->slice + part_of(over, priority, purse->priorities)));
+    uint64_t behind = purse->dealt - claim->slice, room = purse->left > behind ? purse->left - behind : 0;
+    if (room > claim->slice)
+        room = claim->slice + part_of(room - claim->slice, priority, purse->priorities);
+    return least(cap, room);
 }
 
 static void spend(struct purse *purse, uint64_t units)
@@ -300,8 +279,14 @@ static uint64_t turn_end_us(const struct batch *batch)
 {
     if (!batch->is_timed)
         return UINT64_MAX;
-    uint64_t moves_ns = batch->turns_left * pace_of(batch)->turn_ns;
+    uint64_t moves_ns = turns_ns(batch, batch->turns_left);
     return batch->end_ns > moves_ns ? (batch->end_ns - moves_ns) / 1000 : 0;
+}
+
+/* Whether there is time for moves alone. */
+static bool is_late(const struct batch *batch)
+{
+    return batch->is_timed && time_left_ns(batch) == 0;
 }
 
 /* A session that did not search walks on. */
@@ -310,9 +295,8 @@ static void serve_idle(struct batch *batch, uint32_t index)
     struct tp_schedule *schedule = batch->schedule;
     struct tp_agent *agent = &schedule->sessions->agents[schedule->slots[index]];
     keep_time(batch);
-    bool late = is_late(batch);
     uint64_t expansions = 0, units = 0;
-    if (!late) {
+    if (!is_late(batch)) {
         expansions = idle_allowance(batch, &batch->expansions, own_cap(batch, agent), agent->priority);
         units = idle_allowance(batch, &batch->guide, agent->guide_units, agent->priority);
     }
@@ -328,8 +312,8 @@ static void serve_idle(struct batch *batch, uint32_t index)
 static void carry(struct tp_share *share, const struct tp_claim *claim, uint64_t spent, bool was_cut)
 {
     share->owed = claim->owed;
-    if (was_cut && claim->slice > spent)
-        share->owed += (claim->slice - spent) * TP_SHARE_UNIT;
+    if (was_cut && claim->slice > 0 && spent == 0)
+        share->owed = share->owed % TP_SHARE_UNIT + TP_SHARE_UNIT;
     if (!share->asks)
         share->owed %= TP_SHARE_UNIT;
 }
@@ -341,24 +325,24 @@ static void serve_next(struct batch *batch, size_t place)
     struct tp_agent *agent = &schedule->sessions->agents[schedule->slots[index]];
     const struct tp_claim *search = &batch->expansions.claims[place], *guide = &batch->guide.claims[place];
     keep_time(batch);
-    bool late = is_late(batch), is_first = batch->is_first_slice && search->slice > 0;
     struct turn turn = {.schedule = schedule, .end_us = turn_end_us(batch), .is_total = true, .has_looked = true};
     uint64_t expansions = allowance(batch, &batch->expansions, search, own_cap(batch, agent), agent->priority);
-    uint64_t units = late ? 0 : allowance(batch, &batch->guide, guide, agent->guide_units, agent->priority);
-    if (late) {
-        expansions = is_first ? least(expansions, TP_DEADLINE_STRIDE) : 0;
-        turn.end_us = is_first ? UINT64_MAX : turn.end_us;
+    uint64_t units = 0;
+    if (!is_late(batch))
+        units = allowance(batch, &batch->guide, guide, agent->guide_units, agent->priority);
+    if (place == batch->sure && expansions < search->slice) {
+        expansions = least(search->slice, TP_DEADLINE_STRIDE);
+        turn.end_us = UINT64_MAX;
     }
-    batch->is_first_slice &= !is_first;
     pass(&batch->expansions, search);
     pass(&batch->guide, guide);
     tick(batch, index, expansions, units, &turn);
     const struct tp_tick_reply *reply = &schedule->replies[index];
-    bool was_cut = late || turn.was_cut;
+    bool was_cut = turn.was_cut || expansions < search->slice;
     agent->search.asks = asks_again(agent, reply, expansions);
     carry(&agent->search, search, reply->work.expansions, was_cut);
     note_guide(agent, reply, units);
-    carry(&agent->guide, guide, reply->work.guide, was_cut || units < guide->slice);
+    carry(&agent->guide, guide, reply->work.guide, turn.was_cut || units < guide->slice);
     count_wait(schedule, agent, reply, expansions == 0 || was_cut);
 }
 
@@ -424,7 +408,7 @@ static void deal_round(struct batch *batch, size_t count)
 /* What is there to deal: what is left of the total, and what its time holds, one expansion at the least. */
 static uint64_t in_time(const struct batch *batch)
 {
-    uint64_t holds = expansions_in(batch, time_left_ns(batch));
+    uint64_t holds = expansions_in_time(batch);
     return least(holds > 0 ? holds : 1, batch->hard_left);
 }
 
@@ -433,7 +417,6 @@ static void begin(struct batch *batch)
     struct tp_schedule *schedule = batch->schedule;
     batch->hard_left = schedule->total_expansions == TP_TOTAL_NONE ? UINT64_MAX : schedule->total_expansions;
     batch->turns_left = schedule->served;
-    batch->is_first_slice = true;
     batch->order = schedule->order;
     batch->expansions = purse_of(schedule->claims, schedule->total_expansions);
     batch->guide = purse_of(schedule->claims + schedule->capacity, schedule->total_guide_units);
@@ -443,42 +426,27 @@ static void begin(struct batch *batch)
     if (!batch->is_timed)
         return;
     look(batch);
-    uint64_t from_ns = schedule->has_begun ? schedule->began_us * 1000 : batch->looked_ns;
-    uint64_t whole_ns = schedule->total_us * 1000, after_ns = schedule->served * pace_of(batch)->after_ns;
-    batch->end_ns = from_ns + (whole_ns > after_ns ? whole_ns - after_ns : 0);
+    uint64_t from_ns = schedule->has_begun ? schedule->began_us * 1000 : batch->now_ns;
+    uint64_t whole_ns = schedule->total_us * 1000;
+    uint64_t beside_ns = (uint64_t)((double)schedule->served * pace_of(batch)->answer_ns) + least(BESIDE_NS, whole_ns / BESIDE_SHARE);
+    batch->end_ns = from_ns + (whole_ns > beside_ns ? whole_ns - beside_ns : 0);
     batch->expansions.all = batch->expansions.left = in_time(batch);
-}
-
-void tp_schedule_answered(struct tp_schedule *schedule, uint64_t took_us)
-{
-    struct tp_pace *pace = &schedule->sessions->pace;
-    if (schedule->served >= TURNS_MEASURED)
-        pace->after_ns = mean_with(pace->after_ns, took_us * 1000 / schedule->served);
 }
 
 static void serve_round(struct batch *batch)
 {
-    struct tp_schedule *schedule = batch->schedule;
-    size_t count = schedule->served - batch->idle;
-    if (batch->is_timed)
-        batch->expansions.left = in_time(batch);
-    deal_round(batch, count);
-    if (batch->is_timed)
+    size_t count = batch->schedule->served - batch->idle;
+    if (batch->is_timed) {
         look(batch);
-    uint64_t from_ns = batch->looked_ns, before = schedule->expansions;
-    for (size_t i = 0; i < count; i++)
-        serve_next(batch, i);
-    if (!batch->is_timed)
-        return;
-    look(batch);
-    if (batch->is_late && batch->late_turns <= count) {
-        measure_turns(batch, batch->late_ns, batch->late_turns);
-        batch->looked_ns = batch->late_ns;
-        count -= batch->late_turns;
-        measure_expansions(batch, from_ns, count, batch->late_expansions - before);
-    } else if (!batch->is_late) {
-        measure_expansions(batch, from_ns, count, schedule->expansions - before);
+        batch->expansions.left = in_time(batch);
     }
+    deal_round(batch, count);
+    while (batch->sure < count && batch->expansions.claims[batch->sure].slice == 0)
+        batch->sure++;
+    if (batch->is_timed)
+        look(batch); /* dealing took its time, and no turn */
+    for (size_t place = count; place-- > 0;)
+        serve_next(batch, place);
 }
 
 void tp__schedule_serve_shared(struct tp_schedule *schedule)
@@ -488,13 +456,14 @@ void tp__schedule_serve_shared(struct tp_schedule *schedule)
     struct batch batch = {.schedule = schedule};
     begin(&batch);
     put_in_order(&batch);
-    uint64_t from_ns = batch.looked_ns;
     for (size_t i = 0; i < batch.idle; i++)
         serve_idle(&batch, batch.order[i]);
-    if (batch.is_timed && batch.idle > 0) {
-        look(&batch);
-        if (schedule->expansions == 0)
-            measure_turns(&batch, from_ns, batch.idle);
-    }
     serve_round(&batch);
+}
+
+void tp_schedule_answered(struct tp_schedule *schedule, uint64_t took_us)
+{
+    double *mean_ns = &schedule->sessions->pace.answer_ns, took_ns = (double)took_us * 1000 / (double)schedule->served;
+    if (schedule->served >= ANSWERS_MEASURED)
+        *mean_ns += ((took_ns < 4 * *mean_ns ? took_ns : 4 * *mean_ns) - *mean_ns) / 8;
 }

@@ -45,14 +45,12 @@ struct tp_agent {
 
 #define TP_AGENT_NONE UINT32_MAX
 
-/* How long things took in the ticks before that had a total of time: what a time holds is estimated by it. Means, of which a
- * new measure makes an eighth. */
+/* How long things take, as the ticks before had it that had a total of time. */
 struct tp_pace {
-    uint64_t turn_ns;             /* a session's move without an expansion */
-    uint64_t expansion_fractions; /* an expansion, in ns / TP_PACE_ONE */
-    uint64_t after_ns;            /* the answer, for each session: from the last move on */
+    double turn_ns;      /* a session's move, without an expansion */
+    double expansion_ns;
+    double answer_ns;    /* from the last move on, for each session */
 };
-enum { TP_PACE_ONE = 256 };
 
 struct tp_sessions {
     struct tp_closing *closing; /* borrowed: where searches go that are closed */
