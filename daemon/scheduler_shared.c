@@ -10,7 +10,7 @@
  * Under total_us the total is what the time holds by the pace of the ticks before (struct tp_pace) besides the moves of all
  * those to come, estimated anew every LOOK_NS of work, when the clock is looked at (in a long turn by the search itself, too). So
  * a batch that turns slow ends in time wherever that happens. Who gets nothing of its slice is owed a unit of it (not
- * more: the time that was not there is nobody's debt), and has waited. The front's first slice is given whatever the clock
+ * more: the time that was not there is nobody's debt), and has waited; its turn is for a move alone, without tracing. The front's first slice is given whatever the clock
  * says, TP_DEADLINE_STRIDE expansions of it at the most: a total too short for anything still serves one session after the other. */
 #include "daemon/scheduler_internal.h"
 
@@ -19,8 +19,8 @@
 enum {
     WAITED_CLASSES = 64, /* who waited so long, or longer, goes in one class: what they are owed keeps them apart then */
     LOOK_NS = 4000,
-    BESIDE_NS = 20000,         /* of a total, for reading the request and sending the answer; a part of a small one: */
-    BESIDE_SHARE = 20,
+    BESIDE_NS = 60000,         /* of a total, for reading the request and sending the answer; a part of a small one: */
+    BESIDE_SHARE = 16,
     ANSWERS_MEASURED = 16,     /* fewer tell too little of their pace */
 };
 
@@ -119,6 +119,7 @@ struct turn {
     const struct tp_schedule *schedule;
     uint64_t end_us;   /* UINT64_MAX: not by time */
     bool is_total;     /* the time is the total's, not the session's own */
+    bool is_over;      /* from its beginning: it is for a move alone */
     bool has_looked;   /* the scheduler looked for it just now: the first question is answered without */
     bool was_cut;      /* the total's time ended it */
 };
@@ -126,7 +127,7 @@ struct turn {
 static bool turn_over_cb(void *context)
 {
     struct turn *turn = context;
-    if (tp__schedule_over(turn->schedule))
+    if (turn->is_over || tp__schedule_over(turn->schedule))
         return true;
     if (turn->end_us == UINT64_MAX)
         return false;
@@ -232,6 +233,7 @@ static void tick(struct batch *batch, uint32_t index, uint64_t expansions, uint6
         turn->is_total = turn->end_us <= end_us;
         turn->end_us = least(end_us, turn->end_us);
     }
+    turn->is_over = batch->is_timed && expansions == 0;
     bool is_asked = turn->end_us != UINT64_MAX || schedule->is_over != NULL;
     budget.expired = is_asked ? turn_over_cb : NULL;
     budget.context = turn;
