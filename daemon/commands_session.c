@@ -285,9 +285,7 @@ static void leave(struct tp_world_map *of, struct tp_world_layer *layer)
 static void fill_share(struct tp_agent *agent, const Tickpath__OpenSession *open, const struct tp_session_params *params,
                        const struct tp_map *map)
 {
-    bool is_time_bounded = strcmp(tp_engine_name(params->algorithm->engine), "time-bounded") == 0;
     agent->is_unbounded = params->longest_path_rule;
-    agent->is_split = is_time_bounded && !params->bounded;
     if (open->has_priority)
         agent->priority = (uint8_t)open->priority;
     if (tp_session_wants_blocks(params, map))

@@ -158,7 +158,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 static uint64_t idle_allowance(const struct batch *batch, const struct purse *purse, uint64_t cap, uint64_t priority)
 {
     if (purse->all == UINT64_MAX)
-        return cap;
+        return UINT64_MAX;
     return least(cap, least(purse->left, part_of(purse->all, priority, batch->priorities)));
 }
 
@@ -167,7 +167,7 @@ static uint64_t allowance(const struct batch *batch, const struct purse *purse, 
                           uint64_t priority)
 {
     if (purse->all == UINT64_MAX)
-        return cap;
+        return UINT64_MAX;
     if (claim->priority == 0)
         return idle_allowance(batch, purse, cap, priority);
     uint64_t behind = purse->dealt - claim->slice, room = purse->left > behind ? purse->left - behind : 0;
@@ -193,12 +193,7 @@ static void pass(struct purse *purse, const struct tp_claim *claim)
 static uint64_t own_cap(const struct batch *batch, const struct tp_agent *agent)
 {
     const struct tp_agent_budget *own = tp__schedule_budget(batch->schedule, agent);
-    if (own->kind == TP_BUDGET_DEADLINE || agent->is_unbounded)
-        return TP_SHARE_MAX;
-    if (own->kind == TP_BUDGET_K || !agent->is_split)
-        return own->expansions;
-    uint64_t share = part_of(own->expansions, own->r_milli, 1000);
-    return share > 0 ? share : 1;
+    return own->kind == TP_BUDGET_DEADLINE || agent->is_unbounded ? TP_SHARE_MAX : own->expansions;
 }
 
 /* ---- a turn ---- */

@@ -94,7 +94,7 @@ int tp_sessions_add(struct tp_sessions *sessions, struct tp_session *session, st
     agent->salt = draw_salt(sessions, agent->salt);
     agent->tick_seen = 0;
     agent->ticks_looked = agent->looked_ms = 0;
-    agent->is_vehicle = agent->is_bounded = agent->is_split = agent->is_unbounded = false;
+    agent->is_vehicle = agent->is_bounded = agent->is_unbounded = false;
     agent->priority = TP_PRIORITY_DEFAULT;
     agent->guide_units = agent->waited = 0;
     agent->search = agent->guide = (struct tp_share){0};

@@ -35,7 +35,6 @@ struct tp_agent {
     uint32_t previous, next; /* in opening order; free slots use `next` */
     uint64_t ticks_looked, looked_ms; /* its ticks when they were last found to have grown, and when (daemon/idle.h) */
     uint8_t priority;        /* of its share of a total, 1..TP_PRIORITY_MAX */
-    bool is_split;           /* under R it spends its share r on expansions, and no more */
     bool is_unbounded;       /* its tick may make more expansions than its budget has (tba's longest-path rule) */
     uint32_t guide_units;    /* it may spend in a tick; 0: nothing guides it */
     uint32_t waited;         /* ticks on end that it was starved in */
