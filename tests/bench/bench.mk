@@ -1,9 +1,9 @@
-# Speed and memory, measured on this machine; the tests judge none of it. What changing maps, the block graph and guided agents
-# promise is judged here: it fails when a bound is missed.
+# Speed and memory, measured on this machine; the tests judge none of it. What changing maps, the block graph, guided agents and totals
+# of time promise is judged here: it fails when a bound is missed.
 BENCH_RUNS ?= 5
 
 .PHONY: bench
-bench: build $(BUILD)/tests/bench/changes $(BUILD)/tests/bench/blocks $(BUILD)/tests/bench/guide $(BUILD)/tests/bench/deadline ## measure speed and memory, medians over runs, and judge what changing maps, the block graph and guided agents promise (TICKPATH_MAPS; BENCH_RUNS=5; BENCH_README=1 writes README's figures)
+bench: build $(BUILD)/tests/bench/changes $(BUILD)/tests/bench/blocks $(BUILD)/tests/bench/guide $(BUILD)/tests/bench/deadline ## measure speed and memory, medians over runs, and judge what changing maps, the block graph, guided agents and totals of time promise (TICKPATH_MAPS; BENCH_RUNS=5; BENCH_README=1 writes README's figures)
 	@tests/bench/bench.py --bin $(BUILD) --runs $(BENCH_RUNS) $(if $(BENCH_README),--readme README.md)
 
 .PHONY: bench-blocks
