@@ -463,8 +463,8 @@ START_TEST(test_own_budgets)
         for (size_t i = 0; i < N; i++) {
             struct tp_tick_reply want;
             struct tp_budget budget = tp_budget_k(3 + i);
-            if (b % 3 == 2) /* the moves are those of what it was given */
-                budget.expansions_max = expansions_of(i);
+            if (b % 3 == 2) /* the moves are those of what it was given; who needs nothing of it still has it */
+                budget.expansions_max = expansions_of(i) + (agent_of(stage.ids[i])->waited == 0 && expansions_of(i) == 0);
             tp_session_tick(twin[i], stage.map, &budget, &want);
             ck_assert(want.to == stage.replies[i].to && want.status == stage.replies[i].status &&
                       want.work.expansions == expansions_of(i));
