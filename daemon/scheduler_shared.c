@@ -10,18 +10,17 @@
  * Under total_us the total is what the time holds by the pace of the ticks before (struct tp_pace) besides the moves of all
  * those to come, estimated anew every LOOK_NS of work, when the clock is looked at (in a long turn by the search itself, too). So
  * a batch that turns slow ends in time wherever that happens. Who gets nothing of its slice is owed a unit of it (not
- * more: the time that was not there is nobody's debt), and has waited; its turn is for a move alone, without tracing. The front's first slice is given whatever the clock
- * says, TP_DEADLINE_STRIDE expansions of it at the most: a total too short for anything still serves one session after the other. */
+ * more: the time that was not there is nobody's debt), and has waited; its turn is for a move alone, without tracing. The
+ * front's first slice is given whatever the clock says, TP_DEADLINE_STRIDE expansions of it at the most: a total too short
+ * for anything still serves one session after the other. */
 #include "daemon/scheduler_internal.h"
-
-#include <string.h>
 
 enum {
     WAITED_CLASSES = 64, /* who waited so long, or longer, goes in one class: what they are owed keeps them apart then */
     LOOK_NS = 4000,
-    BESIDE_NS = 60000,         /* of a total, for reading the request and sending the answer; a part of a small one: */
+    BESIDE_NS = 60000, /* of a total, for reading the request and sending the answer; a part of a small one: */
     BESIDE_SHARE = 16,
-    ANSWERS_MEASURED = 16,     /* fewer tell too little of their pace */
+    ANSWERS_MEASURED = 16, /* fewer tell too little of their pace */
 };
 
 /* A total, and who may still spend of it. */
@@ -74,6 +73,11 @@ static uint64_t expansions_in_time(const struct batch *batch)
     return (uint64_t)((double)time_left_ns(batch) / pace_of(batch)->expansion_ns);
 }
 
+static double at_least_one(double ns)
+{
+    return ns > 1 ? ns : 1;
+}
+
 /* Moves the pace towards what a stretch of turns took: moves and expansions each by the square of their part in what was
  * expected of it. Faster up than down, so that it errs to the safe side, and no further than another process's turn on the processor
  * may mislead it. */
@@ -84,8 +88,8 @@ static void learn_pace(struct tp_pace *pace, double turns, double expansions, do
         return;
     double error = took_ns - expected, most = 4 * expected;
     double step = (error > most ? most : error) * (error > 0 ? 0.125 : 0.0625) / (moves * moves + search * search);
-    pace->turn_ns *= 1 + step * moves;
-    pace->expansion_ns *= 1 + step * search;
+    pace->turn_ns = at_least_one(pace->turn_ns * (1 + step * moves));
+    pace->expansion_ns = at_least_one(pace->expansion_ns * (1 + step * search));
 }
 
 static void look(struct batch *batch)
@@ -462,5 +466,5 @@ void tp_schedule_answered(struct tp_schedule *schedule, uint64_t took_us)
 {
     double *mean_ns = &schedule->sessions->pace.answer_ns, took_ns = (double)took_us * 1000 / (double)schedule->served;
     if (schedule->served >= ANSWERS_MEASURED)
-        *mean_ns += ((took_ns < 4 * *mean_ns ? took_ns : 4 * *mean_ns) - *mean_ns) / 8;
+        *mean_ns = at_least_one(*mean_ns + ((took_ns < 4 * *mean_ns ? took_ns : 4 * *mean_ns) - *mean_ns) / 8);
 }
