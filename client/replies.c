@@ -83,6 +83,7 @@ static int show_ticked(struct tp_client *client, struct tp_client_ticked *out, c
         .refused = refused,
         .refused_count = ticked->n_refused,
         .starved = ticked->starved,
+        .starved_longest = ticked->starved_longest,
         .vx = ticked->n_vx > 0 ? ticked->vx : NULL,
         .vy = ticked->n_vy > 0 ? ticked->vy : NULL,
         .bounds_milli = ticked->n_bound_milli > 0 ? ticked->bound_milli : NULL,

@@ -336,6 +336,8 @@ int tp_client_send_open_session(struct tp_client *client, const struct tp_client
     message.heuristic = (Tickpath__Heuristic)params->heuristic;
     message.has_epoch = params->epoch > 0;
     message.epoch = params->epoch;
+    message.has_priority = params->priority != 0;
+    message.priority = params->priority;
     message.has_guide_units = params->guide_units != 0 || params->unguided;
     message.guide_units = params->unguided ? 0 : params->guide_units;
     message.has_bounded = message.bounded = params->bounded;

@@ -316,6 +316,7 @@ struct tp_client_session_params {
                                    * promises to be shorter by this share, in thousandths, 0..10000 */
     enum tp_client_pause pause_on_backtrack; /* 0: the algorithm's own; guided pauses where it is led and knows the map, the others never */
     uint64_t epoch;     /* refused with VERSION_MISMATCH unless the map is in it; 0: any */
+    uint32_t priority; /* of its share of a tick's totals, 1..255: in proportion; 0 for the default, 16 */
     uint32_t guide_units; /* guided: units a tick for what guides the search, beside the budget, 1..1000000 */
     bool unguided;        /* guided: no guide at all, 0 units a tick */
     bool bounded;         /* the time-bounded algorithms, on grids, goals met exactly: what a tick's budget leaves over proves how much the walk
@@ -331,12 +332,12 @@ struct tp_client_session {
 
 /* Which sessions a tick serves, and how. Pointers are borrowed during the call. */
 struct tp_client_tick {
-    const uint64_t *sessions; /* served in this order */
+    const uint64_t *sessions; /* answered in this order */
     size_t session_count;
     bool all;                     /* every session of the connection, in the order they were opened */
     struct tp_client_budget each; /* for this tick, instead of each session's own */
     bool has_total_expansions, has_total_us;
-    uint64_t total_expansions, total_us; /* shared by all sessions of this tick */
+    uint64_t total_expansions, total_us; /* shared by all sessions of this tick, by their priorities */
     uint64_t total_guide_units;          /* likewise; 0: no total */
     const uint64_t *at_sessions; /* true positions: the agent of at_sessions[i] stands on at_cells[i] */
     const uint32_t *at_cells;
@@ -379,7 +380,7 @@ struct tp_client_refused {
     uint64_t epoch, version; /* with MAP_NOT_READY and VERSION_MISMATCH: where its map stands; else 0 */
 };
 
-/* Arrays run parallel, one element per session answered, in the order served. */
+/* Arrays run parallel, one element per session answered, in the order named. */
 struct tp_client_ticked {
     uint64_t tick; /* counts the ticks of this connection, from 1 */
     size_t count;
@@ -394,7 +395,8 @@ struct tp_client_ticked {
     const struct tp_client_path *paths;                        /* NULL unless want_path */
     const struct tp_client_refused *refused;                   /* sessions that could not be ticked */
     size_t refused_count;
-    uint32_t starved; /* sessions that got no expansion because the total was spent */
+    uint32_t starved; /* sessions that got no expansion because a total was spent */
+    uint32_t starved_longest; /* ticks on end, this one included, that one of them has been starved in: the most; 0: none is */
     const int32_t *vx, *vy; /* velocities after the move, cells a tick; NULL unless one of the sessions is a vehicle's */
     const uint32_t *bounds_milli; /* the agent's walk and its path cost at most so many thousandths of the cheapest way; 0: nothing is proved;
                                    * NULL unless one of the sessions is bounded */

@@ -196,6 +196,8 @@ static int read_params(struct tp_session_params *params, struct tp_agent_budget 
             return tp_refuse_value(refusal, "sensor_radius", "must lie in 1..8");
         params->sensor_radius = open->sensor_radius;
     }
+    if (open->has_priority && (open->priority < 1 || open->priority > TP_PRIORITY_MAX))
+        return tp_refuse_value(refusal, "priority", "must lie in 1..255");
     *budget = (struct tp_agent_budget){.kind = TP_BUDGET_R, .expansions = 100, .r_milli = 900, .c = 10};
     if (open->budget != NULL) {
         error = tp__budget_read(budget, open->budget, refusal);
@@ -281,6 +283,18 @@ static void leave(struct tp_world_map *of, struct tp_world_layer *layer)
         tp_world_leave(of);
 }
 
+/* What sharing a total asks of a session. */
+static void fill_share(struct tp_agent *agent, const Tickpath__OpenSession *open, const struct tp_session_params *params,
+                       const struct tp_map *map)
+{
+    agent->is_unbounded = params->longest_path_rule;
+    if (open->has_priority)
+        agent->priority = (uint8_t)open->priority;
+    if (tp_session_wants_blocks(params, map))
+        agent->guide_units = params->guide_units != TP_GUIDE_UNITS_UNSET ? params->guide_units : TP_GUIDE_UNITS_DEFAULT;
+    tp_agent_set_off(agent);
+}
+
 /* Opens a session on a map (of `layer`, or its own version) that was entered; leaves it again on error, but not `told`. */
 static int open_entered(const struct tp_call *call, struct tp_world_map *of, struct tp_world_layer *layer,
                         struct tp_world_layer *told, const struct tp_map *map, const struct tp_session_params *params,
@@ -291,10 +305,12 @@ static int open_entered(const struct tp_call *call, struct tp_world_map *of, str
     if (error == 0) {
         error = tp_sessions_add(&call->peer->sessions, session, of, budget, slot);
         if (error == 0) {
-            call->peer->sessions.agents[*slot].is_vehicle = params->motion == TP_MOTION_INERTIA;
-            call->peer->sessions.agents[*slot].is_bounded = params->bounded;
-            call->peer->sessions.agents[*slot].layer = layer;
-            call->peer->sessions.agents[*slot].told = told;
+            struct tp_agent *agent = &call->peer->sessions.agents[*slot];
+            agent->is_vehicle = params->motion == TP_MOTION_INERTIA;
+            agent->is_bounded = params->bounded;
+            agent->layer = layer;
+            agent->told = told;
+            fill_share(agent, call->request->open_session, params, map);
             return 0;
         }
         tp_session_close(session);
@@ -425,6 +441,7 @@ void tp__command_set_goal(const struct tp_call *call)
         tp__call_refuse(call, error, "more_goals", "this algorithm walks to one goal only");
         return;
     }
+    tp_agent_set_off(&sessions->agents[slot]);
     Tickpath__GoalSet goal_set = TICKPATH__GOAL_SET__INIT;
     goal_set.has_session = 1;
     goal_set.session = set->session;

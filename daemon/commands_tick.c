@@ -145,6 +145,9 @@ static struct tp_schedule schedule_of(const struct tp_call *call, const Tickpath
         .epoch = tick->epoch,
         .tick = ++call->peer->tick_stamp,
         .clock = call->shard->clock,
+        .has_begun = true,
+        .began_us = call->shard->clock.now_us(call->shard->clock.context),
+        .waits = &call->shard->metrics->starved_ticks,
         .is_over = call->shard->is_over,
     };
 }
@@ -154,6 +157,10 @@ static bool take_schedule(const struct tp_call *call, struct tp_schedule *schedu
                           size_t refused)
 {
     schedule->capacity = served;
+    if (tp_schedule_is_shared(schedule) &&
+        ((schedule->order = take(call, served, sizeof schedule->order[0])) == NULL ||
+         (schedule->claims = take(call, 2 * served, sizeof schedule->claims[0])) == NULL))
+        return false;
     return (schedule->slots = take(call, served, sizeof schedule->slots[0])) != NULL &&
            (schedule->replies = take(call, served, sizeof schedule->replies[0])) != NULL &&
            (schedule->refused = take(call, refused, sizeof schedule->refused[0])) != NULL;
@@ -185,7 +192,6 @@ void tp__command_tick(const struct tp_call *call)
         return;
     }
     struct tp_clock *clock = &call->shard->clock;
-    uint64_t began_us = clock->now_us(clock->context);
     error = tp_schedule_serve(&schedule, &refusal);
     if (error != 0) {
         tp__call_refuse(call, error, refusal.field, refusal.reason);
@@ -195,7 +201,8 @@ void tp__command_tick(const struct tp_call *call)
         tp__call_refuse(call, TP_ERR_SHUTTING_DOWN, NULL, "the drain's time is over");
         return;
     }
-    count(call, &schedule, clock->now_us(clock->context) - began_us);
+    uint64_t served_us = clock->now_us(clock->context);
+    count(call, &schedule, served_us - schedule.began_us);
     if (wants_path)
         fill_paths(&schedule, &paths);
     struct tp_ticked ticked = {.schedule = &schedule,
@@ -205,4 +212,6 @@ void tp__command_tick(const struct tp_call *call)
                                .path_counts = paths.counts,
                                .path_stride = paths.most};
     tp_peer_reply_ticked(call->peer, call->id, &ticked);
+    if (schedule.total_us != TP_TOTAL_NONE)
+        tp_schedule_answered(&schedule, clock->now_us(clock->context) - served_us);
 }

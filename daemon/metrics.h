@@ -67,6 +67,7 @@
     X(COUNTER, guide_fields_given_up, "", "Goal fields that no session used given up to make room.")         \
     X(COUNTER, guide_refused, "", "Times there was no room for a goal field or a scout (guide-bytes-max).")  \
     X(COUNTER, guide_settled, "", "Areas settled by goal fields: their work, done once for all who share.")  \
+    X(HISTOGRAM, starved_ticks, "", "Ticks on end that a session was starved in, counted when it is so no more.")  \
     X(HISTOGRAM, tick_us, "us", "Time to serve one tick request, all its sessions.")                         \
     X(HISTOGRAM, tick_expansions, "", "Expansions of one tick request, all its sessions.")                   \
     X(HISTOGRAM, tick_sessions, "", "Sessions of one tick request.")                                         \

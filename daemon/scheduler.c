@@ -1,30 +1,30 @@
-#include "daemon/scheduler.h"
+#include "daemon/scheduler_internal.h"
 
 #include "daemon/refusal.h"
 
 /* When a session's turn ends. */
 struct turn {
-    const struct tp_clock *clock;
+    const struct tp_schedule *schedule;
     uint64_t end_us; /* for budgets in time */
-    const atomic_bool *is_over;
 };
 
-static bool is_over(const atomic_bool *flag)
+bool tp__schedule_over(const struct tp_schedule *schedule)
 {
-    return flag != NULL && atomic_load_explicit(flag, memory_order_relaxed);
+    return schedule->is_over != NULL && atomic_load_explicit(schedule->is_over, memory_order_relaxed);
 }
 
 /* Expansions and steps alone count: the clock is not looked at. */
 static bool given_up_cb(void *context)
 {
     const struct turn *turn = context;
-    return is_over(turn->is_over);
+    return tp__schedule_over(turn->schedule);
 }
 
 static bool turn_over_cb(void *context)
 {
     const struct turn *turn = context;
-    return is_over(turn->is_over) || turn->clock->now_us(turn->clock->context) >= turn->end_us;
+    const struct tp_clock *clock = &turn->schedule->clock;
+    return tp__schedule_over(turn->schedule) || clock->now_us(clock->context) >= turn->end_us;
 }
 
 static bool always_over_cb(void *context)
@@ -82,7 +82,7 @@ static void select_sessions(struct tp_schedule *schedule)
     }
 }
 
-static const struct tp_map *map_of(const struct tp_schedule *schedule, uint32_t slot)
+const struct tp_map *tp__schedule_map(const struct tp_schedule *schedule, uint32_t slot)
 {
     const struct tp_agent *agent = &schedule->sessions->agents[slot];
     if (agent->layer != NULL)
@@ -93,7 +93,7 @@ static const struct tp_map *map_of(const struct tp_schedule *schedule, uint32_t 
 /* What a session's map is refused for, 0 for nothing. */
 static int map_error(const struct tp_schedule *schedule, uint32_t slot)
 {
-    const struct tp_map *map = map_of(schedule, slot);
+    const struct tp_map *map = tp__schedule_map(schedule, slot);
     if (schedule->has_epoch && map->epoch != schedule->epoch)
         return TP_ERR_VERSION_MISMATCH;
     return map->version < schedule->min_version ? TP_ERR_MAP_NOT_READY : 0;
@@ -108,7 +108,7 @@ static void drop_late(struct tp_schedule *schedule)
         int error = map_error(schedule, slot);
         if (error != 0)
             schedule->refused[schedule->refused_count++] = (struct tp_schedule_refused){
-                tp_sessions_id(schedule->sessions, slot), error, map_of(schedule, slot)};
+                tp_sessions_id(schedule->sessions, slot), error, tp__schedule_map(schedule, slot)};
         else
             schedule->slots[kept++] = slot;
     }
@@ -151,6 +151,7 @@ static void apply_positions(struct tp_schedule *schedule)
             sessions->agents[slot].tick_seen = UINT64_MAX; /* out of this tick */
             some_bad = true;
         }
+        tp_agent_set_off(&sessions->agents[slot]);
     }
     if (!some_bad)
         return;
@@ -168,68 +169,44 @@ static void apply_positions(struct tp_schedule *schedule)
     }
 }
 
-/* The budget of one turn: the session's or the request's, within what is left of the shared totals. */
-static struct tp_budget turn_budget(const struct tp_agent_budget *own, struct turn *turn,
-                                    uint64_t expansions_left, uint64_t guide_left, uint64_t total_end_us)
+const struct tp_agent_budget *tp__schedule_budget(const struct tp_schedule *schedule, const struct tp_agent *agent)
 {
-    struct tp_budget budget = tp_agent_budget_for_check(own);
-    budget.expired = own->kind == TP_BUDGET_DEADLINE || total_end_us != UINT64_MAX ? turn_over_cb
-                     : turn->is_over != NULL                                       ? given_up_cb
-                                                                                   : NULL;
-    budget.context = turn;
-    budget.expansions_max = expansions_left;
-    budget.caps_guide = true;
-    budget.guide_max = guide_left;
-    turn->end_us = total_end_us;
-    if (own->kind == TP_BUDGET_DEADLINE) {
-        uint64_t end_us = turn->clock->now_us(turn->clock->context) + own->deadline_us;
-        if (end_us < turn->end_us)
-            turn->end_us = end_us;
-    }
-    return budget;
+    return schedule->each != NULL ? schedule->each : &agent->budget;
 }
 
-/* Whether a session that got no expansion would have used one. */
-static bool wanted_to_search(const struct tp_tick_reply *reply)
+/* Serves the sessions in the order named, each with its own budget, or the request's. */
+static void serve_each(struct tp_schedule *schedule)
 {
-    return reply->status != TP_STATUS_ARRIVED && reply->status != TP_STATUS_UNREACHABLE &&
-           (reply->flags & TP_FLAG_PATH_COMPLETE) == 0;
-}
-
-static void serve(struct tp_schedule *schedule)
-{
-    struct tp_clock *clock = &schedule->clock;
-    uint64_t expansions_left =
-        schedule->total_expansions == TP_TOTAL_NONE ? UINT64_MAX : schedule->total_expansions;
-    uint64_t guide_left = schedule->total_guide_units == TP_TOTAL_NONE ? UINT64_MAX : schedule->total_guide_units;
-    uint64_t total_end_us = UINT64_MAX;
-    if (schedule->total_us != TP_TOTAL_NONE)
-        total_end_us = clock->now_us(clock->context) + schedule->total_us;
-
+    const struct tp_clock *clock = &schedule->clock;
     for (size_t i = 0; i < schedule->served; i++) {
         struct tp_agent *agent = &schedule->sessions->agents[schedule->slots[i]];
-        struct turn turn = {.clock = clock, .is_over = schedule->is_over};
-        bool is_spent = expansions_left == 0 ||
-                        (total_end_us != UINT64_MAX && clock->now_us(clock->context) >= total_end_us);
-        const struct tp_agent_budget *own = schedule->each != NULL ? schedule->each : &agent->budget;
-        struct tp_budget budget = turn_budget(own, &turn, is_spent ? 0 : expansions_left, guide_left, total_end_us);
+        const struct tp_agent_budget *own = tp__schedule_budget(schedule, agent);
+        struct turn turn = {.schedule = schedule};
+        struct tp_budget budget = tp_agent_budget_for_check(own);
+        budget.context = &turn;
+        if (own->kind == TP_BUDGET_DEADLINE) {
+            budget.expired = turn_over_cb;
+            turn.end_us = clock->now_us(clock->context) + own->deadline_us;
+        } else {
+            budget.expired = schedule->is_over != NULL ? given_up_cb : NULL;
+        }
         struct tp_tick_reply *reply = &schedule->replies[i];
-        tp_session_tick(agent->session, map_of(schedule, schedule->slots[i]), &budget, reply);
+        tp_session_tick(agent->session, tp__schedule_map(schedule, schedule->slots[i]), &budget, reply);
         schedule->expansions += reply->work.expansions;
-        if (expansions_left != UINT64_MAX)
-            expansions_left -=
-                reply->work.expansions < expansions_left ? reply->work.expansions : expansions_left;
-        if (guide_left != UINT64_MAX)
-            guide_left -= reply->work.guide < guide_left ? reply->work.guide : guide_left;
-        if (is_spent && wanted_to_search(reply))
-            schedule->starved++;
+        agent->waited = 0;
     }
+}
+
+bool tp_schedule_is_shared(const struct tp_schedule *schedule)
+{
+    return schedule->total_expansions != TP_TOTAL_NONE || schedule->total_us != TP_TOTAL_NONE ||
+           schedule->total_guide_units != TP_TOTAL_NONE;
 }
 
 int tp_schedule_serve(struct tp_schedule *schedule, struct tp_refusal *refusal)
 {
     schedule->served = schedule->refused_count = 0;
-    schedule->starved = 0;
+    schedule->starved = schedule->starved_longest = 0;
     schedule->expansions = 0;
     select_sessions(schedule);
     int error = check(schedule, refusal);
@@ -237,6 +214,9 @@ int tp_schedule_serve(struct tp_schedule *schedule, struct tp_refusal *refusal)
         return error;
     drop_late(schedule);
     apply_positions(schedule);
-    serve(schedule);
+    if (tp_schedule_is_shared(schedule))
+        tp__schedule_serve_shared(schedule);
+    else
+        serve_each(schedule);
     return 0;
 }

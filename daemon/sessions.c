@@ -8,6 +8,9 @@
 /* An id is salt << SLOT_BITS | slot; a salt is never 0, so no id below 2^SLOT_BITS exists. */
 enum { SLOT_BITS = 20, CAPACITY_MIN = 8 };
 
+/* Of the pace, until it is measured. */
+enum { TURN_NS = 300, EXPANSION_NS = 150, ANSWER_NS = 50 };
+
 void tp_sessions_init(struct tp_sessions *sessions, struct tp_closing *closing, uint32_t count_max,
                       uint64_t seed)
 {
@@ -17,7 +20,8 @@ void tp_sessions_init(struct tp_sessions *sessions, struct tp_closing *closing, 
                                      .first = TP_AGENT_NONE,
                                      .last = TP_AGENT_NONE,
                                      .free_first = TP_AGENT_NONE,
-                                     .salt_state = seed};
+                                     .salt_state = seed,
+                                     .pace = {TURN_NS, EXPANSION_NS, ANSWER_NS}};
 }
 
 uint32_t tp_sessions_fini(struct tp_sessions *sessions)
@@ -90,7 +94,11 @@ int tp_sessions_add(struct tp_sessions *sessions, struct tp_session *session, st
     agent->salt = draw_salt(sessions, agent->salt);
     agent->tick_seen = 0;
     agent->ticks_looked = agent->looked_ms = 0;
-    agent->is_vehicle = agent->is_bounded = false;
+    agent->is_vehicle = agent->is_bounded = agent->is_unbounded = false;
+    agent->priority = TP_PRIORITY_DEFAULT;
+    agent->guide_units = agent->waited = 0;
+    agent->search = agent->guide = (struct tp_share){0};
+    tp_agent_set_off(agent);
     agent->layer = agent->told = NULL;
     agent->previous = sessions->last;
     agent->next = TP_AGENT_NONE;
@@ -101,6 +109,12 @@ int tp_sessions_add(struct tp_sessions *sessions, struct tp_session *session, st
     sessions->last = *slot;
     sessions->count++;
     return 0;
+}
+
+void tp_agent_set_off(struct tp_agent *agent)
+{
+    agent->search.asks = true;
+    agent->guide.asks = agent->guide_units > 0;
 }
 
 uint32_t tp_sessions_find(const struct tp_sessions *sessions, uint64_t id)

@@ -9,6 +9,7 @@
 #define TP_DAEMON_SESSIONS_H
 
 #include "daemon/closing.h"
+#include "daemon/share.h"
 #include "daemon/world.h"
 #include "search/session.h"
 
@@ -33,10 +34,22 @@ struct tp_agent {
     uint32_t salt;           /* of the session, or of the last one that had the slot */
     uint32_t previous, next; /* in opening order; free slots use `next` */
     uint64_t ticks_looked, looked_ms; /* its ticks when they were last found to have grown, and when (daemon/idle.h) */
+    uint8_t priority;        /* of its share of a total, 1..TP_PRIORITY_MAX */
+    bool is_unbounded;       /* its tick may make more expansions than its budget has (tba's longest-path rule) */
+    uint32_t guide_units;    /* it may spend in a tick; 0: nothing guides it */
+    uint32_t waited;         /* ticks on end that it was starved in */
+    struct tp_share search, guide; /* what it is owed of shared totals: expansions, guide units */
     uint64_t tick_seen;      /* the tick request that named it last: finds one named twice */
 };
 
 #define TP_AGENT_NONE UINT32_MAX
+
+/* How long things take, as the ticks before had it that had a total of time. */
+struct tp_pace {
+    double turn_ns;      /* a session's move, without an expansion */
+    double expansion_ns;
+    double answer_ns;    /* from the last move on, for each session */
+};
 
 struct tp_sessions {
     struct tp_closing *closing; /* borrowed: where searches go that are closed */
@@ -46,6 +59,7 @@ struct tp_sessions {
     uint32_t free_first;
     uint32_t idle_next; /* the slot that daemon/idle.h looks at next */
     uint64_t salt_state; /* of the generator of salts */
+    struct tp_pace pace;
 };
 
 /* `seed` should be unforeseeable where clients must not guess each other's ids. `closing` is borrowed. */
@@ -59,6 +73,9 @@ uint32_t tp_sessions_fini(struct tp_sessions *sessions);
  * TP_ERR_RESOURCE_EXHAUSTED, TP_ERR_NO_MEMORY: nothing is taken. Cost: O(1) amortised. */
 int tp_sessions_add(struct tp_sessions *sessions, struct tp_session *session, struct tp_world_map *map,
                     const struct tp_agent_budget *budget, uint32_t *slot) TP_MUST_CHECK;
+
+/* Notes that a session has something new to look for: a goal, or a place. Cost: O(1). */
+void tp_agent_set_off(struct tp_agent *agent);
 
 /* Whether one more would be refused. */
 bool tp_sessions_full(const struct tp_sessions *sessions);

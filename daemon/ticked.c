@@ -29,6 +29,7 @@ enum {
     VY,
     GUIDE_EXPANSIONS,
     BOUND_MILLI,
+    STARVED_LONGEST,
     REFUSED_SESSION = 1,
     REFUSED_CODE,
     REFUSED_EPOCH,
@@ -299,7 +300,8 @@ bool tp_ticked_append(struct tp_frame_buffer *output, uint64_t id, const struct 
     bunch_fill(&bunch, schedule);
     uint32_t rare = rare_fields(ticked, &bunch);
     size_t body = number_size(TICK, ticked->tick) + bunch_size(&bunch) + rare_size(ticked, rare) +
-                  number_size(STARVED, schedule->starved);
+                  number_size(STARVED, schedule->starved) +
+                  (schedule->starved_longest > 0 ? number_size(STARVED_LONGEST, schedule->starved_longest) : 0);
     size_t size = number_size(REPLY_ID, id) + bytes_size(REPLY_TICKED, body);
     uint8_t *at = tp_frame_buffer_add(output, size), *end = at + size;
     at = put_number(at, REPLY_ID, id);
@@ -313,6 +315,8 @@ bool tp_ticked_append(struct tp_frame_buffer *output, uint64_t id, const struct 
         at = put_path(at, ticked, i);
     at = put_number(at, STARVED, schedule->starved);
     at = put_rare(at, schedule, rare, VX, BOUND_MILLI);
+    if (schedule->starved_longest > 0)
+        at = put_number(at, STARVED_LONGEST, schedule->starved_longest);
     TP_CHECK(at == end);
     return true;
 }

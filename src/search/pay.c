@@ -135,6 +135,9 @@ static bool run_search(struct tp_tick *tick, struct tp_search *search, uint64_t 
     struct tp_tick_work *work = &tick->reply->work;
     const struct tp_budget *budget = tick->budget;
     uint64_t cap = budget->expansions_max > work->expansions ? budget->expansions_max - work->expansions : 0;
+    *cost = 0;
+    if (budget->expansions_max == 0)
+        return true; /* a tick for a move alone does not even look at the open list */
     struct tp_run run = {
         .expansions_max = expansions < cap ? expansions : cap,
         .rekeyed_max = tick->rekeys_left,

@@ -2,7 +2,7 @@
 # is missed.
 BENCH_RUNS ?= 5
 FRAMES_SECONDS ?= 60
-BENCHES := $(patsubst %,$(BUILD)/tests/bench/%,changes blocks guide search echo)
+BENCHES := $(patsubst %,$(BUILD)/tests/bench/%,changes blocks guide search echo deadline)
 
 .PHONY: bench
 bench: build $(BENCHES) ## measure speed and memory, medians over runs, and judge what is promised of them (TICKPATH_MAPS; BENCH_RUNS=5; BENCH_README=1 writes README's figures)
@@ -20,13 +20,17 @@ bench-search: build $(BUILD)/tests/bench/search ## measure single searches, and 
 bench-frames: build $(BUILD)/tests/bench/echo ## judge what frames of many agents cost the daemon's loop, and single sessions beside a bare echo (FRAMES_SECONDS=60)
 	@tests/bench/bench.py --bin $(BUILD) --frames --seconds $(FRAMES_SECONDS)
 
+.PHONY: bench-deadline
+bench-deadline: build $(BUILD)/tests/bench/deadline ## judge what a tick's total of time promises
+	@tests/bench/bench.py --bin $(BUILD) --runs $(BENCH_RUNS) --deadline
+
 # The load of the benches of changing maps: a client of its own.
 $(BUILD)/tests/bench/changes: $(BUILD)/obj/tests/bench/changes.o $(CLIENT_LIB)
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(PKGS_TOOL)) -lpthread -lm
 
 # Those of the library: maps are read as the tool reads them.
-BENCH_LIB := $(patsubst %,$(BUILD)/tests/bench/%,blocks guide search)
+BENCH_LIB := $(patsubst %,$(BUILD)/tests/bench/%,blocks guide search deadline)
 $(BENCH_LIB): $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/tests/libtickpath-tool.a $(CLIENT_LIB) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(PKGS_TOOL)) -lpthread -lm

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Measures tickpath on this machine: medians over runs, the runs of all lines taken in turn so that a busy moment
-of the machine falls on all of them alike. What changing maps, the block graph and guided agents promise is judged: exit
-code 1 when a bound is missed.
+of the machine falls on all of them alike. What changing maps, the block graph, guided agents and totals of time promise is
+judged: exit code 1 when a bound is missed.
 
     tests/bench/bench.py [--bin build] [--runs 5] [--readme README.md]
     tests/bench/bench.py [--bin build] --blocks     the block graph's promises alone
     tests/bench/bench.py [--bin build] --search [--beside PROGRAM]     single searches alone
     tests/bench/bench.py [--bin build] --frames [--seconds 60]  frames through the network alone
+    tests/bench/bench.py [--bin build] --deadline   those of a tick's total of time alone
 
 Single searches are judged beside another program, if one is named (--beside, or BENCH_BESIDE in the environment), that solves
 a scenario by A* when called as `PROGRAM --alg astar --map FILE --scen FILE`, and prints a table of tab-separated columns, a
@@ -330,6 +331,46 @@ def crowd_verdicts(runs, others):
     ]
 
 
+# Ticks with a total of time: sessions, microseconds, ticks a run.
+DEADLINE_SESSIONS, DEADLINE_US, DEADLINE_TICKS = 1000, 1000, 2000
+DEADLINE_OVER_US, DEADLINE_STARVED = 50, 8
+
+
+def deadline_once(args, folder):
+    """One run of tests/bench/deadline against a daemon of its own."""
+    daemon = Daemon(os.path.join(args.bin, "tickpathd"), folder, ["--threads", "1"])
+    try:
+        run = subprocess.run([os.path.join(args.bin, "tests", "bench", "deadline"), daemon.ports[0], str(daemon.process.pid),
+                              changing_map(args, folder), *map(str, (DEADLINE_SESSIONS, DEADLINE_US, DEADLINE_TICKS))],
+                             capture_output=True, text=True)
+    finally:
+        daemon.stop()
+    if run.returncode != 0:
+        raise RuntimeError(f"deadline: {run.stderr}")
+    return json.loads(run.stdout)
+
+
+def deadline_rows(runs):
+    name = f"{DEADLINE_SESSIONS} sessions, total of {DEADLINE_US} us: "
+    rows = [(f"{name}the loop's CPU time beyond it, {words}, us", f"{statistics.median(f[key] for f in runs):.1f}",
+             spread([f[key] for f in runs], 1)) for key, words in (("p50", "p50"), ("p99", "p99"), ("p999", "p99.9"), ("max", "max"))]
+    return rows + [(f"{name}{words}", f"{statistics.median(f[key] for f in runs):.0f}", spread([f[key] for f in runs], 0))
+                   for key, words in (("expansions", "expansions a tick"), ("starved", "sessions starved in a tick, mean"))]
+
+
+def deadline_verdicts(runs):
+    """What a tick's total of time promises."""
+    over, longest = statistics.median(f["p999"] for f in runs), max(f["longest"] for f in runs)
+    wrong = sum(f["illegal"] + f["unanswered"] for f in runs)
+    name = f"{DEADLINE_SESSIONS} sessions, total of {DEADLINE_US} us: "
+    return [
+        (f"{name}the loop's CPU time beyond it, p99.9 of {DEADLINE_TICKS:,} ticks, median of {len(runs)} runs", f"below {DEADLINE_OVER_US} us",
+         f"{over:.1f} us", over < DEADLINE_OVER_US),
+        (f"{name}ticks on end that a session was starved in, most", f"at most {DEADLINE_STARVED}", f"{longest}", longest <= DEADLINE_STARVED),
+        (f"{name}sessions not answered, illegal moves", "0", f"{wrong}", wrong == 0),
+    ]
+
+
 # Guided agents, with the row's defaults: the report's own experiments and problems (client/papers/experiments.txt).
 GUIDED_SETS = ("dao", "sc1", "bg512", "wc3", "room", "random", "street", "maze")
 GUIDED_BOUNDS = {"4": (1.10, 0.5), "16": (1.05, 0.1)}  # by k: cost / optimal at most, back-moves a walk below
@@ -514,7 +555,7 @@ def measure(args):
             runs = [[] for _ in LINES]
             remote, steady, memory, stream = [], [], [], []
             blocks = [[] for _ in BLOCKS_SIDES]
-            crowd = []
+            crowd, deadline = [], []
             for run in range(args.runs):
                 for i, (name, _, _, options) in enumerate(LINES):
                     runs[i].append(bench_once(tool, options, where[i]))
@@ -525,6 +566,7 @@ def measure(args):
                 for side, figures in zip(BLOCKS_SIDES, blocks):
                     figures.append(blocks_once(args, os.path.join(folder, "changing.map"), side))
                 crowd.append(crowd_once(args, os.path.join(folder, "changing.map")))
+                deadline.append(deadline_once(args, folder))
                 print(f"run {run + 1} of {args.runs} done", file=sys.stderr)
             judged = blocks_verdicts(blocks_of_all_maps(args, folder))
             others = crowds(args, folder)
@@ -544,10 +586,10 @@ def measure(args):
     rows.append(("`tbwa` w = 1.8, k = 64 through a daemon, 16 agents on one connection, thousand ticks a second",
                  f"{statistics.median(ticks):.1f}", spread(ticks, 1)))
     rows += (searches_rows(single) + changes_rows(steady, memory, stream) + blocks_rows(blocks) + crowd_rows(crowd, others)
-             + frames_of_load.rows(*framed))
+             + frames_of_load.rows(*framed) + deadline_rows(deadline))
     return (rows, guided_table(guided),
             changes_verdicts(steady, memory, stream) + judged + crowd_verdicts(crowd, others) + guided_verdicts(guided)
-            + searches_verdicts(single) + frames_of_load.verdicts(*framed))
+            + searches_verdicts(single) + deadline_verdicts(deadline) + frames_of_load.verdicts(*framed))
 
 
 def main():
@@ -560,6 +602,7 @@ def main():
     parser.add_argument("--beside", default=os.environ.get("BENCH_BESIDE"))
     parser.add_argument("--frames", action="store_true")
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--deadline", action="store_true")
     args = parser.parse_args()
     if args.search:
         with tempfile.TemporaryDirectory() as folder:
@@ -573,6 +616,12 @@ def main():
         verdicts = frames_of_load.verdicts(*framed)
         print(f"{processor()}; {frames_of_load.conditions(args.seconds)}; load average at the end {os.getloadavg()[0]:.1f}.\n\n"
               f"{table(frames_of_load.rows(*framed))}\n\n{verdict_table(verdicts)}")
+        return 0 if all(kept for *_, kept in verdicts) else 1
+    if args.deadline:
+        with tempfile.TemporaryDirectory() as folder:
+            runs = [deadline_once(args, folder) for _ in range(args.runs)]
+        verdicts = deadline_verdicts(runs)
+        print(f"{table(deadline_rows(runs))}\n\n{verdict_table(verdicts)}")
         return 0 if all(kept for *_, kept in verdicts) else 1
     if args.blocks:
         with tempfile.TemporaryDirectory() as folder:

@@ -208,6 +208,8 @@ static void add_open(struct tp_test_rng *rng, struct sequence *sequence)
     open.has_shortcut = open.shortcut = tp_test_percent(rng, 10);
     open.has_path_switch = open.path_switch = tp_test_percent(rng, 10);
     open.has_longest_path_rule = open.longest_path_rule = tp_test_percent(rng, 10);
+    open.has_priority = tp_test_percent(rng, 20);
+    open.priority = tp_test_percent(rng, 80) ? tp_test_between(rng, 1, 255) : (uint32_t)odd_number(rng);
     open.has_guide_units = tp_test_percent(rng, 10);
     open.guide_units = tp_test_percent(rng, 80) ? tp_test_below(rng, 1000) : (uint32_t)odd_number(rng);
     open.has_bounded = open.bounded = tp_test_percent(rng, 20);

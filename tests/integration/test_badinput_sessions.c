@@ -183,6 +183,8 @@ START_TEST(test_open_options)
     OPEN_REFUSED(UNSUPPORTED, "pause_on_backtrack", (open_.algorithm = "astar", SET(pause_on_backtrack, 1)));
     OPEN_REFUSED(INVALID_ARGUMENT, "guide_units", (open_.algorithm = "guided", SET(guide_units, 1000001)));
     OPEN_REFUSED(INVALID_ARGUMENT, "guide_units", SET(guide_units, UINT32_MAX));
+    OPEN_REFUSED(INVALID_ARGUMENT, "priority", SET(priority, 0));
+    OPEN_REFUSED(INVALID_ARGUMENT, "priority", SET(priority, 256));
     OPEN_REFUSED(UNSUPPORTED, "guide_units", (open_.algorithm = "tbwa", SET(guide_units, 100)));
     OPEN_REFUSED(INVALID_ARGUMENT, "known_map",
                  (open_.algorithm = "guided", SET(knowledge, TICKPATH__KNOWLEDGE__KNOWN_MAP)));

@@ -15,8 +15,8 @@ static uint64_t virtual_now(void *context)
     return virtual_us_ += tick_us_;
 }
 
-/* On a clock of our own the shared time ends where it must: the first sessions get it, the rest is starved.
- */
+/* On a clock of our own the shared time ends where it must, and what it holds is shared; then a version that is asked for and not
+ * there, and closing. (More of shared totals: tests/unit/test_shared_budget.c.) */
 START_TEST(test_scheduler_time)
 {
     enum { SIDE = 100, AGENTS = 10 };
@@ -48,6 +48,8 @@ START_TEST(test_scheduler_time)
     uint32_t slots[AGENTS];
     struct tp_tick_reply replies[AGENTS];
     struct tp_schedule_refused refused[AGENTS];
+    uint32_t order[AGENTS];
+    struct tp_claim claims[2 * AGENTS];
     struct tp_schedule schedule = {.sessions = &sessions,
                                    .current = current,
                                    .ids = ids,
@@ -57,25 +59,26 @@ START_TEST(test_scheduler_time)
                                    .clock = {virtual_now, NULL},
                                    .capacity = AGENTS,
                                    .slots = slots,
+                                   .order = order,
+                                   .claims = claims,
                                    .replies = replies,
                                    .refused = refused};
     struct tp_refusal refusal = {0};
-    tick_us_ = 1; /* a look every TP_DEADLINE_STRIDE expansions: 160 of them take some 10 us */
+    tick_us_ = 5; /* a look takes so long, and nothing else does */
     ck_assert_int_eq(tp_schedule_serve(&schedule, &refusal), 0);
     ck_assert_uint_eq(schedule.served, AGENTS);
-    ck_assert_uint_eq(replies[0].work.expansions, 64); /* its own k caps it before the time does */
     uint64_t sum = 0;
     for (size_t i = 0; i < AGENTS; i++) {
         ck_assert_uint_le(replies[i].work.expansions, 64);
         sum += replies[i].work.expansions;
     }
-    ck_assert_uint_le(sum, 31 * TP_DEADLINE_STRIDE);
-    ck_assert_uint_eq(replies[AGENTS - 1].work.expansions, 0);
+    ck_assert_uint_le(sum, 30 / 5 * TP_DEADLINE_STRIDE);
+    ck_assert_uint_ge(sum, 1);
     uint32_t without = 0;
     for (size_t i = 0; i < AGENTS; i++)
         without += replies[i].work.expansions == 0;
     ck_assert_uint_ge(schedule.starved, 3);
-    ck_assert_uint_le(schedule.starved, without);
+    ck_assert_uint_eq(schedule.starved, without);
     ck_assert_uint_eq(schedule.expansions, sum);
 
     schedule.min_version = 2; /* refused: nothing moves */

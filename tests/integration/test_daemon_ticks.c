@@ -109,35 +109,74 @@ START_TEST(test_all)
 }
 END_TEST
 
-/* A shared total is spent in list order and never exceeded; who comes too late still answers and is counted.
- */
+/* A shared total is shared evenly, spent, and never exceeded; where it is less than the sessions are, each goes without in turn,
+ * still answers, and is counted with the longest wait. */
 START_TEST(test_total_expansions)
 {
     Tickpath__Tick tick = all_of_them();
     tick.has_total_expansions = 1;
-    tick.total_expansions = 170; /* three and a bit of 50 each */
-    Tickpath__Reply *reply = ask(&tick);
-    Tickpath__Ticked *ticked = reply->ticked;
-    ck_assert_uint_eq(ticked->n_session, AGENTS);
-    uint64_t sum = 0;
-    uint32_t starved = 0;
-    for (size_t i = 0; i < AGENTS; i++) {
-        ck_assert_uint_le(ticked->expansions[i], 50);
-        if (sum >= 170) {
-            ck_assert_uint_eq(ticked->expansions[i], 0);
-            ck_assert_int_eq(ticked->status[i], TICKPATH__STATUS__SEARCHING);
-            starved++;
+    uint64_t got[AGENTS] = {0};
+    uint32_t waited[AGENTS] = {0};
+    for (int b = 0; b < 8; b++) {
+        tick.total_expansions = b == 0 ? 17 * AGENTS : AGENTS / 2;
+        Tickpath__Reply *reply = ask(&tick);
+        Tickpath__Ticked *ticked = reply->ticked;
+        ck_assert_uint_eq(ticked->n_session, AGENTS);
+        uint64_t sum = 0;
+        uint32_t starved = 0, longest = 0;
+        for (size_t i = 0; i < AGENTS; i++) {
+            ck_assert_uint_eq(ticked->session[i], session_[i]);
+            ck_assert(ticked->status[i] == TICKPATH__STATUS__SEARCHING || ticked->status[i] == TICKPATH__STATUS__MOVING);
+            ck_assert(b > 0 || ticked->expansions[i] == 17);
+            sum += ticked->expansions[i];
+            got[i] += ticked->expansions[i];
+            waited[i] = ticked->expansions[i] > 0 ? 0 : waited[i] + 1;
+            starved += waited[i] > 0;
+            longest = waited[i] > longest ? waited[i] : longest;
         }
-        sum += ticked->expansions[i];
+        ck_assert_uint_eq(sum, tick.total_expansions);
+        ck_assert_uint_eq(ticked->starved, starved);
+        ck_assert_uint_eq(ticked->starved_longest, longest);
+        ck_assert(ticked->has_starved_longest == (longest > 0));
+        ck_assert_uint_le(longest, 2);
+        wire_reply_free(reply);
     }
-    ck_assert_uint_eq(sum, 170);
-    ck_assert_uint_eq(ticked->expansions[0], 50);
-    ck_assert_uint_eq(starved, AGENTS - 4);
-    ck_assert_uint_eq(ticked->starved, starved);
-    wire_reply_free(reply);
+    for (size_t i = 0; i < AGENTS; i++)
+        ck_assert(got[i] >= 17 + 2 && got[i] <= 17 + 5);
     tick.total_expansions = 1000000;
-    reply = ask(&tick);
+    Tickpath__Reply *reply = ask(&tick);
     ck_assert_uint_eq(reply->ticked->starved, 0);
+    for (size_t i = 0; i < AGENTS; i++)
+        ck_assert_uint_eq(reply->ticked->expansions[i], 50);
+    wire_reply_free(reply);
+}
+END_TEST
+
+/* A session's priority: three times as much for 48 as for the default, 16. */
+START_TEST(test_priority)
+{
+    Tickpath__OpenSession open = TICKPATH__OPEN_SESSION__INIT;
+    Tickpath__Budget budget = TICKPATH__BUDGET__INIT;
+    budget.has_k = 1;
+    budget.k = 1000;
+    open.map = (char *)"m";
+    open.has_start = open.has_goal = open.has_priority = 1;
+    open.goal = CELLS - 1;
+    open.algorithm = (char *)"astar";
+    open.budget = &budget;
+    open.priority = 48;
+    Tickpath__Reply *reply = wire_ask(&wire_, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED);
+    uint64_t pair[2] = {session_[0], reply->session_opened->session};
+    wire_reply_free(reply);
+    Tickpath__Tick tick = TICKPATH__TICK__INIT;
+    tick.n_session = 2;
+    tick.session = pair;
+    tick.each = &budget;
+    tick.has_want_work = tick.want_work = tick.has_total_expansions = 1;
+    tick.total_expansions = 20;
+    reply = ask(&tick);
+    ck_assert_uint_eq(reply->ticked->expansions[0], 5);
+    ck_assert_uint_eq(reply->ticked->expansions[1], 15);
     wire_reply_free(reply);
 }
 END_TEST
@@ -160,11 +199,15 @@ START_TEST(test_each_overrides_for_that_tick)
     wire_reply_free(reply);
     tick.each = &seven; /* both: the smaller one holds */
     tick.has_total_expansions = 1;
-    tick.total_expansions = 10;
+    tick.total_expansions = 7 * AGENTS;
     reply = ask(&tick);
-    ck_assert_uint_eq(reply->ticked->expansions[0], 7);
-    ck_assert_uint_eq(reply->ticked->expansions[1], 3);
-    ck_assert_uint_eq(reply->ticked->expansions[2], 0);
+    for (size_t i = 0; i < AGENTS; i++)
+        ck_assert_uint_eq(reply->ticked->expansions[i], 7);
+    wire_reply_free(reply);
+    tick.total_expansions = 3 * AGENTS;
+    reply = ask(&tick);
+    for (size_t i = 0; i < AGENTS; i++)
+        ck_assert_uint_eq(reply->ticked->expansions[i], 3);
     wire_reply_free(reply);
 }
 END_TEST
@@ -401,6 +444,7 @@ static Suite *ticks_suite(void)
     tcase_add_test(cases, test_named_order_and_numbering);
     tcase_add_test(cases, test_all);
     tcase_add_test(cases, test_total_expansions);
+    tcase_add_test(cases, test_priority);
     tcase_add_test(cases, test_each_overrides_for_that_tick);
     tcase_add_test(cases, test_time_budgets);
     tcase_add_test(cases, test_positions);

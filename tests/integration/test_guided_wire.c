@@ -303,7 +303,7 @@ static void tick_all(uint64_t total)
     const Tickpath__Ticked *got = reply->ticked;
     ck_assert_uint_eq(got->n_session, town.agent_count);
     ck_assert_uint_eq(got->n_guide_expansions, town.agent_count);
-    uint64_t left = total, spent = 0;
+    uint64_t spent = 0;
     bool some_bounded = false;
     for (uint32_t i = 0; i < town.agent_count; i++)
         some_bounded |= town.agents[i].params.bounded;
@@ -313,7 +313,7 @@ static void tick_all(uint64_t total)
         struct tp_tick_reply want;
         struct tp_budget budget = agent->params.budget;
         budget.caps_guide = total > 0;
-        budget.guide_max = left;
+        budget.guide_max = total > 0 ? got->guide_expansions[i] : 0; /* the moves are those of what it was given */
         tp_session_tick(agent->session, town.layer[agent->kind], &budget, &want);
         uint64_t most = agent->params.guide_units == TP_GUIDE_UNITS_UNSET ? 100 : agent->params.guide_units;
         bool same = got->session[i] == agent->id && got->cell[i] == want.to && got->status[i] == want.status &&
@@ -329,7 +329,6 @@ static void tick_all(uint64_t total)
                          (unsigned long long)want.work.expansions, (unsigned long long)want.work.guide);
         if (want.work.guide > most)
             ck_abort_msg("agent %u paid %llu units, of %llu", i, (unsigned long long)want.work.guide, (unsigned long long)most);
-        left -= total > 0 ? want.work.guide : 0;
         spent += want.work.guide;
         town.units_of_knowing += agent->params.knowledge == TP_KNOWLEDGE_FULL ? want.work.guide : 0;
         agent->cell = want.to;

@@ -181,24 +181,34 @@ START_TEST(test_each_overrides_for_one_tick)
 }
 END_TEST
 
-/* A shared total is spent in the list's order; who comes too late still answers, and is counted. */
+/* A shared total is shared by priority, whatever the list's order, and spent; who gets nothing still answers, and is counted. */
 START_TEST(test_total_is_shared)
 {
     put_hard(&served.wire);
     uint64_t sessions[5];
     for (int i = 0; i < 5; i++)
         sessions[i] = open_hard(&served.wire, 10);
-    Tickpath__Reply *reply = tick_with(sessions, 5, 0, 25);
-    const uint64_t want[] = {10, 10, 5, 0, 0};
-    ck_assert_uint_eq(reply->ticked->n_session, 5);
-    for (int i = 0; i < 5; i++) {
-        ck_assert_uint_eq(reply->ticked->session[i], sessions[i]);
-        ck_assert_uint_eq(reply->ticked->expansions[i], want[i]);
-        ck_assert_uint_ne(reply->ticked->status[i], TICKPATH__STATUS__UNREACHABLE);
-        ck_assert_uint_ne(reply->ticked->status[i], TICKPATH__STATUS__ARRIVED);
+    Tickpath__Reply *reply;
+    uint64_t got[5] = {0};
+    const uint64_t totals[] = {25, 3, 2}, want[] = {5, 0, 0}, most[] = {5, 1, 1};
+    for (int b = 0; b < 3; b++) { /* the second and third together: one for each */
+        reply = tick_with(sessions, 5, 0, totals[b]);
+        ck_assert_uint_eq(reply->ticked->n_session, 5);
+        uint64_t sum = 0;
+        for (int i = 0; i < 5; i++) {
+            ck_assert_uint_eq(reply->ticked->session[i], sessions[i]);
+            ck_assert(reply->ticked->expansions[i] >= want[b] && reply->ticked->expansions[i] <= most[b]);
+            ck_assert_uint_ne(reply->ticked->status[i], TICKPATH__STATUS__UNREACHABLE);
+            ck_assert_uint_ne(reply->ticked->status[i], TICKPATH__STATUS__ARRIVED);
+            got[i] += reply->ticked->expansions[i];
+            sum += reply->ticked->expansions[i];
+        }
+        ck_assert_uint_eq(sum, totals[b]);
+        ck_assert_uint_eq(reply->ticked->starved, b == 0 ? 0 : 5 - totals[b]);
+        wire_reply_free(reply);
     }
-    ck_assert_uint_eq(reply->ticked->starved, 2);
-    wire_reply_free(reply);
+    for (int i = 0; i < 5; i++)
+        ck_assert_uint_eq(got[i], 6);
     reply = tick_with(sessions, 5, 0, 0); /* the total was for that tick */
     for (int i = 0; i < 5; i++)
         ck_assert_uint_eq(reply->ticked->expansions[i], 10);

@@ -485,6 +485,13 @@ START_TEST(test_sessions_by_hand)
     layer.agent_size = 2;
     expect_request("request_open_session_layer", 19, TICKPATH__REQUEST__BODY_OPEN_SESSION, &layer);
 
+    Tickpath__OpenSession first = TICKPATH__OPEN_SESSION__INIT;
+    first.map = "golden/4x2";
+    first.has_start = first.has_goal = first.has_priority = 1;
+    first.goal = 7;
+    first.priority = 64;
+    expect_request("request_open_session_priority", 24, TICKPATH__REQUEST__BODY_OPEN_SESSION, &first);
+
     Tickpath__OpenSession goals = TICKPATH__OPEN_SESSION__INIT;
     goals.map = "golden/4x2";
     goals.has_start = goals.has_goal = goals.has_goal_policy = goals.has_goal_radius = 1;
@@ -602,6 +609,21 @@ START_TEST(test_ticks_by_hand)
     late.n_refused = 1;
     late.refused = refusals;
     expect_reply("reply_ticked_late", 67, TICKPATH__REPLY__BODY_TICKED, &late);
+    Tickpath__Ticked starved = TICKPATH__TICKED__INIT;
+    uint64_t ids[] = {9223372036854775809u, 2}, versions[] = {41, 41}, costs[] = {0, 3194};
+    uint32_t at[] = {6, 3}, statuses[] = {2, 2}, none[] = {0, 0};
+    starved.has_tick = starved.has_starved = starved.has_starved_longest = 1;
+    starved.tick = 80;
+    starved.n_session = starved.n_cell = starved.n_status = starved.n_flags = starved.n_version = starved.n_cost = 2;
+    starved.session = ids;
+    starved.cell = at;
+    starved.status = statuses;
+    starved.flags = none;
+    starved.version = versions;
+    starved.cost = costs;
+    starved.starved = 1;
+    starved.starved_longest = 3;
+    expect_reply("reply_ticked_starved", 69, TICKPATH__REPLY__BODY_TICKED, &starved);
 }
 END_TEST
 

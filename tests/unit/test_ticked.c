@@ -71,7 +71,8 @@ static void draw(struct tp_test_rng *rng, struct answers *answers)
                                      .refused = answers->refused,
                                      .served = tp_test_between(rng, 0, most),
                                      .refused_count = tp_test_percent(rng, 60) ? 0 : tp_test_below(rng, REFUSALS),
-                                     .starved = (uint32_t)any(rng, 32)};
+                                     .starved = (uint32_t)any(rng, 32),
+                                     .starved_longest = tp_test_percent(rng, 50) ? 0 : (uint32_t)any(rng, 32)};
     answers->sessions = (struct tp_sessions){.agents = answers->agents, .capacity = SESSIONS};
     for (uint32_t i = 0; i < SESSIONS; i++) {
         answers->slots[i] = tp_test_below(rng, SESSIONS);
@@ -138,6 +139,8 @@ static void fill(struct message *message, struct answers *answers)
     to->has_tick = to->has_starved = 1;
     to->tick = answers->ticked.tick;
     to->starved = schedule->starved;
+    to->has_starved_longest = schedule->starved_longest > 0;
+    to->starved_longest = schedule->starved_longest;
     to->n_session = to->n_cell = to->n_status = to->n_flags = to->n_version = to->n_cost = n;
     to->session = message->session;
     to->cell = message->cell;
