@@ -20,7 +20,7 @@ $(BUILD)/tests/bench/changes: $(BUILD)/obj/tests/bench/changes.o $(CLIENT_LIB)
 	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(PKGS_TOOL)) -lpthread -lm
 
 # Those of the library: maps are read as the tool reads them.
-BENCH_LIB := $(patsubst %,$(BUILD)/tests/bench/%,blocks guide search)
+BENCH_LIB := $(patsubst %,$(BUILD)/tests/bench/%,blocks guide open search)
 $(BENCH_LIB): $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/tests/libtickpath-tool.a $(CLIENT_LIB) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(PKGS_TOOL)) -lpthread -lm
