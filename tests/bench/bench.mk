@@ -1,9 +1,9 @@
-# Speed and memory, measured on this machine; the tests judge none of it. What changing maps, the block graph and guided agents
+# Speed and memory, measured on this machine; the tests judge none of it. What changing maps, the block graph, guided agents and the open list
 # promise is judged here: it fails when a bound is missed.
 BENCH_RUNS ?= 5
 
 .PHONY: bench
-bench: build $(BUILD)/tests/bench/changes $(BUILD)/tests/bench/blocks $(BUILD)/tests/bench/guide $(BUILD)/tests/bench/search ## measure speed and memory, medians over runs, and judge what changing maps, the block graph and guided agents promise (TICKPATH_MAPS; BENCH_RUNS=5; BENCH_README=1 writes README's figures)
+bench: build $(BUILD)/tests/bench/changes $(BUILD)/tests/bench/blocks $(BUILD)/tests/bench/guide $(BUILD)/tests/bench/open $(BUILD)/tests/bench/search $(BUILD)/tests/bench/cputime.so ## measure speed and memory, medians over runs, and judge what changing maps, the block graph and guided agents promise (TICKPATH_MAPS; BENCH_RUNS=5; BENCH_README=1 writes README's figures; BENCH_HISTORY=1 keeps them in tests/bench/history.tsv; BENCH_BESIDE=program to be judged beside)
 	@tests/bench/bench.py --bin $(BUILD) --runs $(BENCH_RUNS) $(if $(BENCH_README),--readme README.md)
 
 .PHONY: bench-blocks
@@ -11,8 +11,16 @@ bench-blocks: build $(BUILD)/tests/bench/blocks ## judge what the block graph pr
 	@tests/bench/bench.py --bin $(BUILD) --blocks
 
 .PHONY: bench-search
-bench-search: build $(BUILD)/tests/bench/search ## measure single searches, and judge them beside another program (BENCH_BESIDE: its path; TICKPATH_MAPS)
+bench-search: $(BUILD)/tests/bench/search $(BUILD)/tests/bench/cputime.so ## measure single searches, and judge them beside another program (BENCH_BESIDE: its path; TICKPATH_MAPS)
 	@tests/bench/bench.py --bin $(BUILD) --search --runs $(BENCH_RUNS)
+
+.PHONY: bench-open
+bench-open: $(BUILD)/tests/bench/open ## judge what an operation of the open list costs with a thousand and a million states open
+	@tests/bench/bench.py --bin $(BUILD) --open
+
+.PHONY: bench-history
+bench-history: ## the last figures of this processor (BENCH_HISTORY=1 has a bench keep them) by those before
+	@tests/bench/bench.py --history
 
 # The load of the benches of changing maps: a client of its own.
 $(BUILD)/tests/bench/changes: $(BUILD)/obj/tests/bench/changes.o $(CLIENT_LIB)
@@ -24,3 +32,8 @@ BENCH_LIB := $(patsubst %,$(BUILD)/tests/bench/%,blocks guide open search)
 $(BENCH_LIB): $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/tests/libtickpath-tool.a $(CLIENT_LIB) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(PKGS_TOOL)) -lpthread -lm
+
+# Preloaded into another program that is measured beside ours.
+$(BUILD)/tests/bench/cputime.so: tests/bench/cputime.c
+	@mkdir -p $(@D)
+	$(CC) $(STD) -O2 $(WARN) $(DAEMON_DEFS) -shared -fPIC -o $@ $<
