@@ -9,6 +9,12 @@ judged: exit code 1 when a bound is missed.
     tests/bench/bench.py [--bin build] --frames [--seconds 60]  frames through the network alone
     tests/bench/bench.py [--bin build] --deadline   those of a tick's total of time alone
 
+    tests/bench/bench.py [--bin build] --open       the open lists alone
+    tests/bench/bench.py --history                  what the last figures of this processor are by those before
+
+With BENCH_HISTORY=1 in the environment the figures are appended to tests/bench/history.tsv, which nobody edits: date, commit,
+processor, figure, value.
+
 Single searches are judged beside another program, if one is named (--beside, or BENCH_BESIDE in the environment), that solves
 a scenario by A* when called as `PROGRAM --alg astar --map FILE --scen FILE`, and prints a table of tab-separated columns, a
 row a problem, of which `expanded`, `nanos` and `pcost` (unit steps) are read.
@@ -29,7 +35,10 @@ import sys
 import tempfile
 import time
 
-import frames as frames_of_load
+sys.dont_write_bytecode = True
+import frames as frames_of_load  # noqa: E402
+import history  # noqa: E402
+import single  # noqa: E402
 
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 
@@ -421,86 +430,6 @@ def guided_verdicts(guided):
     return verdicts
 
 
-# Single searches of A*, w = 1, beside another program: maps, rows of each, and the ratio of expansions a second, by the open list: the
-# geometric mean over the maps at least, and none below.
-SEARCH_MAPS = ("bg512/AR0700SR", "bg512/AR0011SR", "random/random1000-10")
-SEARCH_ROWS = 100
-SEARCH_BOUNDS = {"bucket": (3.5, 3.0), "exact": (1.2, 1.1)}
-
-
-def search_rows(name, folder):
-    """(map, scenario) of so many rows spread over those of a map of TICKPATH_MAPS."""
-    base = os.path.join(os.environ["TICKPATH_MAPS"], name)
-    with open(base + ".scen") as file:
-        version, *rows = [line for line in file if line.strip()]
-    stride = max(1, len(rows) // SEARCH_ROWS)
-    path = os.path.join(folder, "search-" + os.path.basename(name) + ".scen")
-    with open(path, "w") as out:
-        out.writelines([version] + rows[stride // 2::stride][:SEARCH_ROWS])
-    return base + ".map", path
-
-
-def search_ours(args, open_list, where):
-    """Expansions, nanoseconds and cost of each row."""
-    figures = json.loads(subprocess.run([os.path.join(args.bin, "tests", "bench", "search"), open_list, *where], check=True,
-                                        capture_output=True, text=True).stdout)
-    return figures["expansions"], figures["ns"], figures["cost"]
-
-
-def search_beside(program, where):
-    """The same, of the other program's table."""
-    lines = subprocess.run([program, "--alg", "astar", "--map", where[0], "--scen", where[1]], check=True, capture_output=True,
-                           text=True).stdout.splitlines()
-    begin = next(i for i, line in enumerate(lines) if {"expanded", "nanos", "pcost"} <= set(line.split("\t")))
-    names = lines[begin].split("\t")
-    rows = [dict(zip(names, line.split("\t"))) for line in lines[begin + 1:] if line.count("\t") == len(names) - 1]
-    return tuple([float(row[name]) for row in rows] for name in ("expanded", "nanos", "pcost"))
-
-
-def searches(args, folder, runs):
-    """For each map, by who searched: (million expansions a second, cost of each row). The time of a row is its median over the runs, taken
-    in turn, so that a busy moment falls on none alone."""
-    programs = {open_list: lambda where, open_list=open_list: search_ours(args, open_list, where) for open_list in SEARCH_BOUNDS}
-    if args.beside:
-        programs["beside"] = lambda where: search_beside(args.beside, where)
-    figures = {}
-    for name in SEARCH_MAPS if os.environ.get("TICKPATH_MAPS") else ():
-        where = search_rows(name, folder)
-        times, of = {who: [] for who in programs}, {}
-        for _ in range(runs):
-            for who, program in programs.items():
-                expansions, ns, cost = program(where)
-                times[who].append(ns)
-                of[who] = sum(expansions), cost
-        figures[name] = {who: (1e3 * of[who][0] / sum(statistics.median(row) for row in zip(*times[who])), of[who][1])
-                         for who in programs}
-    return figures
-
-
-def searches_rows(figures):
-    return [(f"`astar`, w = 1, {SEARCH_ROWS} rows of {name}, {'another program' if who == 'beside' else f'open list `{who}`'}, million expansions a second",
-             f"{rate:.2f}", "medians of each row") for name, of in figures.items() for who, (rate, _) in of.items()]
-
-
-def searches_verdicts(figures):
-    verdicts = []
-    for open_list, (mean, least) in SEARCH_BOUNDS.items():
-        beside = {name: of[open_list][0] / of["beside"][0] for name, of in figures.items() if "beside" in of}
-        if not beside:
-            continue
-        measured = statistics.geometric_mean(beside.values())
-        verdicts.append((f"`astar`, w = 1, open list `{open_list}`: expansions a second by those of the other program, geometric mean of "
-                         f"{len(beside)} maps; least", f"at least {mean}; {least}",
-                         f"{measured:.2f}; {min(beside.values()):.2f} ({', '.join(f'{name} {ratio:.2f}' for name, ratio in beside.items())})",
-                         measured >= mean and min(beside.values()) >= least))
-    for name, of in figures.items():
-        costs = [cost for _, cost in of.values()]
-        worst = max(max(row) - min(row) for row in zip(*costs))
-        alike = len({len(cost) for cost in costs}) == 1 and worst < 1e-2
-        verdicts.append((f"`astar`, w = 1, {len(costs[0])} rows of {name}: costs differ by, unit steps", "below 0.01", f"{worst:.5f}", alike))
-    return verdicts
-
-
 def changes_verdicts(steady, memory, stream):
     """What changing maps promise: (promise, bound, measured, whether it is kept)."""
     relative = [value / statistics.median(f["still_ms"]) for f in steady for value in f["changing_ms"]]
@@ -570,7 +499,8 @@ def measure(args):
                 print(f"run {run + 1} of {args.runs} done", file=sys.stderr)
             judged = blocks_verdicts(blocks_of_all_maps(args, folder))
             others = crowds(args, folder)
-            single = searches(args, folder, args.runs)
+            searches = single.searches(args, folder)
+            lists = single.open_once(args)
         finally:
             daemon.stop()
         guided = guided_once(args, folder)
@@ -585,11 +515,11 @@ def measure(args):
     ticks = [f["ticks"] * f["solved"] / (f["ns_per_expansion"] * f["expansions"] * f["solved"]) * 1e6 for f in remote]
     rows.append(("`tbwa` w = 1.8, k = 64 through a daemon, 16 agents on one connection, thousand ticks a second",
                  f"{statistics.median(ticks):.1f}", spread(ticks, 1)))
-    rows += (searches_rows(single) + changes_rows(steady, memory, stream) + blocks_rows(blocks) + crowd_rows(crowd, others)
+    rows += (single.searches_rows(searches) + single.open_rows(lists) + changes_rows(steady, memory, stream) + blocks_rows(blocks) + crowd_rows(crowd, others)
              + frames_of_load.rows(*framed) + deadline_rows(deadline))
     return (rows, guided_table(guided),
             changes_verdicts(steady, memory, stream) + judged + crowd_verdicts(crowd, others) + guided_verdicts(guided)
-            + searches_verdicts(single) + deadline_verdicts(deadline) + frames_of_load.verdicts(*framed))
+            + single.searches_verdicts(searches) + single.open_verdicts(lists) + deadline_verdicts(deadline) + frames_of_load.verdicts(*framed))
 
 
 def main():
@@ -599,16 +529,20 @@ def main():
     parser.add_argument("--readme")
     parser.add_argument("--blocks", action="store_true")
     parser.add_argument("--search", action="store_true")
+    parser.add_argument("--open", action="store_true")
+    parser.add_argument("--history", action="store_true")
     parser.add_argument("--beside", default=os.environ.get("BENCH_BESIDE"))
     parser.add_argument("--frames", action="store_true")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--deadline", action="store_true")
     args = parser.parse_args()
-    if args.search:
-        with tempfile.TemporaryDirectory() as folder:
-            single = searches(args, folder, args.runs)
-        verdicts = searches_verdicts(single)
-        print(f"{table(searches_rows(single))}\n\n{verdict_table(verdicts)}" if single else "no maps: TICKPATH_MAPS is not set")
+    if args.history:
+        print(history.table(processor()))
+        return 0
+    if args.search or args.open:
+        rows, verdicts = single.alone(args)
+        print(f"{table(rows)}\n\n{verdict_table(verdicts)}")
+        history.append(processor(), rows)
         return 0 if all(kept for *_, kept in verdicts) else 1
     if args.frames:
         with tempfile.TemporaryDirectory() as folder:
@@ -635,6 +569,7 @@ def main():
     text = (f"{processor()}, {os.cpu_count()} cores, {platform.system()}; {args.runs} runs, {ROWS} problems each, {source};"
             f" no pinning but for frames ({frames_of_load.conditions(args.seconds)}); load average at the end {load:.1f}.\n\n{table(rows)}\n\n{guided}\n\n{verdict_table(verdicts)}")
     print(text)
+    history.append(processor(), rows)
     if args.readme:
         with open(args.readme) as file:
             readme = file.read()
