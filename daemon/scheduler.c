@@ -196,6 +196,13 @@ static bool wanted_to_search(const struct tp_tick_reply *reply)
            (reply->flags & TP_FLAG_PATH_COMPLETE) == 0;
 }
 
+/* What the sessions after the i-th will read is fetched while it is served. */
+static void fetch_ahead(const struct tp_schedule *schedule, size_t i)
+{
+    for (unsigned ahead = 1; ahead <= TP_PREFETCH_AHEAD && i + ahead < schedule->served; ahead++)
+        tp_session_prefetch(schedule->sessions->agents[schedule->slots[i + ahead]].session, ahead);
+}
+
 static void serve(struct tp_schedule *schedule)
 {
     struct tp_clock *clock = &schedule->clock;
@@ -214,6 +221,7 @@ static void serve(struct tp_schedule *schedule)
         const struct tp_agent_budget *own = schedule->each != NULL ? schedule->each : &agent->budget;
         struct tp_budget budget = turn_budget(own, &turn, is_spent ? 0 : expansions_left, guide_left, total_end_us);
         struct tp_tick_reply *reply = &schedule->replies[i];
+        fetch_ahead(schedule, i);
         tp_session_tick(agent->session, map_of(schedule, schedule->slots[i]), &budget, reply);
         schedule->expansions += reply->work.expansions;
         if (expansions_left != UINT64_MAX)

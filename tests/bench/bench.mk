@@ -16,6 +16,6 @@ $(BUILD)/tests/bench/changes: $(BUILD)/obj/tests/bench/changes.o $(CLIENT_LIB)
 	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(PKGS_TOOL)) -lpthread -lm
 
 # Those of the library: maps are read as the tool reads them.
-$(BUILD)/tests/bench/blocks $(BUILD)/tests/bench/guide: $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/tests/libtickpath-tool.a $(CLIENT_LIB) $(LIB)
+$(BUILD)/tests/bench/blocks $(BUILD)/tests/bench/guide $(BUILD)/tests/bench/interleaved: $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(call obj,daemon/slabs.c) $(BUILD)/tests/libtickpath-tool.a $(CLIENT_LIB) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(PKGS_TOOL)) -lpthread -lm
