@@ -94,6 +94,7 @@ static inline void *tp__bucket_take(struct tp_bucket_store *store)
     store->left--;
     if (piece) {
         store->free = *(void **)piece;
+        tp_prefetch(store->free);
         return piece;
     }
     if (store->cut == store->block_pieces) {
@@ -171,17 +172,25 @@ TP_ALWAYS_INLINE bool tp_bucket_top(const struct tp_bucket *list, uint64_t *g, u
     return true;
 }
 
-/* The state `below` entries under the best one in its bucket, at most as many as a chunk holds; false when there is none. After
- * tp_bucket_least. Cost: O(1). */
+/* The state that comes `below` entries after the best one if none is entered before it, or the first of the next bucket; at most as
+ * many as a chunk holds; false when there is none at hand. After tp_bucket_least. Cost: O(1). */
 TP_ALWAYS_INLINE bool tp_bucket_peek(const struct tp_bucket *list, uint32_t below, uint32_t *state, bool wide)
 {
-    const char *top = list->least->slot[__builtin_ctzll(list->least->set)];
+    uint64_t set = list->least->set;
+    const char *top = list->least->slot[__builtin_ctzll(set)];
     uint32_t in_chunk = (uintptr_t)top & (TP_BUCKET_CHUNK_BYTES - 1), bytes = below * tp__bucket_entry_bytes(wide);
+    const char *before = *(const char *const *)(top - in_chunk);
+    tp_prefetch(before);
     if (bytes >= in_chunk) { /* chunks before the newest are full */
-        top = *(const char *const *)(top - in_chunk);
+        top = before;
+        bytes -= in_chunk;
+        if (!top) {
+            set &= set - 1;
+            top = set ? list->least->slot[__builtin_ctzll(set)] : NULL;
+            bytes = 0;
+        }
         if (!top)
             return false;
-        bytes -= in_chunk;
     }
     const uint64_t *entry = (const uint64_t *)(top - bytes);
     *state = (uint32_t)(wide ? entry[1] : *entry);

@@ -1,14 +1,18 @@
-# Speed and memory, measured on this machine; the tests judge none of it. What changing maps, the block graph and guided agents
-# promise is judged here: it fails when a bound is missed.
+# Speed and memory, measured on this machine; the tests judge none of it. What changing maps, the block graph, guided
+# agents and many sessions in turn promise is judged here: it fails when a bound is missed.
 BENCH_RUNS ?= 5
 
 .PHONY: bench
-bench: build $(BUILD)/tests/bench/changes $(BUILD)/tests/bench/blocks $(BUILD)/tests/bench/guide ## measure speed and memory, medians over runs, and judge what changing maps, the block graph and guided agents promise (TICKPATH_MAPS; BENCH_RUNS=5; BENCH_README=1 writes README's figures)
+bench: build $(BUILD)/tests/bench/changes $(BUILD)/tests/bench/blocks $(BUILD)/tests/bench/guide $(BUILD)/tests/bench/interleaved ## measure speed and memory, medians over runs, and judge what changing maps, the block graph, guided agents and many sessions in turn promise (TICKPATH_MAPS; BENCH_RUNS=5; BENCH_README=1 writes README's figures)
 	@tests/bench/bench.py --bin $(BUILD) --runs $(BENCH_RUNS) $(if $(BENCH_README),--readme README.md)
 
 .PHONY: bench-blocks
 bench-blocks: build $(BUILD)/tests/bench/blocks ## judge what the block graph promises, on every map of TICKPATH_MAPS
 	@tests/bench/bench.py --bin $(BUILD) --blocks
+
+.PHONY: bench-interleaved
+bench-interleaved: build $(BUILD)/tests/bench/interleaved ## judge what many sessions in turn promise
+	@tests/bench/bench.py --bin $(BUILD) --runs $(BENCH_RUNS) --interleaved
 
 # The load of the benches of changing maps: a client of its own.
 $(BUILD)/tests/bench/changes: $(BUILD)/obj/tests/bench/changes.o $(CLIENT_LIB)
