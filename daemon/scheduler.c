@@ -174,6 +174,13 @@ const struct tp_agent_budget *tp__schedule_budget(const struct tp_schedule *sche
     return schedule->each != NULL ? schedule->each : &agent->budget;
 }
 
+/* What the sessions after the i-th will read is fetched while it is served. */
+static void fetch_ahead(const struct tp_schedule *schedule, size_t i)
+{
+    for (unsigned ahead = 1; ahead <= TP_PREFETCH_AHEAD && i + ahead < schedule->served; ahead++)
+        tp_session_prefetch(schedule->sessions->agents[schedule->slots[i + ahead]].session, ahead);
+}
+
 /* Serves the sessions in the order named, each with its own budget, or the request's. */
 static void serve_each(struct tp_schedule *schedule)
 {
@@ -191,6 +198,7 @@ static void serve_each(struct tp_schedule *schedule)
             budget.expired = schedule->is_over != NULL ? given_up_cb : NULL;
         }
         struct tp_tick_reply *reply = &schedule->replies[i];
+        fetch_ahead(schedule, i);
         tp_session_tick(agent->session, tp__schedule_map(schedule, schedule->slots[i]), &budget, reply);
         schedule->expansions += reply->work.expansions;
         agent->waited = 0;

@@ -10,10 +10,14 @@ int tp_shard_init(struct tp_shard *shard, struct tp_pool_cap *cap)
     shard->current = calloc(shard->config->maps_max, sizeof(struct tp_map *));
     shard->layers = calloc(shard->config->maps_max, sizeof(struct tp_world_layers *));
     shard->seq = calloc(shard->config->maps_max, sizeof shard->seq[0]);
+    tp_slabs_init(&shard->slabs);
     tp_pool_init(&shard->pool, cap);
+    shard->pool.source = &shard->slabs.source;
     shard->fields = tp_field_cache_open(&shard->pool, shard->config->guide_bytes_max);
     if (shard->current == NULL || shard->layers == NULL || shard->seq == NULL || shard->fields == NULL) {
         tp_field_cache_close(shard->fields);
+        tp_pool_fini(&shard->pool);
+        tp_slabs_fini(&shard->slabs);
         free(shard->current);
         free(shard->layers);
         free(shard->seq);
@@ -39,6 +43,7 @@ void tp_shard_fini(struct tp_shard *shard)
     tp_closing_fini(&shard->closing);
     tp_field_cache_close(shard->fields);
     tp_pool_fini(&shard->pool);
+    tp_slabs_fini(&shard->slabs);
 }
 
 void tp_shard_count_closed(struct tp_shard *shard, uint32_t count)

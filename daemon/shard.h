@@ -11,6 +11,7 @@
 #include "daemon/closing.h"
 #include "daemon/config.h"
 #include "daemon/scheduler.h"
+#include "daemon/slabs.h"
 #include "daemon/spares.h"
 #include "daemon/subscriptions.h"
 #include "daemon/upload.h"
@@ -38,6 +39,7 @@ struct tp_shard {
     const atomic_bool *is_over; /* borrowed; set: ticks under way are given up; NULL: never */
 
     /* the shard's own, set by tp_shard_init */
+    struct tp_slabs slabs; /* what the pool is made of */
     struct tp_pool pool;
     struct tp_field_cache *fields; /* of guided sessions; from the pool */
     struct tp_field_cache_stats fields_counted; /* as the metrics have them */

@@ -9,7 +9,7 @@
  * narrow ones; D* Lite's wide tiles, index pages, chunks of open lists. */
 const uint32_t tp_pool_class_bytes[TP_POOL_CLASSES] = {128, 384, 640, 960, 2048};
 
-enum { SLAB_HEADER = 64 };
+enum { SLAB_HEADER = 128 }; /* two lines, which are fetched together, are of one block */
 
 /* Aligned to its own size, so that a block's address tells its slab. */
 struct tp_pool_slab {
@@ -73,7 +73,10 @@ static void cap_give(struct tp_pool_cap *cap)
 
 static void slab_free(struct tp_pool *pool, struct tp_pool_slab *slab)
 {
-    free(slab);
+    if (pool->source)
+        pool->source->put(pool->source->context, slab);
+    else
+        free(slab);
     pool->slab_bytes -= TP_POOL_SLAB_BYTES;
     cap_give(pool->cap);
 }
@@ -89,7 +92,7 @@ static struct tp_pool_slab *slab_take(struct tp_pool *pool)
     }
     if (!cap_take(pool->cap))
         return NULL;
-    slab = aligned_alloc(TP_POOL_SLAB_BYTES, TP_POOL_SLAB_BYTES);
+    slab = pool->source ? pool->source->get(pool->source->context) : aligned_alloc(TP_POOL_SLAB_BYTES, TP_POOL_SLAB_BYTES);
     if (!slab) {
         cap_give(pool->cap);
         return NULL;

@@ -27,8 +27,16 @@ extern const uint32_t tp_pool_class_bytes[TP_POOL_CLASSES];
 
 struct tp_pool_slab;
 
+/* Where slabs come from: TP_POOL_SLAB_BYTES each, aligned to as much; get gives NULL when there is no more. */
+struct tp_pool_source {
+    void *(*get)(void *context);
+    void (*put)(void *context, void *slab);
+    void *context;
+};
+
 struct tp_pool {
     struct tp_pool_cap *cap;                      /* borrowed; NULL for no cap */
+    const struct tp_pool_source *source;          /* borrowed; may be set before the first block is got. NULL: the libc */
     struct tp_pool_slab *partial[TP_POOL_CLASSES]; /* slabs of a class with a block to give */
     struct tp_pool_slab *spare;                   /* slabs with no block out */
     uint32_t spare_count;

@@ -183,6 +183,26 @@ TP_ALWAYS_INLINE bool tp__kernel_reserve(struct tp_search *s, uint32_t moves_max
     return how & TP_HOW_BUCKETED ? tp_bucket_reserve(&s->bucket, moves_max) : tp_open_reserve(&s->open, moves_max);
 }
 
+/* Has the processor fetch the node of the state that comes up after so many others, unless others are met first: a session that is ticked
+ * among many finds little of its memory in the caches. After the first expansions of a run it does, and looking ahead is not worth its price. */
+enum { TP_FETCH_AHEAD = 2, TP_FETCH_EXPANSIONS = 64 };
+
+TP_ALWAYS_INLINE void tp__kernel_fetch_ahead(const struct tp_search *s, unsigned how)
+{
+    bool wide = tp__how_wide(how);
+    tp_state state;
+    if (!tp_bucket_peek(&s->bucket, TP_FETCH_AHEAD, &state, wide))
+        return;
+    uint32_t x = tp_state_x(s, state), y = tp_state_y(s, state);
+    const struct tp_node_tile *tile = (const struct tp_node_tile *)tp_tiles_peek(&s->nodes.tiles, x, y);
+    uint32_t slot = tp_tile_slot(x, y), above = (slot - TP_TILE_SIDE) % TP_TILE_CELLS, below = (slot + TP_TILE_SIDE) % TP_TILE_CELLS;
+    tp_prefetch(tile);
+    tp_prefetch(tile->meta);
+    tp_prefetch(wide ? (const void *)&tile->g.wide[slot] : &tile->g.narrow[slot]);
+    tp_prefetch(wide ? (const void *)&tile->g.wide[above] : &tile->g.narrow[above]);
+    tp_prefetch(wide ? (const void *)&tile->g.wide[below] : &tile->g.narrow[below]);
+}
+
 /* A goal was met, and the state that was taken can't lead to one more cheaply: it goes behind all that might, without being expanded, as if its
  * entry were renewed. Whether it did; the run is over where that can't be paid, or had. */
 TP_ALWAYS_INLINE bool tp__kernel_sets_behind(struct tp_search *s, struct tp_run *run, struct tp_goal goal, const struct tp_best *best,
@@ -239,6 +259,8 @@ TP_ALWAYS_INLINE bool tp__kernel_loop(struct tp_search *s, struct tp_run *run, u
         }
         if (learns && !tp_nodes_can_pay(&s->nodes))
             return false;
+        if (how & TP_HOW_BUCKETED && run->expansions < TP_FETCH_EXPANSIONS)
+            tp__kernel_fetch_ahead(s, how);
         if (!expand(s, run, goal, best, &held, how)) {
             run->capped = !(learns && tp_nodes_unpaid(&s->nodes));
             return false;

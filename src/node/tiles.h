@@ -82,6 +82,19 @@ static inline struct tp_tile *tp_tiles_find(const struct tp_tiles *tiles, uint32
     return tile && tile->stamp == tiles->stamp ? tile : NULL;
 }
 
+/* The tile over a cell that was touched since the table was emptied last, whatever use it is of now; and where its address stands. For
+ * fetching them ahead: no tile is read. */
+static inline struct tp_tile *const *tp_tiles_peek_at(const struct tp_tiles *tiles, uint32_t x, uint32_t y)
+{
+    uint32_t tx = x >> TP_TILE_BITS, ty = y >> TP_TILE_BITS;
+    return &tiles->top[tp__tiles_page(tiles, tx, ty)][tp__tiles_in_page(tiles, tx, ty)];
+}
+
+static inline const struct tp_tile *tp_tiles_peek(const struct tp_tiles *tiles, uint32_t x, uint32_t y)
+{
+    return *tp_tiles_peek_at(tiles, x, y);
+}
+
 /* The tile over cell (x, y), allocated if need be; *fresh tells that its content is of an earlier use (*stamp) or
  * undefined (*stamp 0) and that the owner must set it up (its stamp is current already). NULL at the cap. Cost: O(1). */
 struct tp_tile *tp_tiles_touch(struct tp_tiles *tiles, uint32_t x, uint32_t y, bool *fresh, uint32_t *stamp);

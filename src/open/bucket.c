@@ -174,6 +174,58 @@ void tp__bucket_least_slow(struct tp_bucket *list)
     }
 }
 
+/* ---- Fetching ahead ---- */
+
+/* The page behind that of the least bucket, if it is at hand. */
+static const struct tp_bucket_page *next_page(const struct tp_bucket *list)
+{
+    uint64_t number = list->least_number + 1;
+    uint32_t hand = number % TP_BUCKET_PAGES_AT_HAND;
+    return list->at_hand[hand].number == number ? list->at_hand[hand].page : NULL;
+}
+
+void tp_bucket_prefetch_pages(const struct tp_bucket *list)
+{
+    if (list->least)
+        tp_prefetch_bytes(list->least, sizeof *list->least);
+    const struct tp_bucket_page *next = next_page(list);
+    if (next)
+        tp_prefetch_bytes(next, sizeof *next);
+}
+
+void tp_bucket_prefetch_chunks(const struct tp_bucket *list)
+{
+    enum { NEAR = 18 }; /* a diagonal step straight away from the goal: 2 * 4517 cost units */
+    if (!list->least || !list->least->set)
+        return;
+    const struct tp_bucket_page *next = next_page(list);
+    uint32_t first = (uint32_t)__builtin_ctzll(list->least->set);
+    for (uint32_t i = first; i < first + NEAR; i++) {
+        const struct tp_bucket_page *page = i < PAGE_SLOTS ? list->least : next;
+        if (page && page->slot[i % PAGE_SLOTS])
+            tp_prefetch(page->slot[i % PAGE_SLOTS]);
+    }
+    if (list->chunks.free)
+        tp_prefetch(list->chunks.free);
+}
+
+uint32_t tp_bucket_best(const struct tp_bucket *list, uint32_t *states, uint32_t max)
+{
+    uint32_t count = 0;
+    if (!list->least)
+        return 0;
+    for (uint64_t set = list->least->set; set && count < max; set &= set - 1) {
+        const char *top = list->least->slot[__builtin_ctzll(set)];
+        while (top && count < max) {
+            states[count++] = (uint32_t)(list->wide ? ((const uint64_t *)top)[1] : *(const uint64_t *)top);
+            top -= tp__bucket_entry_bytes(list->wide);
+            if (((uintptr_t)top & (TP_BUCKET_CHUNK_BYTES - 1)) == 0)
+                top = *(const char *const *)top;
+        }
+    }
+    return count;
+}
+
 void tp_bucket_clear(struct tp_bucket *list)
 {
     store_clear(&list->chunks);

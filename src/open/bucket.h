@@ -14,6 +14,7 @@
 
 #include "base/inline.h"
 #include "base/pool.h"
+#include "base/prefetch.h"
 #include "open/exact.h"
 
 #include <stdbool.h>
@@ -93,6 +94,7 @@ static inline void *tp__bucket_take(struct tp_bucket_store *store)
     store->left--;
     if (piece) {
         store->free = *(void **)piece;
+        tp_prefetch(store->free);
         return piece;
     }
     if (store->cut == store->block_pieces) {
@@ -197,6 +199,40 @@ TP_ALWAYS_INLINE bool tp_bucket_top(const struct tp_bucket *list, uint64_t *g, u
     *state = (uint32_t)(wide ? top[1] : *top);
     return true;
 }
+
+/* The state that comes `below` entries after the best one if none is entered before it, or the first of the next bucket; at most as
+ * many as a chunk holds; false when there is none at hand. After tp_bucket_least. Cost: O(1). */
+TP_ALWAYS_INLINE bool tp_bucket_peek(const struct tp_bucket *list, uint32_t below, uint32_t *state, bool wide)
+{
+    uint64_t set = list->least->set;
+    const char *top = list->least->slot[__builtin_ctzll(set)];
+    uint32_t in_chunk = (uintptr_t)top & (TP_BUCKET_CHUNK_BYTES - 1), bytes = below * tp__bucket_entry_bytes(wide);
+    const char *before = *(const char *const *)(top - in_chunk);
+    tp_prefetch(before);
+    if (bytes >= in_chunk) { /* chunks before the newest are full */
+        top = before;
+        bytes -= in_chunk;
+        if (!top) {
+            set &= set - 1;
+            top = set ? list->least->slot[__builtin_ctzll(set)] : NULL;
+            bytes = 0;
+        }
+        if (!top)
+            return false;
+    }
+    const uint64_t *entry = (const uint64_t *)(top - bytes);
+    *state = (uint32_t)(wide ? entry[1] : *entry);
+    return true;
+}
+
+/* Has the processor fetch what the next run reads first of the list: the page of the least buckets, and the one behind it; or, when those are
+ * there, the newest chunk of each bucket near the least, and the next free one. Cost: O(1). */
+void tp_bucket_prefetch_pages(const struct tp_bucket *list);
+void tp_bucket_prefetch_chunks(const struct tp_bucket *list);
+
+/* Up to `max` of the best states, as far as they are in the page of the least bucket, in the list's order, stale ones included; returns how
+ * many. Cost: O(max). */
+uint32_t tp_bucket_best(const struct tp_bucket *list, uint32_t *states, uint32_t max);
 
 /* Removes the best entry, which tp_bucket_least has just given. Its page stays. */
 TP_ALWAYS_INLINE void tp_bucket_pop(struct tp_bucket *list, bool wide)

@@ -167,6 +167,41 @@ bool tp_search_best(const struct tp_search *search, tp_state *best)
     return true;
 }
 
+/* The index over the tiles of the states that are expanded next; or, when that is there, the tiles. */
+static void prefetch_best(const struct tp_search *search, bool index)
+{
+    enum { BEST = 12, TILE_BYTES_MAX = 384 };
+    const struct tp_tiles *tiles = &search->nodes.tiles;
+    uint32_t tile_bytes = tiles->tile_bytes < TILE_BYTES_MAX ? tiles->tile_bytes : TILE_BYTES_MAX;
+    tp_state states[BEST];
+    uint32_t count = tp_bucket_best(&search->bucket, states, BEST);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t x = tp_state_x(search, states[i]), y = tp_state_y(search, states[i]);
+        if (index)
+            tp_prefetch(tp_tiles_peek_at(tiles, x, y));
+        else
+            tp_prefetch_bytes(tp_tiles_peek(tiles, x, y), tile_bytes);
+    }
+}
+
+void tp__search_prefetch(const struct tp_search *search, unsigned ahead)
+{
+    if (!search->bucketed || !search->active)
+        return;
+    switch (ahead) {
+    case 4:
+        tp_prefetch_bytes(search->nodes.tiles.top, 2 * TP_LINE_BYTES);
+        tp_bucket_prefetch_pages(&search->bucket);
+        break;
+    case 3:
+        tp_bucket_prefetch_chunks(&search->bucket);
+        break;
+    case 2:
+    case 1:
+        prefetch_best(search, ahead == 2);
+    }
+}
+
 /* The tile and slot of a state of the tree, NULL if it is not in it. */
 static struct tp_node_tile *node_of(const struct tp_search *search, tp_state state, uint32_t *slot)
 {

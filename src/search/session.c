@@ -489,6 +489,17 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
     tp__follow_settle(&tick);
 }
 
+void tp_session_prefetch(const struct tp_session *session, unsigned ahead)
+{
+    enum { LEARNING = offsetof(struct tp_session, learned), SEARCH = offsetof(struct tp_session, search) };
+    if (ahead == TP_PREFETCH_AHEAD) {
+        tp_prefetch_bytes(session, LEARNING);
+        tp_prefetch_bytes((const char *)session + SEARCH, sizeof *session - SEARCH);
+    } else {
+        tp__search_prefetch(&session->search, ahead);
+    }
+}
+
 /* ---- Between ticks ---- */
 
 int tp_session_at(struct tp_session *session, uint32_t cell)

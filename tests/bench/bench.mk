@@ -2,7 +2,12 @@
 # is missed.
 BENCH_RUNS ?= 5
 FRAMES_SECONDS ?= 60
-BENCHES := $(patsubst %,$(BUILD)/tests/bench/%,changes blocks guide open search cputime.so echo deadline)
+
+# Programs of the library, which read maps as the tool does; a client's; what another program is measured with beside ours; and all.
+BENCH_LIB := $(patsubst %,$(BUILD)/tests/bench/%,blocks guide open search deadline interleaved)
+BENCH_CLIENT := $(BUILD)/tests/bench/changes
+BENCH_BESIDE_US := $(BUILD)/tests/bench/cputime.so
+BENCHES := $(BENCH_LIB) $(BENCH_CLIENT) $(BENCH_BESIDE_US) $(BUILD)/tests/bench/echo
 
 .PHONY: bench
 bench: build $(BENCHES) ## measure speed and memory, medians over runs, and judge what is promised of them (TICKPATH_MAPS; BENCH_RUNS=5; BENCH_README=1 writes README's figures; BENCH_HISTORY=1 keeps them in tests/bench/history.tsv; BENCH_BESIDE=program to be judged beside)
@@ -13,50 +18,52 @@ bench-blocks: build $(BUILD)/tests/bench/blocks ## judge what the block graph pr
 	@tests/bench/bench.py --bin $(BUILD) --blocks
 
 .PHONY: bench-search
-bench-search: $(BUILD)/tests/bench/search $(BUILD)/tests/bench/cputime.so ## measure single searches, and judge them beside another program (BENCH_BESIDE: its path; TICKPATH_MAPS)
+bench-search: $(BUILD)/tests/bench/search $(BENCH_BESIDE_US) ## measure single searches, and judge them beside another program (BENCH_BESIDE: its path; TICKPATH_MAPS)
 	@tests/bench/bench.py --bin $(BUILD) --search --runs $(BENCH_RUNS)
-
-.PHONY: bench-frames
-bench-frames: build $(BUILD)/tests/bench/echo ## judge what frames of many agents cost the daemon's loop, and single sessions beside a bare echo (FRAMES_SECONDS=60)
-	@tests/bench/bench.py --bin $(BUILD) --frames --seconds $(FRAMES_SECONDS)
-
-.PHONY: bench-deadline
-bench-deadline: build $(BUILD)/tests/bench/deadline ## judge what a tick's total of time promises
-	@tests/bench/bench.py --bin $(BUILD) --runs $(BENCH_RUNS) --deadline
 
 .PHONY: bench-open
 bench-open: $(BUILD)/tests/bench/open ## judge what an operation of the open list costs with a thousand and a million states open
 	@tests/bench/bench.py --bin $(BUILD) --open
 
-.PHONY: bench-history
-bench-history: ## the last figures of this processor (BENCH_HISTORY=1 has a bench keep them) by those before
-	@tests/bench/bench.py --history
+.PHONY: bench-interleaved
+bench-interleaved: build $(BUILD)/tests/bench/interleaved ## judge what many sessions in turn promise
+	@tests/bench/bench.py --bin $(BUILD) --runs $(BENCH_RUNS) --interleaved
 
-# The load of the benches of changing maps: a client of its own.
-$(BUILD)/tests/bench/changes: $(BUILD)/obj/tests/bench/changes.o $(CLIENT_LIB)
-	@mkdir -p $(@D)
-	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(PKGS_TOOL)) -lpthread -lm
+.PHONY: bench-deadline
+bench-deadline: build $(BUILD)/tests/bench/deadline ## judge what a tick's total of time promises
+	@tests/bench/bench.py --bin $(BUILD) --runs $(BENCH_RUNS) --deadline
 
-# Those of the library: maps are read as the tool reads them.
-BENCH_LIB := $(patsubst %,$(BUILD)/tests/bench/%,blocks guide open search deadline)
-$(BENCH_LIB): $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/tests/libtickpath-tool.a $(CLIENT_LIB) $(LIB)
-	@mkdir -p $(@D)
-	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(PKGS_TOOL)) -lpthread -lm
-
-$(BUILD)/tests/bench/echo: $(BUILD)/obj/tests/bench/echo.o
-	@mkdir -p $(@D)
-	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs libuv)
+.PHONY: bench-frames
+bench-frames: build $(BUILD)/tests/bench/echo ## judge what frames of many agents cost the daemon's loop, and single sessions beside a bare echo (FRAMES_SECONDS=60)
+	@tests/bench/bench.py --bin $(BUILD) --frames --seconds $(FRAMES_SECONDS)
 
 .PHONY: bench-frame
 bench-frame: $(BUILD)/tests/bench/frame ## what frames of ticks cost the daemon's loop, without its sockets
 	@$< batch 1000 100 && $< single 20000
 
+.PHONY: bench-history
+bench-history: ## the last figures of this processor (BENCH_HISTORY=1 has a bench keep them) by those before
+	@tests/bench/bench.py --history
+
+bench_link = @mkdir -p $(@D) && $(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(1)) -lpthread -lm
+
+$(BENCH_CLIENT): $(BUILD)/obj/tests/bench/changes.o $(CLIENT_LIB)
+	$(call bench_link,$(PKGS_TOOL))
+
+$(BENCH_LIB): $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/tests/libtickpath-tool.a $(CLIENT_LIB) $(LIB)
+	$(call bench_link,$(PKGS_TOOL))
+
+# It has its memory as a loop of the daemon's has.
+$(BUILD)/tests/bench/interleaved: $(call obj,daemon/slabs.c)
+
+$(BUILD)/tests/bench/echo: $(BUILD)/obj/tests/bench/echo.o
+	$(call bench_link,libuv)
+
 # That of the daemon's loop drives it in process.
 $(BUILD)/tests/bench/frame: $(BUILD)/obj/tests/bench/frame.o $(BUILD)/obj/tests/lib/solo.o $(BUILD)/tests/libtickpath-tool.a $(CLIENT_LIB) $(DAEMON_LIB) $(LIB)
-	@mkdir -p $(@D)
-	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(PKGS_DAEMON) $(PKGS_TOOL)) -lpthread -lm
+	$(call bench_link,$(PKGS_DAEMON) $(PKGS_TOOL))
 
 # Preloaded into another program that is measured beside ours.
-$(BUILD)/tests/bench/cputime.so: tests/bench/cputime.c
+$(BENCH_BESIDE_US): tests/bench/cputime.c
 	@mkdir -p $(@D)
 	$(CC) $(STD) -O2 $(WARN) $(DAEMON_DEFS) -shared -fPIC -o $@ $<

@@ -7,6 +7,7 @@ judged: exit code 1 when a bound is missed.
     tests/bench/bench.py [--bin build] --blocks     the block graph's promises alone
     tests/bench/bench.py [--bin build] --search [--beside PROGRAM]     single searches alone
     tests/bench/bench.py [--bin build] --frames [--seconds 60]  frames through the network alone
+    tests/bench/bench.py [--bin build] --interleaved     those of many sessions in turn
     tests/bench/bench.py [--bin build] --deadline   those of a tick's total of time alone
 
     tests/bench/bench.py [--bin build] --open       the open lists alone
@@ -379,6 +380,52 @@ def deadline_verdicts(runs):
         (f"{name}sessions not answered, illegal moves", "0", f"{wrong}", wrong == 0),
     ]
 
+# Many sessions in turn, each a few expansions, on the map of that name; through a daemon too, as many on each connection.
+INTERLEAVED, INTERLEAVED_K, INTERLEAVED_ROUNDS, INTERLEAVED_MAP = 512, 32, 5, LINES[1]
+INTERLEAVED_LOOPS = (1, 2)
+
+
+def interleaved_once(args, folder, where):
+    """One run of tests/bench/interleaved in the library, and through daemons of one loop and two: the medians of its rounds."""
+
+    def run(what, *numbers):
+        output = subprocess.run([os.path.join(args.bin, "tests", "bench", "interleaved"), what, where[0], where[1],
+                                 *map(str, (INTERLEAVED, INTERLEAVED_K, INTERLEAVED_ROUNDS, *numbers))],
+                                check=True, capture_output=True, text=True).stdout
+        return {name: statistics.median(value) if isinstance(value, list) else value for name, value in json.loads(output).items()}
+
+    figures = run("library")
+    for loops in INTERLEAVED_LOOPS:
+        daemon = Daemon(os.path.join(args.bin, "tickpathd"), folder, ["--threads", str(loops)])
+        try:
+            through = run("daemon", daemon.ports[0], daemon.process.pid, loops)
+        finally:
+            daemon.stop()
+        figures.update({f"{name}_{loops}": through[name] for name in ("cpu", "wall")})
+    return figures
+
+
+def interleaved_rows(runs):
+    name = f"{INTERLEAVED} `astar` sessions in turn, k = {INTERLEAVED_K}, million expansions a second: "
+    parts = [("single", "one session alone"), ("whole", "one session alone, to the end in one tick"), ("interleaved", "all"),
+             ("unfetched", "all, without fetching ahead from session to session")]
+    for loops in INTERLEAVED_LOOPS:
+        who = "a batch of all through a daemon of one loop" if loops == 1 else f"{loops} connections, a batch of all on each of {loops} loops"
+        parts += [(f"cpu_{loops}", f"{who}, by its CPU time"), (f"wall_{loops}", f"{who}, by wall time")]
+    return [(name + words, f"{statistics.median(f[key] for f in runs) / 1e6:.2f}", spread([f[key] / 1e6 for f in runs]))
+            for key, words in parts]
+
+
+def interleaved_verdicts(runs):
+    """What many sessions in turn promise: ratios within a run."""
+    verdicts = []
+    for key, other, words, bound in (("interleaved", "single", "in turn, by one alone", 1 / 3),
+                                     ("cpu_1", "interleaved", "in batches through a daemon, by those in the library, CPU time", 0.8)):
+        ratios = [f[key] / f[other] for f in runs]
+        verdicts.append((f"expansions a second of {INTERLEAVED} sessions, k = {INTERLEAVED_K}: {words}", f"at least {bound:.2f}",
+                         f"{statistics.median(ratios):.2f} ({spread(ratios)})", statistics.median(ratios) >= bound))
+    return verdicts
+
 
 # Guided agents, with the row's defaults: the report's own experiments and problems (client/papers/experiments.txt).
 GUIDED_SETS = ("dao", "sc1", "bg512", "wc3", "room", "random", "street", "maze")
@@ -484,7 +531,7 @@ def measure(args):
             runs = [[] for _ in LINES]
             remote, steady, memory, stream = [], [], [], []
             blocks = [[] for _ in BLOCKS_SIDES]
-            crowd, deadline = [], []
+            crowd, deadline, interleaved = [], [], []
             for run in range(args.runs):
                 for i, (name, _, _, options) in enumerate(LINES):
                     runs[i].append(bench_once(tool, options, where[i]))
@@ -496,6 +543,7 @@ def measure(args):
                     figures.append(blocks_once(args, os.path.join(folder, "changing.map"), side))
                 crowd.append(crowd_once(args, os.path.join(folder, "changing.map")))
                 deadline.append(deadline_once(args, folder))
+                interleaved.append(interleaved_once(args, folder, where[LINES.index(INTERLEAVED_MAP)]))
                 print(f"run {run + 1} of {args.runs} done", file=sys.stderr)
             judged = blocks_verdicts(blocks_of_all_maps(args, folder))
             others = crowds(args, folder)
@@ -516,10 +564,10 @@ def measure(args):
     rows.append(("`tbwa` w = 1.8, k = 64 through a daemon, 16 agents on one connection, thousand ticks a second",
                  f"{statistics.median(ticks):.1f}", spread(ticks, 1)))
     rows += (single.searches_rows(searches) + single.open_rows(lists) + changes_rows(steady, memory, stream) + blocks_rows(blocks) + crowd_rows(crowd, others)
-             + frames_of_load.rows(*framed) + deadline_rows(deadline))
+             + frames_of_load.rows(*framed) + deadline_rows(deadline) + interleaved_rows(interleaved))
     return (rows, guided_table(guided),
             changes_verdicts(steady, memory, stream) + judged + crowd_verdicts(crowd, others) + guided_verdicts(guided)
-            + single.searches_verdicts(searches) + single.open_verdicts(lists) + deadline_verdicts(deadline) + frames_of_load.verdicts(*framed))
+            + single.searches_verdicts(searches) + single.open_verdicts(lists) + deadline_verdicts(deadline) + interleaved_verdicts(interleaved) + frames_of_load.verdicts(*framed))
 
 
 def main():
@@ -535,6 +583,7 @@ def main():
     parser.add_argument("--frames", action="store_true")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--deadline", action="store_true")
+    parser.add_argument("--interleaved", action="store_true")
     args = parser.parse_args()
     if args.history:
         print(history.table(processor()))
@@ -556,6 +605,13 @@ def main():
             runs = [deadline_once(args, folder) for _ in range(args.runs)]
         verdicts = deadline_verdicts(runs)
         print(f"{table(deadline_rows(runs))}\n\n{verdict_table(verdicts)}")
+        return 0 if all(kept for *_, kept in verdicts) else 1
+    if args.interleaved:
+        with tempfile.TemporaryDirectory() as folder:
+            where = prepare(os.path.join(args.bin, "tickpath"), folder)[LINES.index(INTERLEAVED_MAP)]
+            runs = [interleaved_once(args, folder, where) for _ in range(args.runs)]
+        verdicts = interleaved_verdicts(runs)
+        print(f"{table(interleaved_rows(runs))}\n\n{verdict_table(verdicts)}")
         return 0 if all(kept for *_, kept in verdicts) else 1
     if args.blocks:
         with tempfile.TemporaryDirectory() as folder:

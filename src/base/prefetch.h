@@ -1,0 +1,22 @@
+/* Having the processor fetch memory that will be read or written soon. Any address will do, be there anything or not. */
+#ifndef TP_BASE_PREFETCH_H
+#define TP_BASE_PREFETCH_H
+
+#include "base/line.h"
+
+#include <stdint.h>
+
+static inline void tp_prefetch(const void *address)
+{
+    __builtin_prefetch(address, 1);
+}
+
+/* Every line that so many bytes lie in. */
+static inline void tp_prefetch_bytes(const void *address, size_t bytes)
+{
+    uintptr_t line = (uintptr_t)address & ~(uintptr_t)(TP_LINE_BYTES - 1), end = (uintptr_t)address + bytes;
+    for (; line < end; line += TP_LINE_BYTES)
+        tp_prefetch((const void *)line);
+}
+
+#endif

@@ -1,0 +1,337 @@
+/* Many sessions interleaved, measured: k expansions of one, k of the next, and round again.
+ *
+ *     interleaved library MAP.map FILE.scen SESSIONS K ROUNDS
+ *     interleaved daemon MAP.map FILE.scen SESSIONS K ROUNDS PORT PID CONNECTIONS
+ *
+ * Every session runs A* with w = 1 on the bucket list from one problem of the scenario to the next, each its own row; once its path is found it
+ * is put to the next problem's start. library: rounds of one session alone, of one session alone that searches to the end in
+ * one tick, and of all SESSIONS in turn, one after the other in the same process; the thread's CPU time. daemon: the same sessions on each of CONNECTIONS
+ * connections, a tick of all of them in one request; the daemon's CPU time and wall time. Prints one JSON object, the expansions a second of
+ * each round in it; bench.py judges. Exit code 2: it could not be run. */
+#include "client/tickpath_client.h"
+#include "daemon/slabs.h"
+#include "search/session.h"
+#include "tests/bench/bench.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/types.h>
+#include <time.h>
+
+enum {
+    ROUND_EXPANSIONS = 4000000,
+    WARM_ROUNDS = 4, /* of all sessions, before anything is measured */
+    STRIDE = 619,    /* of a session's rows: a prime, so that they are spread over all lengths */
+};
+
+static double now_s(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* ---- The problems ---- */
+
+struct scene {
+    struct tp_map *map;
+    struct tp_cli_scen scen;
+    uint32_t k;
+};
+
+static struct scene scene;
+
+struct problem {
+    uint32_t start, goal;
+};
+
+/* The n-th problem of a session. */
+static struct problem problem_of(size_t session, size_t n)
+{
+    const struct tp_movingai_row *row =
+        &scene.scen.rows[(session * STRIDE + n * (STRIDE + 18)) % scene.scen.count];
+    return (struct problem){row->start_y * scene.map->width + row->start_x,
+                            row->goal_y * scene.map->width + row->goal_x};
+}
+
+/* ---- In the library ---- */
+
+struct agent {
+    struct tp_session *session;
+    size_t index, problems;
+};
+
+static void open_agent(struct agent *agent, size_t index, struct tp_pool *pool)
+{
+    struct tp_session_params params;
+    struct tp_refusal refusal;
+    struct problem problem = problem_of(index, 0);
+    tp_session_params_init(&params);
+    params.algorithm = tp_algorithm_find("astar");
+    params.w_milli = 1000;
+    params.open_list = TP_OPEN_LIST_BUCKET;
+    params.start = problem.start;
+    params.goal = problem.goal;
+    *agent = (struct agent){.index = index, .problems = 1};
+    must(tp_session_open(&agent->session, &params, scene.map, pool, &refusal), "can't open a session");
+}
+
+/* One tick; an agent that has its path goes on to the next problem. Gives the expansions made. */
+static uint64_t tick(struct agent *agent, const struct tp_budget *budget)
+{
+    struct tp_tick_reply reply;
+    tp_session_tick(agent->session, scene.map, budget, &reply);
+    if (reply.flags & TP_FLAG_PATH_COMPLETE || reply.status == TP_STATUS_ARRIVED ||
+        reply.status == TP_STATUS_UNREACHABLE) {
+        struct problem problem = problem_of(agent->index, agent->problems++);
+        must(tp_session_retarget(agent->session, problem.goal), "can't set a goal");
+        must(tp_session_at(agent->session, problem.start), "can't put an agent");
+    }
+    return reply.work.expansions;
+}
+
+/* Ticks the agents in turn for at least so many expansions, as the daemon does for a batch, or without looking ahead. Gives the expansions a
+ * second. */
+static double round_of(struct agent *agents, size_t count, uint64_t k, bool looks_ahead)
+{
+    struct tp_budget budget = tp_budget_k(k);
+    uint64_t done = 0;
+    double from = now_s(CLOCK_THREAD_CPUTIME_ID);
+    while (done < ROUND_EXPANSIONS)
+        for (size_t i = 0; i < count; i++) {
+            for (unsigned ahead = 1; looks_ahead && ahead <= TP_PREFETCH_AHEAD && i + ahead < count; ahead++)
+                tp_session_prefetch(agents[i + ahead].session, ahead);
+            done += tick(&agents[i], &budget);
+        }
+    return (double)done / (now_s(CLOCK_THREAD_CPUTIME_ID) - from);
+}
+
+static void print(const char *name, const double *values, size_t count)
+{
+    printf("\"%s\": [", name);
+    for (size_t i = 0; i < count; i++)
+        printf("%s%.0f", i ? ", " : "", values[i]);
+    printf("], ");
+}
+
+static void run_library(size_t sessions, size_t rounds)
+{
+    static const char *const names[] = {"single", "interleaved", "unfetched", "whole"};
+    struct tp_pool pool;
+    struct tp_slabs slabs;
+    tp_slabs_init(&slabs);
+    tp_pool_init(&pool, NULL);
+    pool.source = &slabs.source;
+    struct agent *agents = take(sessions, sizeof agents[0]), single, whole;
+    double *rates[4];
+    for (int i = 0; i < 4; i++)
+        rates[i] = take(rounds, sizeof rates[i][0]);
+    for (size_t i = 0; i < sessions; i++)
+        open_agent(&agents[i], i, &pool);
+    open_agent(&single, 0, &pool);
+    open_agent(&whole, 0, &pool);
+    for (int i = 0; i < WARM_ROUNDS; i++)
+        round_of(agents, sessions, scene.k, true);
+    round_of(&single, 1, scene.k, false);
+    round_of(&whole, 1, TP_BUDGET_UNLIMITED, false);
+    for (size_t i = 0; i < rounds; i++) {
+        rates[0][i] = round_of(&single, 1, scene.k, false);
+        rates[1][i] = round_of(agents, sessions, scene.k, true);
+        rates[2][i] = round_of(agents, sessions, scene.k, false);
+        rates[3][i] = round_of(&whole, 1, TP_BUDGET_UNLIMITED, false);
+    }
+    printf("{");
+    for (int i = 0; i < 4; i++)
+        print(names[i], rates[i], rounds);
+    printf("\"pool_mib\": %.1f, \"sessions\": %zu, \"k\": %u}\n", (double)pool.slab_bytes / 1048576, sessions,
+           scene.k);
+    for (size_t i = 0; i < sessions; i++)
+        tp_session_close(agents[i].session);
+    tp_session_close(single.session);
+    tp_session_close(whole.session);
+    tp_pool_fini(&pool);
+    tp_slabs_fini(&slabs);
+}
+
+/* ---- Through a daemon ---- */
+
+enum { TIMEOUT_MS = 20000 };
+
+struct connection {
+    struct tp_client *client;
+    uint64_t *ids;
+    size_t *problems; /* begun, of each session */
+    bool *is_renewed; /* the last reply led to the next problem: the tick under way does not know yet */
+    uint32_t *at_cells;
+    uint64_t *at_ids;
+    size_t sessions;
+    uint64_t ticks_left;
+};
+
+static void ask(const struct connection *connection, int error, const char *what)
+{
+    if (error) {
+        fprintf(stderr, "%s: %s\n", what, tp_client_error(connection->client)->message);
+        exit(2);
+    }
+}
+
+static void connection_open(struct connection *connection, uint16_t port, size_t sessions)
+{
+    *connection = (struct connection){.sessions = sessions};
+    connection->ids = take(sessions, sizeof connection->ids[0]);
+    connection->problems = take(sessions, sizeof connection->problems[0]);
+    connection->is_renewed = take(sessions, sizeof connection->is_renewed[0]);
+    connection->at_cells = take(sessions, sizeof connection->at_cells[0]);
+    connection->at_ids = take(sessions, sizeof connection->at_ids[0]);
+    must(tp_client_open(&connection->client, "127.0.0.1", port, "interleaved", TIMEOUT_MS, NULL),
+         "no daemon");
+    for (size_t i = 0; i < sessions; i++) {
+        struct problem problem = problem_of(i, 0);
+        struct tp_client_session_params params = {.map = "interleaved",
+                                                  .algorithm = "astar",
+                                                  .start = problem.start,
+                                                  .goal = problem.goal,
+                                                  .budget = {.kind = TP_CLIENT_BUDGET_K, .amount = scene.k}};
+        struct tp_client_session session;
+        ask(connection, tp_client_open_session(connection->client, &params, &session, TIMEOUT_MS),
+            "can't open a session");
+        connection->ids[i] = session.id;
+        connection->problems[i] = 1;
+    }
+}
+
+/* Takes a tick's reply. Who has its path goes on to its next problem; the next tick but one puts it there. Gives how many are to be put. */
+static size_t collect(struct connection *connection, uint64_t ticket)
+{
+    struct tp_client_reply reply;
+    size_t put = 0;
+    ask(connection, tp_client_collect(connection->client, ticket, &reply, TIMEOUT_MS), "no tick");
+    const struct tp_client_ticked *t = &reply.ticked;
+    for (size_t i = 0; i < t->count; i++) {
+        bool is_done = t->flags[i] & TP_CLIENT_PATH_COMPLETE || t->statuses[i] >= TP_CLIENT_ARRIVED;
+        connection->is_renewed[i] = is_done && !connection->is_renewed[i];
+        if (connection->is_renewed[i]) {
+            connection->at_ids[put] = t->sessions[i];
+            connection->at_cells[put++] = (uint32_t)i;
+        }
+    }
+    for (size_t j = 0; j < put; j++) {
+        size_t i = connection->at_cells[j];
+        struct problem problem = problem_of(i, connection->problems[i]++);
+        uint64_t goal;
+        ask(connection,
+            tp_client_send_set_goal(connection->client, connection->at_ids[j], problem.goal, &goal,
+                                    TIMEOUT_MS),
+            "no goal");
+        tp_client_drop(connection->client, goal);
+        connection->at_cells[j] = problem.start;
+    }
+    return put;
+}
+
+/* Ticks all sessions so many times, the next request being sent before the last one's reply is taken. */
+static void *run_ticks(void *context)
+{
+    struct connection *connection = context;
+    uint64_t tickets[2];
+    size_t put = 0;
+    for (uint64_t tick = 0; tick <= connection->ticks_left; tick++) {
+        struct tp_client_tick all = {.all = true,
+                                     .at_sessions = connection->at_ids,
+                                     .at_cells = connection->at_cells,
+                                     .at_count = put};
+        if (tick < connection->ticks_left)
+            ask(connection, tp_client_send_tick(connection->client, &all, &tickets[tick % 2], TIMEOUT_MS),
+                "can't tick");
+        put = tick > 0 ? collect(connection, tickets[(tick + 1) % 2]) : 0;
+    }
+    return NULL;
+}
+
+static uint64_t expansions_of(const struct connection *connection)
+{
+    struct tp_client_listing listing;
+    uint64_t expansions = 0;
+    ask(connection, tp_client_list(connection->client, TP_CLIENT_LIST_SESSIONS, &listing, TIMEOUT_MS),
+        "no listing");
+    for (size_t i = 0; i < listing.session_count; i++)
+        expansions += listing.sessions[i].expansions;
+    return expansions;
+}
+
+/* One round of all connections, each on a thread of its own. Gives the expansions a second of CPU time and of wall time. */
+static void daemon_round(struct connection *connections, size_t count, clockid_t cpu, double *by_cpu,
+                         double *by_wall)
+{
+    pthread_t threads[8];
+    uint64_t before = 0, after = 0;
+    for (size_t i = 0; i < count; i++)
+        before += expansions_of(&connections[i]);
+    double cpu_from = now_s(cpu), wall_from = now_s(CLOCK_MONOTONIC);
+    for (size_t i = 0; i < count; i++) {
+        connections[i].ticks_left = ROUND_EXPANSIONS / (connections[i].sessions * scene.k);
+        must(pthread_create(&threads[i], NULL, run_ticks, &connections[i]), "no thread");
+    }
+    for (size_t i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    double cpu_s = now_s(cpu) - cpu_from, wall_s = now_s(CLOCK_MONOTONIC) - wall_from;
+    for (size_t i = 0; i < count; i++)
+        after += expansions_of(&connections[i]);
+    *by_cpu = (double)(after - before) / cpu_s;
+    *by_wall = (double)(after - before) / wall_s;
+}
+
+static void run_daemon(size_t sessions, size_t rounds, uint16_t port, pid_t pid, size_t count)
+{
+    struct connection connections[8];
+    clockid_t cpu;
+    double *rates[2] = {take(rounds, sizeof(double)), take(rounds, sizeof(double))}, unused;
+    size_t cells = (size_t)scene.map->width * scene.map->height;
+    uint8_t *classes = take(cells, 1);
+    for (size_t i = 0; i < cells; i++)
+        classes[i] =
+            tp_map_class(scene.map, (uint32_t)(i % scene.map->width), (uint32_t)(i / scene.map->width));
+    must(clock_getcpuclockid(pid, &cpu), "no such daemon");
+    struct tp_client *client;
+    must(tp_client_open(&client, "127.0.0.1", port, "interleaved", TIMEOUT_MS, NULL), "no daemon");
+    must(tp_client_put_map(client, "interleaved", scene.map->width, scene.map->height, classes, NULL, 0,
+                           false, NULL, TIMEOUT_MS),
+         "can't put the map");
+    tp_client_close(client);
+    for (size_t i = 0; i < count; i++)
+        connection_open(&connections[i], port, sessions);
+    for (int i = 0; i < WARM_ROUNDS; i++)
+        daemon_round(connections, count, cpu, &unused, &unused);
+    for (size_t i = 0; i < rounds; i++)
+        daemon_round(connections, count, cpu, &rates[0][i], &rates[1][i]);
+    printf("{");
+    print("cpu", rates[0], rounds);
+    print("wall", rates[1], rounds);
+    printf("\"connections\": %zu, \"sessions\": %zu, \"k\": %u}\n", count, sessions, scene.k);
+    for (size_t i = 0; i < count; i++)
+        tp_client_close(connections[i].client);
+    free(classes);
+}
+
+int main(int argc, char **argv)
+{
+    const struct tp_cli_usage usage = {.command = "interleaved"};
+    bool is_library = argc == 7 && strcmp(argv[1], "library") == 0,
+         is_daemon = argc == 10 && strcmp(argv[1], "daemon") == 0;
+    if (!is_library && !is_daemon)
+        give_up("interleaved library|daemon MAP.map FILE.scen SESSIONS K ROUNDS [PORT PID CONNECTIONS]");
+    scene.map = load("interleaved", argv[2], 0);
+    if (tp_cli_scen_load(&usage, argv[3], &scene.scen))
+        return 2;
+    size_t sessions = strtoul(argv[4], NULL, 10), rounds = strtoul(argv[6], NULL, 10);
+    scene.k = (uint32_t)strtoul(argv[5], NULL, 10);
+    if (is_library)
+        run_library(sessions, rounds);
+    else
+        run_daemon(sessions, rounds, (uint16_t)strtoul(argv[7], NULL, 10), (pid_t)strtol(argv[8], NULL, 10),
+                   strtoul(argv[9], NULL, 10));
+    tp_cli_scen_fini(&scene.scen);
+    tp_map_unref(scene.map);
+    return 0;
+}
