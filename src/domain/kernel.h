@@ -185,7 +185,7 @@ TP_ALWAYS_INLINE bool tp__kernel_reserve(struct tp_search *s, uint32_t moves_max
 
 /* Has the processor fetch the node of the state that comes up after so many others, unless others are met first: a session that is ticked
  * among many finds little of its memory in the caches. After the first expansions of a run it does, and looking ahead is not worth its price. */
-enum { TP_FETCH_AHEAD = 2, TP_FETCH_EXPANSIONS = 64 };
+enum { TP_FETCH_AHEAD = 1, TP_FETCH_EXPANSIONS = 64 };
 
 TP_ALWAYS_INLINE void tp__kernel_fetch_ahead(const struct tp_search *s, unsigned how)
 {

@@ -201,10 +201,12 @@ TP_ALWAYS_INLINE bool tp_bucket_top(const struct tp_bucket *list, uint64_t *g, u
 }
 
 /* The state that comes `below` entries after the best one if none is entered before it, or the first of the next bucket; at most as
- * many as a chunk holds; false when there is none at hand. After tp_bucket_least. Cost: O(1). */
+ * many as a chunk holds; false when there is none at hand. After tp_bucket_least, or tp_bucket_pop. Cost: O(1). */
 TP_ALWAYS_INLINE bool tp_bucket_peek(const struct tp_bucket *list, uint32_t below, uint32_t *state, bool wide)
 {
     uint64_t set = list->least->set;
+    if (!set)
+        return false;
     const char *top = list->least->slot[__builtin_ctzll(set)];
     uint32_t in_chunk = (uintptr_t)top & (TP_BUCKET_CHUNK_BYTES - 1), bytes = below * tp__bucket_entry_bytes(wide);
     const char *before = *(const char *const *)(top - in_chunk);
