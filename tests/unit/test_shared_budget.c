@@ -36,7 +36,9 @@ static uint64_t batch_ns(void)
 {
     uint64_t ns = 0;
     for (size_t i = 0; i < AGENTS_MAX; i++)
-        ns += stage.replies[i].version > 0 ? stage.turn_ns + stage.replies[i].work.expansions * stage.expansion_ns : 0;
+        ns += stage.replies[i].version > 0
+                  ? stage.turn_ns + stage.replies[i].work.expansions * stage.expansion_ns
+                  : 0;
     return ns;
 }
 
@@ -177,7 +179,8 @@ START_TEST(test_by_priority)
             got[i] += expansions_of(i);
             int64_t apart = (int64_t)(got[i] * all) - (int64_t)(b * T * priorities[i]);
             if (16 * llabs(apart) > 17 * (int64_t)(all + N * priorities[i]))
-                ck_abort_msg("batch %llu: priority %u has %llu", (unsigned long long)b, priorities[i], (unsigned long long)got[i]);
+                ck_abort_msg("batch %llu: priority %u has %llu", (unsigned long long)b, priorities[i],
+                             (unsigned long long)got[i]);
         }
     }
     stage_end();
@@ -208,7 +211,8 @@ START_TEST(test_starvation_is_bounded)
                 longest = waited[i] > longest ? waited[i] : longest;
                 uint64_t p = agent_of(stage.ids[i])->priority;
                 if (waited[i] > 17 * (all + n * p) / (16 * p * total) + 2)
-                    ck_abort_msg("priority %u of %u, %u sessions, total %u: starved for %u", (unsigned)p, all, n, total, waited[i]);
+                    ck_abort_msg("priority %u of %u, %u sessions, total %u: starved for %u", (unsigned)p, all,
+                                 n, total, waited[i]);
                 ck_assert_uint_eq(agent_of(stage.ids[i])->waited, waited[i]);
             }
             ck_assert_uint_eq(batch.starved, starved);
@@ -289,7 +293,8 @@ START_TEST(test_any_order_of_things)
         for (int b = 0; b < 300; b++) {
             struct tp_test_rng *rng = &stage.rng;
             if (stage.count < 40 && tp_test_percent(rng, 20))
-                open_with("astar", tp_test_between(rng, 1, 30), tp_test_between(rng, 1, 255), tp_test_percent(rng, 20));
+                open_with("astar", tp_test_between(rng, 1, 30), tp_test_between(rng, 1, 255),
+                          tp_test_percent(rng, 20));
             if (stage.count > 2 && tp_test_percent(rng, 15))
                 close_nth(2 + tp_test_below(rng, (uint32_t)stage.count - 2));
             uint32_t total = tp_test_between(rng, 1, tp_test_percent(rng, 50) ? 10 : 400);
@@ -298,7 +303,8 @@ START_TEST(test_any_order_of_things)
             uint32_t cells[2] = {SIDE * SIDE, 5};
             batch.all = false;
             batch.ids = named;
-            for (size_t i = 0; i < stage.count; i++) /* from a random one on, some left out, one unknown, one twice */
+            for (size_t i = 0; i < stage.count;
+                 i++) /* from a random one on, some left out, one unknown, one twice */
                 named[batch.id_count++] = stage.ids[i];
             for (size_t i = batch.id_count; i-- > 1;) {
                 size_t other = tp_test_below(rng, (uint32_t)i + 1);
@@ -341,7 +347,8 @@ START_TEST(test_any_order_of_things)
             if (some_stopped) /* what is left over goes to those behind: another window begins */
                 got[0] = got[1] = 0;
             if (16 * llabs((int64_t)(got[0] * 50) - (int64_t)(got[1] * 5)) > 17 * (5 + 50))
-                ck_abort_msg("batch %d: priorities 5 and 50 got %llu and %llu", b, (unsigned long long)got[0], (unsigned long long)got[1]);
+                ck_abort_msg("batch %d: priorities 5 and 50 got %llu and %llu", b, (unsigned long long)got[0],
+                             (unsigned long long)got[1]);
         }
         ck_assert_uint_gt(full, 100);
         stage_end();
@@ -463,8 +470,10 @@ START_TEST(test_own_budgets)
         for (size_t i = 0; i < N; i++) {
             struct tp_tick_reply want;
             struct tp_budget budget = tp_budget_k(3 + i);
-            if (b % 3 == 2) /* the moves are those of what it was given; who needs nothing of it still has it */
-                budget.expansions_max = expansions_of(i) + (agent_of(stage.ids[i])->waited == 0 && expansions_of(i) == 0);
+            if (b % 3 ==
+                2) /* the moves are those of what it was given; who needs nothing of it still has it */
+                budget.expansions_max =
+                    expansions_of(i) + (agent_of(stage.ids[i])->waited == 0 && expansions_of(i) == 0);
             tp_session_tick(twin[i], stage.map, &budget, &want);
             ck_assert(want.to == stage.replies[i].to && want.status == stage.replies[i].status &&
                       want.work.expansions == expansions_of(i));
