@@ -4,8 +4,9 @@
  *                     and leave the total to the others. One that has to search after all may spend what would be its part
  *                     if all searched.
  *     the round       the others: who waited longest is its front, of equals who is named first, from a session on that is
- *                     another with each tick. The front is dealt to first (share.h), and it is served last: so it has what the
- *                     others left over, and where there turns out to be less than was dealt they go without before it does.
+ *                     another with each tick; who set off since the last tick is its end. The front is dealt to first
+ *                     (share.h), and it is served last: so it has what the others left over, and where there turns out to be
+ *                     less than was dealt they go without before it does.
  *
  * Under total_us the total is what the time holds by the pace of the ticks before (struct tp_pace) besides the moves of all
  * those to come, estimated anew every LOOK_NS of work, when the clock is looked at (in a long turn by the search itself, too). So
@@ -249,6 +250,7 @@ static void tick(struct batch *batch, uint32_t index, uint64_t expansions, uint6
     batch->hard_left -= least(reply->work.expansions, batch->hard_left);
     spend(&batch->expansions, reply->work.expansions);
     spend(&batch->guide, reply->work.guide);
+    agent->is_fresh = false;
     batch->turns_left--;
     pass_time(batch, reply->work.expansions);
 }
@@ -357,22 +359,26 @@ static void serve_next(struct batch *batch, size_t place)
 
 /* ---- the batch ---- */
 
-/* 0: idle; then who waited longest first. */
+/* 0: idle; then who waited longest first; last who set off and may not need to search at all. */
 static unsigned class_of(const struct batch *batch, const struct tp_agent *agent)
 {
     bool asks = agent->search.asks || (agent->guide.asks && batch->guide.all != UINT64_MAX);
-    return !asks ? 0 : agent->waited < WAITED_CLASSES ? WAITED_CLASSES - agent->waited : 1;
+    if (!asks)
+        return 0;
+    if (agent->waited == 0 && agent->is_fresh)
+        return WAITED_CLASSES + 1;
+    return agent->waited < WAITED_CLASSES ? WAITED_CLASSES - agent->waited : 1;
 }
 
 /* Fills order[], by classes, each in the order named from the session on with which this tick's round begins. */
 static void put_in_order(struct batch *batch)
 {
     const struct tp_schedule *schedule = batch->schedule;
-    size_t at[WAITED_CLASSES + 2] = {0}, count = schedule->served, first = schedule->tick % count;
+    size_t at[WAITED_CLASSES + 3] = {0}, count = schedule->served, first = schedule->tick % count;
     for (size_t i = 0; i < count; i++)
         at[class_of(batch, &schedule->sessions->agents[schedule->slots[i]]) + 1]++;
     batch->idle = at[1];
-    for (size_t i = 1; i <= WAITED_CLASSES; i++)
+    for (size_t i = 1; i <= WAITED_CLASSES + 1; i++)
         at[i] += at[i - 1];
     for (size_t i = 0; i < count; i++) {
         size_t index = i + first < count ? i + first : i + first - count;

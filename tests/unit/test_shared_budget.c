@@ -226,32 +226,61 @@ START_TEST(test_starvation_is_bounded)
 }
 END_TEST
 
-/* What arrived sessions and small budgets leave goes to the others in the same batch; where there is enough each has its own. */
+/* What arrived sessions and small budgets leave goes to the others in the same batch, too when nobody knew that they had
+ * arrived; where there is enough each has its own. */
 START_TEST(test_nothing_is_left_lying)
 {
+    enum { LARGE = 4, SMALL = 10, THERE = 40 };
     stage_begin("left");
-    for (int i = 0; i < 40; i++)
-        open_with("astar", ENDLESS, 255, true); /* they are there already */
-    for (int i = 0; i < 10; i++)
-        open_one(7, 255);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < LARGE; i++)
         open_one(1000, 1);
-    struct tp_schedule batch = batch_of(1000, 0);
-    serve(&batch); /* nobody was known to be there */
+    for (int i = 0; i < SMALL; i++)
+        open_one(7, 255);
+    for (int i = 0; i < THERE;
+         i++) /* they are there already; they are served first, the one named first last */
+        open_with("astar", ENDLESS, 255, true);
+    struct tp_schedule batch;
     for (int b = 0; b < 5; b++) {
         batch = batch_of(1000, 0);
+        batch.tick = stage.ticks = 54 * stage.ticks;
         serve(&batch);
         ck_assert_uint_eq(batch.expansions, 1000);
         ck_assert_uint_eq(batch.starved, 0);
-        for (size_t i = 40; i < 50; i++)
+        for (size_t i = LARGE; i < LARGE + SMALL; i++)
             ck_assert_uint_eq(expansions_of(i), 7);
-        for (size_t i = 50; i < 54; i++)
+        for (size_t i = 0; b > 0 && i < LARGE; i++)
             ck_assert(expansions_of(i) == 232 || expansions_of(i) == 233);
     }
-    batch = batch_of(70 + 4000, 0);
+    batch = batch_of(SMALL * 7 + LARGE * 1000, 0);
     serve(&batch);
-    for (size_t i = 40; i < 54; i++)
-        ck_assert_uint_eq(expansions_of(i), i < 50 ? 7 : 1000);
+    for (size_t i = 0; i < LARGE + SMALL; i++)
+        ck_assert_uint_eq(expansions_of(i), i < LARGE ? 1000 : 7);
+    stage_end();
+}
+END_TEST
+
+/* One session asks and then needs nothing, each time: what it leaves comes to each of the others in turn. */
+START_TEST(test_nobody_is_always_last)
+{
+    enum { N = 5, BATCHES = 60 };
+    stage_begin("last");
+    for (int i = 0; i < N; i++)
+        open_one(ENDLESS, 16);
+    open_with("astar", ENDLESS, 16, true);
+    uint64_t got[N] = {0}, least = UINT64_MAX, most = 0;
+    for (int b = 0; b < BATCHES; b++) {
+        tp_agent_set_off(agent_of(stage.ids[N]));
+        struct tp_schedule batch = batch_of(60, 0);
+        serve(&batch);
+        for (size_t i = 0; i < N; i++)
+            got[i] += expansions_of(i);
+    }
+    for (size_t i = 0; i < N; i++) {
+        least = got[i] < least ? got[i] : least;
+        most = got[i] > most ? got[i] : most;
+    }
+    ck_assert_uint_gt(most, 10 * BATCHES + BATCHES / 2); /* there was something to have */
+    ck_assert_uint_le(most - least, 20);
     stage_end();
 }
 END_TEST
@@ -397,13 +426,48 @@ START_TEST(test_deadline)
 }
 END_TEST
 
+/* Time for the moves of all, and for the expansions of one in fifteen, on a machine that is now faster and now slower: kept, and each
+ * has its turn. */
+START_TEST(test_deadline_just_enough)
+{
+    enum { N = 300, BATCHES = 600, TOTAL_US = 110, EACH = 15 };
+    stage_begin("just enough");
+    for (int i = 0; i < N; i++)
+        open_one(ENDLESS, 16);
+    stage.expansion_ns = 1000;
+    uint64_t over = 0, got[N] = {0}, least = UINT64_MAX, most = 0, all = 0;
+    uint32_t longest = 0;
+    for (int b = 0; b < BATCHES; b++) {
+        if (b % 50 == 0)
+            stage.turn_ns = tp_test_between(&stage.rng, 180, 240);
+        struct tp_schedule batch = batch_of(0, TOTAL_US);
+        serve(&batch);
+        uint64_t past = overshoot_ns(TOTAL_US);
+        over = past > over && b >= 10 ? past : over; /* it begins with no idea of this machine */
+        longest = batch.starved_longest > longest ? batch.starved_longest : longest;
+        all += batch.expansions;
+        for (size_t i = 0; i < N; i++)
+            got[i] += expansions_of(i);
+    }
+    for (size_t i = 0; i < N; i++) {
+        least = got[i] < least ? got[i] : least;
+        most = got[i] > most ? got[i] : most;
+    }
+    ck_assert_uint_le(over, 5000);
+    ck_assert_uint_ge(all, BATCHES * N / EACH / 2);
+    ck_assert_uint_le(longest, 2 * EACH);
+    ck_assert_uint_le(most, least + least / 4 + 4);
+    stage_end();
+}
+END_TEST
+
 /* A total too short for anything, and a machine that stalls: one expansion a batch at the least, to one after the other. */
 START_TEST(test_deadline_too_short)
 {
     enum { N = 40 };
     stage_begin("short");
     for (int i = 0; i < N; i++)
-        open_one(ENDLESS, 16);
+        open_with(i % 2 ? "astar" : "tbwa", ENDLESS, 16, false);
     uint32_t longest = 0;
     for (int b = 0; b < 400; b++) {
         struct tp_schedule batch = batch_of(0, 1);
@@ -411,6 +475,8 @@ START_TEST(test_deadline_too_short)
         serve(&batch);
         ck_assert_uint_ge(batch.expansions, 1);
         ck_assert_uint_le(batch.expansions, TP_DEADLINE_STRIDE);
+        for (size_t i = 0; i < N; i++) /* who has no time to search moves, and no more */
+            ck_assert(expansions_of(i) > 0 || stage.replies[i].work.traced == 0);
         ck_assert_uint_ge(batch.starved, N - TP_DEADLINE_STRIDE);
         longest = batch.starved_longest > longest ? batch.starved_longest : longest;
     }
@@ -493,9 +559,11 @@ static Suite *shared_budget_suite(void)
     tcase_add_test(cases, test_by_priority);
     tcase_add_test(cases, test_starvation_is_bounded);
     tcase_add_test(cases, test_nothing_is_left_lying);
+    tcase_add_test(cases, test_nobody_is_always_last);
     tcase_add_test(cases, test_set_off);
     tcase_add_test(cases, test_any_order_of_things);
     tcase_add_test(cases, test_deadline);
+    tcase_add_test(cases, test_deadline_just_enough);
     tcase_add_test(cases, test_deadline_too_short);
     tcase_add_test(cases, test_deadline_and_expansions);
     tcase_add_test(cases, test_own_budgets);
