@@ -9,7 +9,8 @@
 const struct tp_map *tp__schedule_map(const struct tp_schedule *schedule, uint32_t slot);
 
 /* The session's budget, or the request's. */
-const struct tp_agent_budget *tp__schedule_budget(const struct tp_schedule *schedule, const struct tp_agent *agent);
+const struct tp_agent_budget *tp__schedule_budget(const struct tp_schedule *schedule,
+                                                  const struct tp_agent *agent);
 
 /* Whether the request's sessions were given up. */
 bool tp__schedule_over(const struct tp_schedule *schedule);

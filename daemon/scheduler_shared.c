@@ -4,8 +4,9 @@
  *                     and leave the total to the others. One that has to search after all may spend what would be its part
  *                     if all searched.
  *     the round       the others: who waited longest is its front, of equals who is named first, from a session on that is
- *                     another with each tick. The front is dealt to first (share.h), and it is served last: so it has what the
- *                     others left over, and where there turns out to be less than was dealt they go without before it does.
+ *                     another with each tick; who set off since the last tick is its end. The front is dealt to first
+ *                     (share.h), and it is served last: so it has what the others left over, and where there turns out to be
+ *                     less than was dealt they go without before it does.
  *
  * Under total_us the total is what the time holds by the pace of the ticks before (struct tp_pace) besides the moves of all
  * those to come, estimated anew every LOOK_NS of work, when the clock is looked at (in a long turn by the search itself, too). So
@@ -16,9 +17,11 @@
 #include "daemon/scheduler_internal.h"
 
 enum {
-    WAITED_CLASSES = 64, /* who waited so long, or longer, goes in one class: what they are owed keeps them apart then */
+    WAITED_CLASSES =
+        64, /* who waited so long, or longer, goes in one class: what they are owed keeps them apart then */
     LOOK_NS = 4000,
-    BESIDE_NS = 60000, /* of a total, for reading the request and sending the answer; a part of a small one: */
+    BESIDE_NS =
+        60000, /* of a total, for reading the request and sending the answer; a part of a small one: */
     BESIDE_SHARE = 16,
     ANSWERS_MEASURED = 16, /* fewer tell too little of their pace */
 };
@@ -39,12 +42,12 @@ struct batch {
     uint64_t priorities; /* of all sessions served */
     uint32_t *order;     /* indices of schedule->slots: `idle` of them, then the round */
     size_t idle, turns_left;
-    size_t sure;         /* the place in the round whose slice is given whatever the clock says */
+    size_t sure; /* the place in the round whose slice is given whatever the clock says */
     /* time */
     bool is_timed;
-    uint64_t end_ns;  /* of all that the total covers */
-    uint64_t look_ns; /* the clock at the last look, */
-    uint64_t now_ns;  /* and by estimate since */
+    uint64_t end_ns;                 /* of all that the total covers */
+    uint64_t look_ns;                /* the clock at the last look, */
+    uint64_t now_ns;                 /* and by estimate since */
     uint64_t turns, expansions_made; /* since that look */
 };
 
@@ -87,7 +90,8 @@ static void learn_pace(struct tp_pace *pace, double turns, double expansions, do
     if (turns == 0)
         return;
     double error = took_ns - expected, most = 4 * expected;
-    double step = (error > most ? most : error) * (error > 0 ? 0.125 : 0.0625) / (moves * moves + search * search);
+    double step =
+        (error > most ? most : error) * (error > 0 ? 0.125 : 0.0625) / (moves * moves + search * search);
     pace->turn_ns = at_least_one(pace->turn_ns * (1 + step * moves));
     pace->expansion_ns = at_least_one(pace->expansion_ns * (1 + step * search));
 }
@@ -121,11 +125,11 @@ static void pass_time(struct batch *batch, uint64_t expansions)
 /* When a session's turn ends. */
 struct turn {
     const struct tp_schedule *schedule;
-    uint64_t end_us;   /* UINT64_MAX: not by time */
-    bool is_total;     /* the time is the total's, not the session's own */
-    bool is_over;      /* from its beginning: it is for a move alone */
-    bool has_looked;   /* the scheduler looked for it just now: the first question is answered without */
-    bool was_cut;      /* the total's time ended it */
+    uint64_t end_us; /* UINT64_MAX: not by time */
+    bool is_total;   /* the time is the total's, not the session's own */
+    bool is_over;    /* from its beginning: it is for a move alone */
+    bool has_looked; /* the scheduler looked for it just now: the first question is answered without */
+    bool was_cut;    /* the total's time ended it */
 };
 
 static bool turn_over_cb(void *context)
@@ -159,7 +163,8 @@ static uint64_t least(uint64_t a, uint64_t b)
 }
 
 /* What a session may spend that was not expected to ask: its part, if all asked. */
-static uint64_t idle_allowance(const struct batch *batch, const struct purse *purse, uint64_t cap, uint64_t priority)
+static uint64_t idle_allowance(const struct batch *batch, const struct purse *purse, uint64_t cap,
+                               uint64_t priority)
 {
     if (purse->all == UINT64_MAX)
         return UINT64_MAX;
@@ -167,8 +172,8 @@ static uint64_t idle_allowance(const struct batch *batch, const struct purse *pu
 }
 
 /* What the next of the round may spend: its slice, if those behind it can have theirs, and its part of what is left over. */
-static uint64_t allowance(const struct batch *batch, const struct purse *purse, const struct tp_claim *claim, uint64_t cap,
-                          uint64_t priority)
+static uint64_t allowance(const struct batch *batch, const struct purse *purse, const struct tp_claim *claim,
+                          uint64_t cap, uint64_t priority)
 {
     if (purse->all == UINT64_MAX)
         return UINT64_MAX;
@@ -245,12 +250,14 @@ static void tick(struct batch *batch, uint32_t index, uint64_t expansions, uint6
     batch->hard_left -= least(reply->work.expansions, batch->hard_left);
     spend(&batch->expansions, reply->work.expansions);
     spend(&batch->guide, reply->work.guide);
+    agent->is_fresh = false;
     batch->turns_left--;
     pass_time(batch, reply->work.expansions);
 }
 
 /* Counts a session that got nothing, and how long it has been so. `withheld`: a total, or its time, was spent. */
-static void count_wait(struct tp_schedule *schedule, struct tp_agent *agent, const struct tp_tick_reply *reply, bool withheld)
+static void count_wait(struct tp_schedule *schedule, struct tp_agent *agent,
+                       const struct tp_tick_reply *reply, bool withheld)
 {
     if (withheld && reply->work.expansions == 0 && wants_to_search(reply)) {
         agent->waited++;
@@ -301,7 +308,8 @@ static void serve_idle(struct batch *batch, uint32_t index)
         expansions = idle_allowance(batch, &batch->expansions, own_cap(batch, agent), agent->priority);
         units = idle_allowance(batch, &batch->guide, agent->guide_units, agent->priority);
     }
-    struct turn turn = {.schedule = schedule, .end_us = turn_end_us(batch), .is_total = true, .has_looked = true};
+    struct turn turn = {
+        .schedule = schedule, .end_us = turn_end_us(batch), .is_total = true, .has_looked = true};
     tick(batch, index, expansions, units, &turn);
     const struct tp_tick_reply *reply = &schedule->replies[index];
     agent->search.asks = asks_again(agent, reply, expansions);
@@ -326,8 +334,10 @@ static void serve_next(struct batch *batch, size_t place)
     struct tp_agent *agent = &schedule->sessions->agents[schedule->slots[index]];
     const struct tp_claim *search = &batch->expansions.claims[place], *guide = &batch->guide.claims[place];
     keep_time(batch);
-    struct turn turn = {.schedule = schedule, .end_us = turn_end_us(batch), .is_total = true, .has_looked = true};
-    uint64_t expansions = allowance(batch, &batch->expansions, search, own_cap(batch, agent), agent->priority);
+    struct turn turn = {
+        .schedule = schedule, .end_us = turn_end_us(batch), .is_total = true, .has_looked = true};
+    uint64_t expansions =
+        allowance(batch, &batch->expansions, search, own_cap(batch, agent), agent->priority);
     uint64_t units = 0;
     if (!is_late(batch))
         units = allowance(batch, &batch->guide, guide, agent->guide_units, agent->priority);
@@ -349,26 +359,31 @@ static void serve_next(struct batch *batch, size_t place)
 
 /* ---- the batch ---- */
 
-/* 0: idle; then who waited longest first. */
+/* 0: idle; then who waited longest first; last who set off and may not need to search at all. */
 static unsigned class_of(const struct batch *batch, const struct tp_agent *agent)
 {
     bool asks = agent->search.asks || (agent->guide.asks && batch->guide.all != UINT64_MAX);
-    return !asks ? 0 : agent->waited < WAITED_CLASSES ? WAITED_CLASSES - agent->waited : 1;
+    if (!asks)
+        return 0;
+    if (agent->waited == 0 && agent->is_fresh)
+        return WAITED_CLASSES + 1;
+    return agent->waited < WAITED_CLASSES ? WAITED_CLASSES - agent->waited : 1;
 }
 
 /* Fills order[], by classes, each in the order named from the session on with which this tick's round begins. */
 static void put_in_order(struct batch *batch)
 {
     const struct tp_schedule *schedule = batch->schedule;
-    size_t at[WAITED_CLASSES + 2] = {0}, count = schedule->served, first = schedule->tick % count;
+    size_t at[WAITED_CLASSES + 3] = {0}, count = schedule->served, first = schedule->tick % count;
     for (size_t i = 0; i < count; i++)
         at[class_of(batch, &schedule->sessions->agents[schedule->slots[i]]) + 1]++;
     batch->idle = at[1];
-    for (size_t i = 1; i <= WAITED_CLASSES; i++)
+    for (size_t i = 1; i <= WAITED_CLASSES + 1; i++)
         at[i] += at[i - 1];
     for (size_t i = 0; i < count; i++) {
         size_t index = i + first < count ? i + first : i + first - count;
-        batch->order[at[class_of(batch, &schedule->sessions->agents[schedule->slots[index]])]++] = (uint32_t)index;
+        batch->order[at[class_of(batch, &schedule->sessions->agents[schedule->slots[index]])]++] =
+            (uint32_t)index;
     }
 }
 
@@ -392,7 +407,8 @@ static void deal_round(struct batch *batch, size_t count)
 {
     struct tp_schedule *schedule = batch->schedule;
     for (size_t i = 0; i < count; i++) {
-        const struct tp_agent *agent = &schedule->sessions->agents[schedule->slots[batch->order[batch->idle + i]]];
+        const struct tp_agent *agent =
+            &schedule->sessions->agents[schedule->slots[batch->order[batch->idle + i]]];
         bool searches = agent->search.asks && batch->expansions.all != UINT64_MAX;
         bool is_led = agent->guide.asks && batch->guide.all != UINT64_MAX;
         batch->expansions.claims[i] = (struct tp_claim){.owed = agent->search.owed,
@@ -429,7 +445,8 @@ static void begin(struct batch *batch)
     look(batch);
     uint64_t from_ns = schedule->has_begun ? schedule->began_us * 1000 : batch->now_ns;
     uint64_t whole_ns = schedule->total_us * 1000;
-    uint64_t beside_ns = (uint64_t)((double)schedule->served * pace_of(batch)->answer_ns) + least(BESIDE_NS, whole_ns / BESIDE_SHARE);
+    uint64_t beside_ns = (uint64_t)((double)schedule->served * pace_of(batch)->answer_ns) +
+                         least(BESIDE_NS, whole_ns / BESIDE_SHARE);
     batch->end_ns = from_ns + (whole_ns > beside_ns ? whole_ns - beside_ns : 0);
     batch->expansions.all = batch->expansions.left = in_time(batch);
 }
@@ -464,7 +481,9 @@ void tp__schedule_serve_shared(struct tp_schedule *schedule)
 
 void tp_schedule_answered(struct tp_schedule *schedule, uint64_t took_us)
 {
-    double *mean_ns = &schedule->sessions->pace.answer_ns, took_ns = (double)took_us * 1000 / (double)schedule->served;
+    double *mean_ns = &schedule->sessions->pace.answer_ns,
+           took_ns = (double)took_us * 1000 / (double)schedule->served;
     if (schedule->served >= ANSWERS_MEASURED)
-        *mean_ns = at_least_one(*mean_ns + ((took_ns < 4 * *mean_ns ? took_ns : 4 * *mean_ns) - *mean_ns) / 8);
+        *mean_ns =
+            at_least_one(*mean_ns + ((took_ns < 4 * *mean_ns ? took_ns : 4 * *mean_ns) - *mean_ns) / 8);
 }

@@ -113,7 +113,7 @@ int tp_sessions_add(struct tp_sessions *sessions, struct tp_session *session, st
 
 void tp_agent_set_off(struct tp_agent *agent)
 {
-    agent->search.asks = true;
+    agent->search.asks = agent->is_fresh = true;
     agent->guide.asks = agent->guide_units > 0;
 }
 

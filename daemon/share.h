@@ -33,11 +33,12 @@ enum { TP_SHARE_UNIT = 4096 };
 /* What a session keeps between ticks. */
 struct tp_share {
     uint64_t owed; /* in 1/TP_SHARE_UNIT */
-    bool asks;     /* it wanted more when it was last ticked, or has been given something new to look for since */
+    bool asks; /* it wanted more when it was last ticked, or has been given something new to look for since */
 };
 
 struct tp_claim {
-    uint64_t owed;     /* before the deal, and (without the slice) after it; in 1/TP_SHARE_UNIT, below TP_SHARE_MAX units */
+    uint64_t
+        owed; /* before the deal, and (without the slice) after it; in 1/TP_SHARE_UNIT, below TP_SHARE_MAX units */
     uint64_t cap;      /* units, up to TP_SHARE_MAX */
     uint64_t slice;    /* the answer: units */
     uint32_t priority; /* 1..TP_PRIORITY_MAX; 0 with cap 0: it does not ask, and keeps what it is owed */

@@ -365,7 +365,9 @@ def deadline_rows(runs):
     rows = [(f"{name}the loop's CPU time beyond it, {words}, us", f"{statistics.median(f[key] for f in runs):.1f}",
              spread([f[key] for f in runs], 1)) for key, words in (("p50", "p50"), ("p99", "p99"), ("p999", "p99.9"), ("max", "max"))]
     return rows + [(f"{name}{words}", f"{statistics.median(f[key] for f in runs):.0f}", spread([f[key] for f in runs], 0))
-                   for key, words in (("expansions", "expansions a tick"), ("starved", "sessions starved in a tick, mean"))]
+                   for key, words in (("expansions", "expansions a tick"), ("starved", "sessions starved in a tick, mean"),
+                                      ("moves_p50", "the loop's CPU time for their moves alone, p50, us"),
+                                      ("moves_p99", "the same, p99, us"))]
 
 
 def deadline_verdicts(runs):

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TIMEOUT_MS = 20000, WARM_BATCHES = 100, SETTLE_US = 300, K = 1000000 };
+enum { TIMEOUT_MS = 20000, WARM_BATCHES = 100, MOVES = 300, SETTLE_US = 300, K = 1000000 };
 
 static struct tp_test_rng rng = {7};
 static struct tp_client *client;
@@ -67,7 +67,9 @@ static void put_map(const struct tp_map *map)
     for (uint32_t y = 0; y < map->height; y++)
         for (uint32_t x = 0; x < map->width; x++)
             cells[(size_t)y * map->width + x] = tp_map_class(map, x, y);
-    ask(tp_client_put_map(client, "deadline", map->width, map->height, cells, NULL, 0, true, NULL, TIMEOUT_MS), "put_map");
+    ask(tp_client_put_map(client, "deadline", map->width, map->height, cells, NULL, 0, true, NULL,
+                          TIMEOUT_MS),
+        "put_map");
     free(cells);
 }
 
@@ -99,8 +101,8 @@ static void take_answer(struct crowd *crowd, const struct tp_client_ticked *tick
     for (size_t i = 0; i < ticked->count; i++) {
         uint32_t from = crowd->cells[i], to = ticked->cells[i];
         crowd->illegal += ticked->sessions[i] != crowd->ids[i] ||
-                          (from != to && !tp_walk_legal(crowd->map, from % width, from / width, to % width, to / width,
-                                                        TP_NEIGHBOURS_8, TP_CORNERS_BOTH_FREE));
+                          (from != to && !tp_walk_legal(crowd->map, from % width, from / width, to % width,
+                                                        to / width, TP_NEIGHBOURS_8, TP_CORNERS_BOTH_FREE));
         crowd->cells[i] = to;
         crowd->expansions += (double)ticked->expansions[i];
         is_over[i] = ticked->statuses[i] == TP_CLIENT_ARRIVED || ticked->statuses[i] == TP_CLIENT_UNREACHABLE;
@@ -148,12 +150,23 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < batches; i++)
         spent[i] = batch(&crowd, total_us);
     sort(spent, batches);
+    uint32_t longest = crowd.longest;
+    double starved = crowd.starved, expansions = crowd.expansions;
+    double moves
+        [MOVES]; /* the same agents with no time to search: what is left of the total without them is the search's */
+    for (size_t i = 0; i < MOVES; i++)
+        moves[i] = batch(&crowd, 1);
+    sort(moves, MOVES);
     double limit = (double)total_us;
-    printf("{\"sessions\": %zu, \"total_us\": %.0f, \"batches\": %zu, \"p50\": %.1f, \"p99\": %.1f, \"p999\": %.1f, \"max\": %.1f, "
-           "\"longest\": %u, \"starved\": %.2f, \"expansions\": %.1f, \"arrived\": %zu, \"illegal\": %zu, \"unanswered\": %zu}\n",
+    printf("{\"sessions\": %zu, \"total_us\": %.0f, \"batches\": %zu, \"p50\": %.1f, \"p99\": %.1f, "
+           "\"p999\": %.1f, \"max\": %.1f, "
+           "\"longest\": %u, \"starved\": %.2f, \"expansions\": %.1f, \"arrived\": %zu, \"illegal\": %zu, "
+           "\"unanswered\": %zu, "
+           "\"moves_p50\": %.1f, \"moves_p99\": %.1f}\n",
            crowd.count, limit, batches, spent[batches / 2] - limit, spent[batches * 99 / 100] - limit,
-           spent[batches * 999 / 1000] - limit, spent[batches - 1] - limit, crowd.longest, crowd.starved / (double)batches,
-           crowd.expansions / (double)batches, crowd.arrived, crowd.illegal, crowd.unanswered);
+           spent[batches * 999 / 1000] - limit, spent[batches - 1] - limit, longest,
+           starved / (double)batches, expansions / (double)batches, crowd.arrived, crowd.illegal,
+           crowd.unanswered, moves[MOVES / 2], moves[MOVES * 99 / 100]);
     tp_client_close(client);
     tp_map_unref(crowd.map);
     return 0;

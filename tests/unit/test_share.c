@@ -49,7 +49,8 @@ static void model_deal(struct tp_claim *claims, size_t count, uint64_t total)
     }
 }
 
-static void draw_claims(struct tp_test_rng *rng, struct tp_claim *claims, size_t count, uint32_t priority_max, uint32_t cap_max)
+static void draw_claims(struct tp_test_rng *rng, struct tp_claim *claims, size_t count, uint32_t priority_max,
+                        uint32_t cap_max)
 {
     memset(claims, 0, count * sizeof claims[0]);
     for (size_t i = 0; i < count; i++) {
@@ -67,7 +68,8 @@ START_TEST(test_as_the_model)
     for (uint64_t round = 0, rounds = tp_test_steps(1500, 100000); round < rounds; round++) {
         struct tp_claim claims[CLAIMS], model[CLAIMS];
         size_t count = tp_test_between(&rng, 1, CLAIMS);
-        draw_claims(&rng, claims, count, tp_test_percent(&rng, 50) ? 255 : 3, tp_test_percent(&rng, 50) ? 200 : 5);
+        draw_claims(&rng, claims, count, tp_test_percent(&rng, 50) ? 255 : 3,
+                    tp_test_percent(&rng, 50) ? 200 : 5);
         for (int deal = 0; deal < 5; deal++) {
             uint64_t total = tp_test_below(&rng, tp_test_percent(&rng, 50) ? 10 : 300);
             memcpy(model, claims, sizeof model);
@@ -78,12 +80,14 @@ START_TEST(test_as_the_model)
             ck_assert_uint_eq(dealt, sum_of(claims, count, false));
             for (size_t i = 0; i < count; i++)
                 if (claims[i].slice != model[i].slice)
-                    ck_abort_msg("deal %d of %llu: claim %zu gets %llu, by the model %llu", deal, (unsigned long long)total, i,
-                                 (unsigned long long)claims[i].slice, (unsigned long long)model[i].slice);
+                    ck_abort_msg("deal %d of %llu: claim %zu gets %llu, by the model %llu", deal,
+                                 (unsigned long long)total, i, (unsigned long long)claims[i].slice,
+                                 (unsigned long long)model[i].slice);
             for (size_t i = 0; i < count; i++)
                 if (total > 0 && claims[i].owed != model[i].owed)
-                    ck_abort_msg("deal %d of %llu: claim %zu is owed %llu, by the model %llu", deal, (unsigned long long)total, i,
-                                 (unsigned long long)claims[i].owed, (unsigned long long)model[i].owed);
+                    ck_abort_msg("deal %d of %llu: claim %zu is owed %llu, by the model %llu", deal,
+                                 (unsigned long long)total, i, (unsigned long long)claims[i].owed,
+                                 (unsigned long long)model[i].owed);
         }
     }
 }
@@ -94,7 +98,8 @@ END_TEST
 struct line {
     uint64_t got, since;   /* units; deals in which it asked without a break, */
     uint64_t start_got[3]; /* what it had at the starts of the windows */
-    uint64_t dry, others;  /* deals without a unit; who else asked while it was dry, at most: priorities and heads */
+    uint64_t dry,
+        others; /* deals without a unit; who else asked while it was dry, at most: priorities and heads */
     uint64_t heads;
 };
 
@@ -128,10 +133,12 @@ static void check_windows(const struct field *field)
                 if (a->since < length || b->since < length)
                     continue;
                 int64_t p = field->priorities[i], q = field->priorities[j];
-                int64_t apart = (int64_t)(a->got - a->start_got[w]) * q - (int64_t)(b->got - b->start_got[w]) * p;
+                int64_t apart =
+                    (int64_t)(a->got - a->start_got[w]) * q - (int64_t)(b->got - b->start_got[w]) * p;
                 if (16 * llabs(apart) > 17 * (p + q))
-                    ck_abort_msg("over %llu deals priorities %lld and %lld got %llu and %llu", (unsigned long long)length, (long long)p,
-                                 (long long)q, (unsigned long long)(a->got - a->start_got[w]),
+                    ck_abort_msg("over %llu deals priorities %lld and %lld got %llu and %llu",
+                                 (unsigned long long)length, (long long)p, (long long)q,
+                                 (unsigned long long)(a->got - a->start_got[w]),
                                  (unsigned long long)(b->got - b->start_got[w]));
             }
 }
@@ -142,8 +149,9 @@ static void check_dry(const struct field *field, const struct line *line, uint32
     (void)field;
     uint64_t most = 17 * (line->others + line->heads * priority) / (16 * priority * total) + 2;
     if (line->dry > most)
-        ck_abort_msg("priority %u of %llu, %llu heads, total %llu: no unit in %llu deals", priority, (unsigned long long)line->others,
-                     (unsigned long long)line->heads, (unsigned long long)total, (unsigned long long)line->dry);
+        ck_abort_msg("priority %u of %llu, %llu heads, total %llu: no unit in %llu deals", priority,
+                     (unsigned long long)line->others, (unsigned long long)line->heads,
+                     (unsigned long long)total, (unsigned long long)line->dry);
 }
 
 /* One deal among those who ask now, from a place in the round that changes. */
@@ -170,8 +178,8 @@ static void deal(struct field *field, const bool *asks, const uint64_t *caps, ui
         field->claims[at] = round[i];
         line->got += round[i].slice;
         if (round[i].slice > round[i].cap || round[i].owed * 16 > 17 * TP_SHARE_UNIT)
-            ck_abort_msg("%llu of %llu dealt, %llu owed", (unsigned long long)round[i].slice, (unsigned long long)round[i].cap,
-                         (unsigned long long)round[i].owed);
+            ck_abort_msg("%llu of %llu dealt, %llu owed", (unsigned long long)round[i].slice,
+                         (unsigned long long)round[i].cap, (unsigned long long)round[i].owed);
         line->since = asks[at] && round[i].slice < round[i].cap ? line->since + 1 : 0;
         bool is_dry = asks[at] && round[i].slice == 0;
         line->dry = is_dry ? line->dry + 1 : 0;

@@ -36,7 +36,9 @@ static uint64_t batch_ns(void)
 {
     uint64_t ns = 0;
     for (size_t i = 0; i < AGENTS_MAX; i++)
-        ns += stage.replies[i].version > 0 ? stage.turn_ns + stage.replies[i].work.expansions * stage.expansion_ns : 0;
+        ns += stage.replies[i].version > 0
+                  ? stage.turn_ns + stage.replies[i].work.expansions * stage.expansion_ns
+                  : 0;
     return ns;
 }
 
@@ -137,6 +139,7 @@ static void serve(struct tp_schedule *batch)
     stage.before_ns += batch_ns() + stage.stall_ns;
     memset(stage.replies, 0, sizeof stage.replies);
     ck_assert_int_eq(tp_schedule_serve(batch, &refusal), 0);
+    tp_schedule_answered(batch, 0);
     uint64_t sum = 0;
     for (size_t i = 0; i < batch->served; i++)
         sum += stage.replies[i].work.expansions;
@@ -177,7 +180,8 @@ START_TEST(test_by_priority)
             got[i] += expansions_of(i);
             int64_t apart = (int64_t)(got[i] * all) - (int64_t)(b * T * priorities[i]);
             if (16 * llabs(apart) > 17 * (int64_t)(all + N * priorities[i]))
-                ck_abort_msg("batch %llu: priority %u has %llu", (unsigned long long)b, priorities[i], (unsigned long long)got[i]);
+                ck_abort_msg("batch %llu: priority %u has %llu", (unsigned long long)b, priorities[i],
+                             (unsigned long long)got[i]);
         }
     }
     stage_end();
@@ -208,7 +212,8 @@ START_TEST(test_starvation_is_bounded)
                 longest = waited[i] > longest ? waited[i] : longest;
                 uint64_t p = agent_of(stage.ids[i])->priority;
                 if (waited[i] > 17 * (all + n * p) / (16 * p * total) + 2)
-                    ck_abort_msg("priority %u of %u, %u sessions, total %u: starved for %u", (unsigned)p, all, n, total, waited[i]);
+                    ck_abort_msg("priority %u of %u, %u sessions, total %u: starved for %u", (unsigned)p, all,
+                                 n, total, waited[i]);
                 ck_assert_uint_eq(agent_of(stage.ids[i])->waited, waited[i]);
             }
             ck_assert_uint_eq(batch.starved, starved);
@@ -222,32 +227,61 @@ START_TEST(test_starvation_is_bounded)
 }
 END_TEST
 
-/* What arrived sessions and small budgets leave goes to the others in the same batch; where there is enough each has its own. */
+/* What arrived sessions and small budgets leave goes to the others in the same batch, too when nobody knew that they had
+ * arrived; where there is enough each has its own. */
 START_TEST(test_nothing_is_left_lying)
 {
+    enum { LARGE = 4, SMALL = 10, THERE = 40 };
     stage_begin("left");
-    for (int i = 0; i < 40; i++)
-        open_with("astar", ENDLESS, 255, true); /* they are there already */
-    for (int i = 0; i < 10; i++)
-        open_one(7, 255);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < LARGE; i++)
         open_one(1000, 1);
-    struct tp_schedule batch = batch_of(1000, 0);
-    serve(&batch); /* nobody was known to be there */
+    for (int i = 0; i < SMALL; i++)
+        open_one(7, 255);
+    for (int i = 0; i < THERE;
+         i++) /* they are there already; they are served first, the one named first last */
+        open_with("astar", ENDLESS, 255, true);
+    struct tp_schedule batch;
     for (int b = 0; b < 5; b++) {
         batch = batch_of(1000, 0);
+        batch.tick = stage.ticks = 54 * stage.ticks;
         serve(&batch);
         ck_assert_uint_eq(batch.expansions, 1000);
         ck_assert_uint_eq(batch.starved, 0);
-        for (size_t i = 40; i < 50; i++)
+        for (size_t i = LARGE; i < LARGE + SMALL; i++)
             ck_assert_uint_eq(expansions_of(i), 7);
-        for (size_t i = 50; i < 54; i++)
+        for (size_t i = 0; b > 0 && i < LARGE; i++)
             ck_assert(expansions_of(i) == 232 || expansions_of(i) == 233);
     }
-    batch = batch_of(70 + 4000, 0);
+    batch = batch_of(SMALL * 7 + LARGE * 1000, 0);
     serve(&batch);
-    for (size_t i = 40; i < 54; i++)
-        ck_assert_uint_eq(expansions_of(i), i < 50 ? 7 : 1000);
+    for (size_t i = 0; i < LARGE + SMALL; i++)
+        ck_assert_uint_eq(expansions_of(i), i < LARGE ? 1000 : 7);
+    stage_end();
+}
+END_TEST
+
+/* One session asks and then needs nothing, each time: what it leaves comes to each of the others in turn. */
+START_TEST(test_nobody_is_always_last)
+{
+    enum { N = 5, BATCHES = 60 };
+    stage_begin("last");
+    for (int i = 0; i < N; i++)
+        open_one(ENDLESS, 16);
+    open_with("astar", ENDLESS, 16, true);
+    uint64_t got[N] = {0}, least = UINT64_MAX, most = 0;
+    for (int b = 0; b < BATCHES; b++) {
+        tp_agent_set_off(agent_of(stage.ids[N]));
+        struct tp_schedule batch = batch_of(60, 0);
+        serve(&batch);
+        for (size_t i = 0; i < N; i++)
+            got[i] += expansions_of(i);
+    }
+    for (size_t i = 0; i < N; i++) {
+        least = got[i] < least ? got[i] : least;
+        most = got[i] > most ? got[i] : most;
+    }
+    ck_assert_uint_gt(most, 10 * BATCHES + BATCHES / 2); /* there was something to have */
+    ck_assert_uint_le(most - least, 20);
     stage_end();
 }
 END_TEST
@@ -289,7 +323,8 @@ START_TEST(test_any_order_of_things)
         for (int b = 0; b < 300; b++) {
             struct tp_test_rng *rng = &stage.rng;
             if (stage.count < 40 && tp_test_percent(rng, 20))
-                open_with("astar", tp_test_between(rng, 1, 30), tp_test_between(rng, 1, 255), tp_test_percent(rng, 20));
+                open_with("astar", tp_test_between(rng, 1, 30), tp_test_between(rng, 1, 255),
+                          tp_test_percent(rng, 20));
             if (stage.count > 2 && tp_test_percent(rng, 15))
                 close_nth(2 + tp_test_below(rng, (uint32_t)stage.count - 2));
             uint32_t total = tp_test_between(rng, 1, tp_test_percent(rng, 50) ? 10 : 400);
@@ -298,7 +333,8 @@ START_TEST(test_any_order_of_things)
             uint32_t cells[2] = {SIDE * SIDE, 5};
             batch.all = false;
             batch.ids = named;
-            for (size_t i = 0; i < stage.count; i++) /* from a random one on, some left out, one unknown, one twice */
+            for (size_t i = 0; i < stage.count;
+                 i++) /* from a random one on, some left out, one unknown, one twice */
                 named[batch.id_count++] = stage.ids[i];
             for (size_t i = batch.id_count; i-- > 1;) {
                 size_t other = tp_test_below(rng, (uint32_t)i + 1);
@@ -341,7 +377,8 @@ START_TEST(test_any_order_of_things)
             if (some_stopped) /* what is left over goes to those behind: another window begins */
                 got[0] = got[1] = 0;
             if (16 * llabs((int64_t)(got[0] * 50) - (int64_t)(got[1] * 5)) > 17 * (5 + 50))
-                ck_abort_msg("batch %d: priorities 5 and 50 got %llu and %llu", b, (unsigned long long)got[0], (unsigned long long)got[1]);
+                ck_abort_msg("batch %d: priorities 5 and 50 got %llu and %llu", b, (unsigned long long)got[0],
+                             (unsigned long long)got[1]);
         }
         ck_assert_uint_gt(full, 100);
         stage_end();
@@ -390,15 +427,53 @@ START_TEST(test_deadline)
 }
 END_TEST
 
+/* Time for the moves of all, and for the expansions of one in fifteen, on a machine that is now faster and now slower: kept, and each
+ * has its turn. */
+START_TEST(test_deadline_just_enough)
+{
+    enum { N = 300, BATCHES = 600, TOTAL_US = 110, EACH = 15 };
+    stage_begin("just enough");
+    for (int i = 0; i < N; i++)
+        open_with(i % 2 ? "astar" : "tbwa", ENDLESS, 16, false);
+    stage.expansion_ns = 1000;
+    uint64_t over = 0, got[N] = {0}, least = UINT64_MAX, most = 0, all = 0;
+    uint32_t longest = 0;
+    for (int b = 0; b < BATCHES; b++) {
+        if (b % 50 == 0)
+            stage.turn_ns = tp_test_between(&stage.rng, 180, 240);
+        struct tp_schedule batch = batch_of(0, TOTAL_US);
+        serve(&batch);
+        uint64_t past = overshoot_ns(TOTAL_US);
+        over = past > over && b >= 10 ? past : over; /* it begins with no idea of this machine */
+        longest = batch.starved_longest > longest ? batch.starved_longest : longest;
+        all += batch.expansions;
+        for (size_t i = 0; i < N; i++) {
+            got[i] += expansions_of(i);
+            if (expansions_of(i) == 0) /* no time to search: it moves, and no more */
+                ck_assert_uint_eq(stage.replies[i].work.traced, 0);
+        }
+    }
+    for (size_t i = 0; i < N; i++) {
+        least = got[i] < least ? got[i] : least;
+        most = got[i] > most ? got[i] : most;
+    }
+    ck_assert_uint_le(over, 1500);
+    ck_assert_uint_ge(all, BATCHES * N / EACH / 2);
+    ck_assert_uint_le(longest, 2 * EACH);
+    ck_assert_uint_le(most, least + least / 4 + 4);
+    stage_end();
+}
+END_TEST
+
 /* A total too short for anything, and a machine that stalls: one expansion a batch at the least, to one after the other. */
 START_TEST(test_deadline_too_short)
 {
-    enum { N = 40 };
+    enum { N = 150 };
     stage_begin("short");
     for (int i = 0; i < N; i++)
-        open_one(ENDLESS, 16);
+        open_with(i % 2 ? "astar" : "tbwa", ENDLESS, 16, false);
     uint32_t longest = 0;
-    for (int b = 0; b < 400; b++) {
+    for (int b = 0; b < 1000; b++) {
         struct tp_schedule batch = batch_of(0, 1);
         stage.stall_ns = tp_test_percent(&stage.rng, 30) ? 5000000 : 0;
         serve(&batch);
@@ -463,8 +538,10 @@ START_TEST(test_own_budgets)
         for (size_t i = 0; i < N; i++) {
             struct tp_tick_reply want;
             struct tp_budget budget = tp_budget_k(3 + i);
-            if (b % 3 == 2) /* the moves are those of what it was given; who needs nothing of it still has it */
-                budget.expansions_max = expansions_of(i) + (agent_of(stage.ids[i])->waited == 0 && expansions_of(i) == 0);
+            if (b % 3 ==
+                2) /* the moves are those of what it was given; who needs nothing of it still has it */
+                budget.expansions_max =
+                    expansions_of(i) + (agent_of(stage.ids[i])->waited == 0 && expansions_of(i) == 0);
             tp_session_tick(twin[i], stage.map, &budget, &want);
             ck_assert(want.to == stage.replies[i].to && want.status == stage.replies[i].status &&
                       want.work.expansions == expansions_of(i));
@@ -484,9 +561,11 @@ static Suite *shared_budget_suite(void)
     tcase_add_test(cases, test_by_priority);
     tcase_add_test(cases, test_starvation_is_bounded);
     tcase_add_test(cases, test_nothing_is_left_lying);
+    tcase_add_test(cases, test_nobody_is_always_last);
     tcase_add_test(cases, test_set_off);
     tcase_add_test(cases, test_any_order_of_things);
     tcase_add_test(cases, test_deadline);
+    tcase_add_test(cases, test_deadline_just_enough);
     tcase_add_test(cases, test_deadline_too_short);
     tcase_add_test(cases, test_deadline_and_expansions);
     tcase_add_test(cases, test_own_budgets);
