@@ -63,23 +63,16 @@ static struct reader read_inside(struct reader *reader)
     return inside;
 }
 
-static size_t count_numbers(const struct reader *reader)
-{
-    size_t count = 0;
-    for (const uint8_t *at = reader->at; at < reader->end; at++)
-        count += *at < 0x80;
-    return count;
-}
-
 /* A packed array, of one number at least; gives how many. */
 static size_t read_numbers(struct reader *reader, uint64_t **out)
 {
     struct reader inside = read_inside(reader);
-    size_t count = inside.is_odd ? 0 : count_numbers(&inside), read = 0;
+    size_t count = inside.is_odd ? 0 : tp_varint_count(inside.at, inside.end), read = 0;
     uint64_t *numbers = count > 0 ? tp_arena_take(inside.arena, count * sizeof numbers[0]) : NULL;
-    while (numbers != NULL && inside.at < inside.end && !inside.is_odd)
-        numbers[read++] = read_number(&inside);
-    reader->is_odd |= numbers == NULL || inside.is_odd;
+    const uint8_t *at = inside.at;
+    while (read < count && numbers != NULL && at != NULL)
+        at = tp_varint_get_fast(at, inside.end, &numbers[read++]);
+    reader->is_odd |= numbers == NULL || at != inside.end; /* the last does not end */
     *out = numbers;
     return read;
 }

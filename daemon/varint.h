@@ -79,4 +79,43 @@ static inline const uint8_t *tp_varint_get(const uint8_t *at, const uint8_t *end
     return NULL;
 }
 
+/* Eight bytes as they lie in memory, the first the lowest. */
+static inline uint64_t tp_varint_word(const uint8_t *at)
+{
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
+}
+
+/* The same as tp_varint_get without a branch for each byte, where eight are left. */
+static inline const uint8_t *tp_varint_get_fast(const uint8_t *at, const uint8_t *end, uint64_t *value)
+{
+    if (end - at < 8)
+        return tp_varint_get(at, end, value);
+    uint64_t word = tp_varint_word(at), last = ~word & 0x8080808080808080;
+    if (last == 0)
+        return tp_varint_get(at, end, value);
+    unsigned top = (unsigned)__builtin_ctzll(last); /* of the last byte */
+    word &= UINT64_MAX >> (63 - top) & 0x7f7f7f7f7f7f7f7f;
+    word = (word & 0x007f007f007f007f) | (word & 0x7f007f007f007f00) >> 1;
+    word = (word & 0x00003fff00003fff) | (word & 0x3fff00003fff0000) >> 2;
+    word = (word & 0x000000000fffffff) | (word & 0x0fffffff00000000) >> 4;
+    *value = word;
+    return at + top / 8 + 1;
+}
+
+/* How many values end in so many bytes. */
+static inline size_t tp_varint_count(const uint8_t *at, const uint8_t *end)
+{
+    size_t count = 0;
+    for (; end - at >= 8; at += 8) /* a bit for each last byte, all added up in the highest byte */
+        count += ((~tp_varint_word(at) >> 7 & 0x0101010101010101) * 0x0101010101010101) >> 56;
+    for (; at < end; at++)
+        count += *at < 0x80;
+    return count;
+}
+
 #endif

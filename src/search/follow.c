@@ -10,10 +10,12 @@
  */
 #include "search/internal.h"
 
-/* Whether the guide would do nothing in a tick on this version, wherever on its path the agent stands. */
+/* Whether the guide would do nothing in a tick on this version, wherever on its path the agent stands. Where terrain has weights it
+ * does: what it keeps of a node's ground is of the version in which the agent came by. */
 static bool guide_rests(const struct tp_session *session)
 {
-    return !session->guide.cache || !tp__overlay_blocks(session) || tp__guide_rests(session);
+    const struct tp_guide *guide = &session->guide;
+    return !guide->cache || !tp__overlay_blocks(session) || (!guide->ground && tp__guide_rests(session));
 }
 
 /* Whether nothing that a change of the map left to do is still to be done. A watch looks at the tick after its search began. */
@@ -63,7 +65,6 @@ bool tp__follow_tick(struct tp_session *session, struct tp_tick_reply *reply)
     uint32_t to = to_y * map->width + to_x;
     session->at_before = session->at;
     session->at = tp_state_at(search, to_x, to_y);
-    session->path_fresh = session->waits_for_path = false;
     bool arrived = session->at == session->goal;
     stats->ticks++;
     stats->moves++;

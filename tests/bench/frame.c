@@ -1,6 +1,7 @@
 /* The daemon's loop without its sockets: what a frame costs from the bytes received to the bytes to send.
  *
  *     frame batch AGENTS FRAMES [ROW]    one request ticks all agents, which walk on finished paths
+ *     frame named AGENTS FRAMES [ROW]    the same, the request naming them all
  *     frame single REQUESTS [ROW]        one request ticks one of a thousand such agents
  *
  * Prints nanoseconds an agent. To count instructions instead: valgrind --tool=callgrind --toggle-collect=measured.
@@ -107,8 +108,8 @@ __attribute__((noinline)) static void measured(struct solo *solo, const uint8_t 
 int main(int argc, char **argv)
 {
     if (argc < 3)
-        give_up("usage: frame batch AGENTS FRAMES [ROW] | frame single REQUESTS [ROW]");
-    bool is_batch = strcmp(argv[1], "batch") == 0;
+        give_up("usage: frame batch|named AGENTS FRAMES [ROW] | frame single REQUESTS [ROW]");
+    bool is_named = strcmp(argv[1], "named") == 0, is_batch = is_named || strcmp(argv[1], "batch") == 0;
     uint32_t agents = is_batch ? (uint32_t)atoi(argv[2]) : 1000;
     uint32_t frames = (uint32_t)atoi(argv[is_batch ? 3 : 2]);
     const char *row = argc > 3 + is_batch ? argv[3 + is_batch] : "guided";
@@ -121,9 +122,9 @@ int main(int argc, char **argv)
     double *times = take(frames, sizeof times[0]);
     for (uint32_t i = 0; i < frames; i++) {
         Tickpath__Tick tick = TICKPATH__TICK__INIT;
-        tick.has_all = tick.all = is_batch;
-        tick.n_session = !is_batch;
-        tick.session = &ids[i % agents];
+        tick.has_all = tick.all = is_batch && !is_named;
+        tick.n_session = is_named ? agents : !is_batch;
+        tick.session = is_named ? ids : &ids[i % agents];
         size_t size;
         uint8_t *frame = solo_frame(TICKPATH__REQUEST__BODY_TICK, &tick, i + 1, &size);
         uint64_t began = now_ns();

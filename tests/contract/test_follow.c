@@ -47,7 +47,12 @@ static void live(uint64_t number, const struct tp_algorithm *row, bool by_engine
     struct space_size size = row_space_size(row);
     struct tp_session_params params;
     memset(trail, 0, sizeof *trail);
-    params = random_joined(&rng, row, &space, SPACE_GRID, size);
+    if (tp_test_percent(&rng, 50)) {
+        params = random_joined(&rng, row, &space, SPACE_GRID, size);
+    } else {
+        space_random(&space, &rng, SPACE_GRID, size);
+        params = random_params(&rng, row, &space);
+    }
     struct play play;
     space_open(&play, &params, &space, NULL);
     snprintf(play.label, sizeof play.label, "life %llu of %s%s (TICKPATH_SEED=%llu)", (unsigned long long)number, row->name,

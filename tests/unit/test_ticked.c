@@ -271,6 +271,12 @@ static void check_varint(uint64_t value)
     ck_assert(tp_varint_get(plain, plain + size, &read) == plain + size);
     ck_assert(read == value);
     ck_assert(tp_varint_get(plain, plain + size - 1, &read) == NULL);
+    for (uint8_t more = 0; more < 4; more++) { /* whatever lies behind it */
+        memset(plain + size, more * 0x55, sizeof plain - size);
+        ck_assert(tp_varint_get_fast(plain, plain + size, &read) == plain + size && read == value);
+        ck_assert(tp_varint_get_fast(plain, plain + sizeof plain, &read) == plain + size && read == value);
+        ck_assert_uint_eq(tp_varint_count(plain, plain + size), 1);
+    }
     read = 0;
     for (size_t i = 0; i < size; i++) {
         read |= (uint64_t)(plain[i] & 0x7f) << (7 * i);
