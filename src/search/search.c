@@ -170,17 +170,16 @@ bool tp_search_best(const struct tp_search *search, tp_state *best)
 /* The index over the tiles of the states that are expanded next; or, when that is there, the tiles. */
 static void prefetch_best(const struct tp_search *search, bool index)
 {
-    enum { BEST = 12, TILE_BYTES_MAX = 384 };
-    const struct tp_tiles *tiles = &search->nodes.tiles;
-    uint32_t tile_bytes = tiles->tile_bytes < TILE_BYTES_MAX ? tiles->tile_bytes : TILE_BYTES_MAX;
+    enum { BEST = 8 };
+    const struct tp_nodes *nodes = &search->nodes;
     tp_state states[BEST];
     uint32_t count = tp_bucket_best(&search->bucket, states, BEST);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t x = tp_state_x(search, states[i]), y = tp_state_y(search, states[i]);
         if (index)
-            tp_prefetch(tp_tiles_peek_at(tiles, x, y));
+            tp_prefetch(tp_tiles_peek_at(&nodes->tiles, x, y));
         else
-            tp_prefetch_bytes(tp_tiles_peek(tiles, x, y), tile_bytes);
+            tp_nodes_prefetch((const struct tp_node_tile *)tp_tiles_peek(&nodes->tiles, x, y), tp_tile_slot(x, y), nodes->wide);
     }
 }
 

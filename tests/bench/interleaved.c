@@ -4,7 +4,7 @@
  *     interleaved daemon MAP.map FILE.scen SESSIONS K ROUNDS PORT PID CONNECTIONS
  *
  * Every session runs A* with w = 1 on the bucket list from one problem of the scenario to the next, each its own row; once its path is found it
- * is put to the next problem's start. library: rounds of one session alone, of one session alone that searches to the end in
+ * is closed, and another opened for the next problem. library: rounds of one session alone, of one session alone that searches to the end in
  * one tick, and of all SESSIONS in turn, one after the other in the same process; the thread's CPU time. daemon: the same sessions on each of CONNECTIONS
  * connections, a tick of all of them in one request; the daemon's CPU time and wall time. Prints one JSON object, the expansions a second of
  * each round in it; bench.py judges. Exit code 2: it could not be run. */
@@ -45,63 +45,79 @@ struct problem {
     uint32_t start, goal;
 };
 
-/* The n-th problem of a session. */
-static struct problem problem_of(size_t session, size_t n)
+/* The n-th problem. */
+static struct problem problem_of(size_t n)
 {
-    const struct tp_movingai_row *row =
-        &scene.scen.rows[(session * STRIDE + n * (STRIDE + 18)) % scene.scen.count];
+    const struct tp_movingai_row *row = &scene.scen.rows[n * STRIDE % scene.scen.count];
     return (struct problem){row->start_y * scene.map->width + row->start_x,
                             row->goal_y * scene.map->width + row->goal_x};
 }
 
 /* ---- In the library ---- */
 
-struct agent {
-    struct tp_session *session;
-    size_t index, problems;
+/* Sessions that are ticked in turn, each on a problem of its own. */
+struct crowd {
+    struct tp_session **sessions;
+    size_t count, problems; /* problems begun */
+    struct tp_pool *pool;
 };
 
-static void open_agent(struct agent *agent, size_t index, struct tp_pool *pool)
+static void open_next(struct crowd *crowd, size_t i)
 {
     struct tp_session_params params;
     struct tp_refusal refusal;
-    struct problem problem = problem_of(index, 0);
+    struct problem problem = problem_of(crowd->problems++);
     tp_session_params_init(&params);
     params.algorithm = tp_algorithm_find("astar");
     params.w_milli = 1000;
     params.open_list = TP_OPEN_LIST_BUCKET;
     params.start = problem.start;
     params.goal = problem.goal;
-    *agent = (struct agent){.index = index, .problems = 1};
-    must(tp_session_open(&agent->session, &params, scene.map, pool, &refusal), "can't open a session");
+    must(tp_session_open(&crowd->sessions[i], &params, scene.map, crowd->pool, &refusal),
+         "can't open a session");
 }
 
-/* One tick; an agent that has its path goes on to the next problem. Gives the expansions made. */
-static uint64_t tick(struct agent *agent, const struct tp_budget *budget)
+static struct crowd crowd_of(size_t count, struct tp_pool *pool)
+{
+    struct crowd crowd = {.sessions = take(count, sizeof crowd.sessions[0]), .count = count, .pool = pool};
+    for (size_t i = 0; i < count; i++)
+        open_next(&crowd, i);
+    return crowd;
+}
+
+static void close_crowd(struct crowd *crowd)
+{
+    for (size_t i = 0; i < crowd->count; i++)
+        tp_session_close(crowd->sessions[i]);
+    free(crowd->sessions);
+}
+
+/* One tick; a session that has its path makes room for the next problem's. Gives the expansions made. */
+static uint64_t tick(struct crowd *crowd, size_t i, const struct tp_budget *budget)
 {
     struct tp_tick_reply reply;
-    tp_session_tick(agent->session, scene.map, budget, &reply);
+    tp_session_tick(crowd->sessions[i], scene.map, budget, &reply);
     if (reply.flags & TP_FLAG_PATH_COMPLETE || reply.status == TP_STATUS_ARRIVED ||
         reply.status == TP_STATUS_UNREACHABLE) {
-        struct problem problem = problem_of(agent->index, agent->problems++);
-        must(tp_session_retarget(agent->session, problem.goal), "can't set a goal");
-        must(tp_session_at(agent->session, problem.start), "can't put an agent");
+        tp_session_close(crowd->sessions[i]);
+        open_next(crowd, i);
     }
     return reply.work.expansions;
 }
 
-/* Ticks the agents in turn for at least so many expansions, as the daemon does for a batch, or without looking ahead. Gives the expansions a
- * second. */
-static double round_of(struct agent *agents, size_t count, uint64_t k, bool looks_ahead)
+/* Ticks the sessions in turn for at least so many expansions, as the daemon does for a batch, or without looking ahead. Gives the
+ * expansions a second. */
+static double round_of(struct crowd *crowd, uint64_t k, bool looks_ahead)
 {
     struct tp_budget budget = tp_budget_k(k);
     uint64_t done = 0;
     double from = now_s(CLOCK_THREAD_CPUTIME_ID);
     while (done < ROUND_EXPANSIONS)
-        for (size_t i = 0; i < count; i++) {
-            for (unsigned ahead = 1; looks_ahead && ahead <= TP_PREFETCH_AHEAD && i + ahead < count; ahead++)
-                tp_session_prefetch(agents[i + ahead].session, ahead);
-            done += tick(&agents[i], &budget);
+        for (size_t i = 0; i < crowd->count; i++) {
+            for (unsigned ahead = 1; looks_ahead && ahead <= TP_PREFETCH_AHEAD && i + ahead < crowd->count;
+                 ahead++)
+                tp_session_prefetch(crowd->sessions[i + ahead], ahead);
+            done += tick(crowd, i, &budget);
         }
     return (double)done / (now_s(CLOCK_THREAD_CPUTIME_ID) - from);
 }
@@ -122,50 +138,43 @@ static void run_library(size_t sessions, size_t rounds)
     tp_slabs_init(&slabs);
     tp_pool_init(&pool, NULL);
     pool.source = &slabs.source;
-    struct agent *agents = take(sessions, sizeof agents[0]), single, whole;
+    struct crowd all = crowd_of(sessions, &pool), single = crowd_of(1, &pool), whole = crowd_of(1, &pool);
     double *rates[4];
     for (int i = 0; i < 4; i++)
         rates[i] = take(rounds, sizeof rates[i][0]);
-    for (size_t i = 0; i < sessions; i++)
-        open_agent(&agents[i], i, &pool);
-    open_agent(&single, 0, &pool);
-    open_agent(&whole, 0, &pool);
     for (int i = 0; i < WARM_ROUNDS; i++)
-        round_of(agents, sessions, scene.k, true);
-    round_of(&single, 1, scene.k, false);
-    round_of(&whole, 1, TP_BUDGET_UNLIMITED, false);
+        round_of(&all, scene.k, true);
+    round_of(&single, scene.k, false);
+    round_of(&whole, TP_BUDGET_UNLIMITED, false);
     for (size_t i = 0; i < rounds; i++) {
-        rates[0][i] = round_of(&single, 1, scene.k, false);
-        rates[1][i] = round_of(agents, sessions, scene.k, true);
-        rates[2][i] = round_of(agents, sessions, scene.k, false);
-        rates[3][i] = round_of(&whole, 1, TP_BUDGET_UNLIMITED, false);
+        rates[0][i] = round_of(&single, scene.k, false);
+        rates[1][i] = round_of(&all, scene.k, true);
+        rates[2][i] = round_of(&all, scene.k, false);
+        rates[3][i] = round_of(&whole, TP_BUDGET_UNLIMITED, false);
     }
     printf("{");
     for (int i = 0; i < 4; i++)
         print(names[i], rates[i], rounds);
     printf("\"pool_mib\": %.1f, \"sessions\": %zu, \"k\": %u}\n", (double)pool.slab_bytes / 1048576, sessions,
            scene.k);
-    for (size_t i = 0; i < sessions; i++)
-        tp_session_close(agents[i].session);
-    tp_session_close(single.session);
-    tp_session_close(whole.session);
+    close_crowd(&all);
+    close_crowd(&single);
+    close_crowd(&whole);
     tp_pool_fini(&pool);
     tp_slabs_fini(&slabs);
 }
 
 /* ---- Through a daemon ---- */
 
-enum { TIMEOUT_MS = 20000 };
+enum { TIMEOUT_MS = 20000, CONNECTIONS_MAX = 8 };
 
 struct connection {
     struct tp_client *client;
-    uint64_t *ids;
-    size_t *problems; /* begun, of each session */
-    bool *is_renewed; /* the last reply led to the next problem: the tick under way does not know yet */
-    uint32_t *at_cells;
-    uint64_t *at_ids;
-    size_t sessions;
-    uint64_t ticks_left;
+    size_t sessions, problems; /* problems begun */
+    uint64_t *closed;          /* by the last reply: the tick under way has them still */
+    size_t closed_count;
+    uint64_t ticks;      /* of a round */
+    uint64_t expansions; /* in it: those of the ticks that ended no search, k each */
 };
 
 static void ask(const struct connection *connection, int error, const char *what)
@@ -176,116 +185,109 @@ static void ask(const struct connection *connection, int error, const char *what
     }
 }
 
+/* Sends an open for the next problem; its reply is not waited for. */
+static void open_on(struct connection *connection)
+{
+    struct problem problem = problem_of(connection->problems++);
+    struct tp_client_session_params params = {.map = "interleaved",
+                                              .algorithm = "astar",
+                                              .start = problem.start,
+                                              .goal = problem.goal,
+                                              .budget = {.kind = TP_CLIENT_BUDGET_K, .amount = scene.k}};
+    uint64_t ticket;
+    ask(connection, tp_client_send_open_session(connection->client, &params, &ticket, TIMEOUT_MS),
+        "can't open a session");
+    tp_client_drop(connection->client, ticket);
+}
+
 static void connection_open(struct connection *connection, uint16_t port, size_t sessions)
 {
-    *connection = (struct connection){.sessions = sessions};
-    connection->ids = take(sessions, sizeof connection->ids[0]);
-    connection->problems = take(sessions, sizeof connection->problems[0]);
-    connection->is_renewed = take(sessions, sizeof connection->is_renewed[0]);
-    connection->at_cells = take(sessions, sizeof connection->at_cells[0]);
-    connection->at_ids = take(sessions, sizeof connection->at_ids[0]);
+    *connection =
+        (struct connection){.sessions = sessions, .closed = take(sessions, sizeof connection->closed[0])};
     must(tp_client_open(&connection->client, "127.0.0.1", port, "interleaved", TIMEOUT_MS, NULL),
          "no daemon");
-    for (size_t i = 0; i < sessions; i++) {
-        struct problem problem = problem_of(i, 0);
-        struct tp_client_session_params params = {.map = "interleaved",
-                                                  .algorithm = "astar",
-                                                  .start = problem.start,
-                                                  .goal = problem.goal,
-                                                  .budget = {.kind = TP_CLIENT_BUDGET_K, .amount = scene.k}};
-        struct tp_client_session session;
-        ask(connection, tp_client_open_session(connection->client, &params, &session, TIMEOUT_MS),
-            "can't open a session");
-        connection->ids[i] = session.id;
-        connection->problems[i] = 1;
-    }
+    for (size_t i = 0; i < sessions; i++)
+        open_on(connection);
 }
 
-/* Takes a tick's reply. Who has its path goes on to its next problem; the next tick but one puts it there. Gives how many are to be put. */
-static size_t collect(struct connection *connection, uint64_t ticket)
+static bool is_closed(const struct connection *connection, uint64_t id)
+{
+    for (size_t i = 0; i < connection->closed_count; i++)
+        if (connection->closed[i] == id)
+            return true;
+    return false;
+}
+
+/* Takes a tick's reply. Who has its path is closed, and another opened for the next problem. */
+static void collect(struct connection *connection, uint64_t ticket)
 {
     struct tp_client_reply reply;
-    size_t put = 0;
+    size_t done = 0;
     ask(connection, tp_client_collect(connection->client, ticket, &reply, TIMEOUT_MS), "no tick");
     const struct tp_client_ticked *t = &reply.ticked;
+    uint64_t *ids = take(connection->sessions, sizeof ids[0]), unused;
     for (size_t i = 0; i < t->count; i++) {
         bool is_done = t->flags[i] & TP_CLIENT_PATH_COMPLETE || t->statuses[i] >= TP_CLIENT_ARRIVED;
-        connection->is_renewed[i] = is_done && !connection->is_renewed[i];
-        if (connection->is_renewed[i]) {
-            connection->at_ids[put] = t->sessions[i];
-            connection->at_cells[put++] = (uint32_t)i;
-        }
+        if (!is_done)
+            connection->expansions += scene.k;
+        else if (!is_closed(connection, t->sessions[i]))
+            ids[done++] = t->sessions[i];
     }
-    for (size_t j = 0; j < put; j++) {
-        size_t i = connection->at_cells[j];
-        struct problem problem = problem_of(i, connection->problems[i]++);
-        uint64_t goal;
-        ask(connection,
-            tp_client_send_set_goal(connection->client, connection->at_ids[j], problem.goal, &goal,
-                                    TIMEOUT_MS),
-            "no goal");
-        tp_client_drop(connection->client, goal);
-        connection->at_cells[j] = problem.start;
+    if (done > 0) {
+        ask(connection, tp_client_send_close_sessions(connection->client, ids, done, &unused, TIMEOUT_MS),
+            "can't close");
+        tp_client_drop(connection->client, unused);
     }
-    return put;
+    for (size_t i = 0; i < done; i++)
+        open_on(connection);
+    free(connection->closed);
+    connection->closed = ids;
+    connection->closed_count = done;
 }
 
-/* Ticks all sessions so many times, the next request being sent before the last one's reply is taken. */
+/* Ticks all sessions, the next request being sent before the last one's reply is taken. */
 static void *run_ticks(void *context)
 {
     struct connection *connection = context;
+    const struct tp_client_tick all = {.all = true};
     uint64_t tickets[2];
-    size_t put = 0;
-    for (uint64_t tick = 0; tick <= connection->ticks_left; tick++) {
-        struct tp_client_tick all = {.all = true,
-                                     .at_sessions = connection->at_ids,
-                                     .at_cells = connection->at_cells,
-                                     .at_count = put};
-        if (tick < connection->ticks_left)
+    for (uint64_t tick = 0; tick <= connection->ticks; tick++) {
+        if (tick < connection->ticks)
             ask(connection, tp_client_send_tick(connection->client, &all, &tickets[tick % 2], TIMEOUT_MS),
                 "can't tick");
-        put = tick > 0 ? collect(connection, tickets[(tick + 1) % 2]) : 0;
+        if (tick > 0)
+            collect(connection, tickets[(tick - 1) % 2]);
     }
+    connection->closed_count = 0;
     return NULL;
-}
-
-static uint64_t expansions_of(const struct connection *connection)
-{
-    struct tp_client_listing listing;
-    uint64_t expansions = 0;
-    ask(connection, tp_client_list(connection->client, TP_CLIENT_LIST_SESSIONS, &listing, TIMEOUT_MS),
-        "no listing");
-    for (size_t i = 0; i < listing.session_count; i++)
-        expansions += listing.sessions[i].expansions;
-    return expansions;
 }
 
 /* One round of all connections, each on a thread of its own. Gives the expansions a second of CPU time and of wall time. */
 static void daemon_round(struct connection *connections, size_t count, clockid_t cpu, double *by_cpu,
                          double *by_wall)
 {
-    pthread_t threads[8];
-    uint64_t before = 0, after = 0;
-    for (size_t i = 0; i < count; i++)
-        before += expansions_of(&connections[i]);
+    pthread_t threads[CONNECTIONS_MAX];
+    uint64_t expansions = 0;
     double cpu_from = now_s(cpu), wall_from = now_s(CLOCK_MONOTONIC);
     for (size_t i = 0; i < count; i++) {
-        connections[i].ticks_left = ROUND_EXPANSIONS / (connections[i].sessions * scene.k);
+        connections[i].ticks = ROUND_EXPANSIONS / (connections[i].sessions * scene.k);
+        connections[i].expansions = 0;
         must(pthread_create(&threads[i], NULL, run_ticks, &connections[i]), "no thread");
     }
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         pthread_join(threads[i], NULL);
-    double cpu_s = now_s(cpu) - cpu_from, wall_s = now_s(CLOCK_MONOTONIC) - wall_from;
-    for (size_t i = 0; i < count; i++)
-        after += expansions_of(&connections[i]);
-    *by_cpu = (double)(after - before) / cpu_s;
-    *by_wall = (double)(after - before) / wall_s;
+        expansions += connections[i].expansions;
+    }
+    *by_cpu = (double)expansions / (now_s(cpu) - cpu_from);
+    *by_wall = (double)expansions / (now_s(CLOCK_MONOTONIC) - wall_from);
 }
 
 static void run_daemon(size_t sessions, size_t rounds, uint16_t port, pid_t pid, size_t count)
 {
-    struct connection connections[8];
+    struct connection connections[CONNECTIONS_MAX];
     clockid_t cpu;
+    if (count > CONNECTIONS_MAX)
+        give_up("too many connections");
     double *rates[2] = {take(rounds, sizeof(double)), take(rounds, sizeof(double))}, unused;
     size_t cells = (size_t)scene.map->width * scene.map->height;
     uint8_t *classes = take(cells, 1);
@@ -309,8 +311,10 @@ static void run_daemon(size_t sessions, size_t rounds, uint16_t port, pid_t pid,
     print("cpu", rates[0], rounds);
     print("wall", rates[1], rounds);
     printf("\"connections\": %zu, \"sessions\": %zu, \"k\": %u}\n", count, sessions, scene.k);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         tp_client_close(connections[i].client);
+        free(connections[i].closed);
+    }
     free(classes);
 }
 
