@@ -19,7 +19,7 @@ struct both {
     bool wide;
     struct plain *plain;
     uint32_t count, room;
-    uint64_t pushed;
+    uint64_t pushed, next; /* of those, said to come out next */
 };
 
 static void both_open(struct both *both, uint64_t h_factor, bool wide, uint64_t bytes_max)
@@ -42,8 +42,17 @@ static void both_close(struct both *both)
 static bool both_push(struct both *both, uint64_t f, uint64_t g, uint32_t state)
 {
     uint64_t bucket = tp_bucket_number(&both->list, f);
-    if (!tp_bucket_reserve(&both->list, 1) || !(both->wide ? tp_bucket_push(&both->list, bucket, g, state, true)
-                                                           : tp_bucket_push(&both->list, bucket, g, state, false)))
+    if (!tp_bucket_reserve(&both->list, 1))
+        return false;
+    bool has_page = tp_bucket_prepare(&both->list, bucket), is_next = has_page && tp_bucket_is_next(&both->list, bucket);
+    for (uint32_t i = 0; i < both->count && is_next; i++)
+        if (both->plain[i].bucket < bucket)
+            ck_abort_msg("bucket %llu is not next (TICKPATH_SEED=%llu)", (unsigned long long)bucket, (unsigned long long)tp_test_seed());
+    both->next += is_next;
+    if (has_page != (both->wide ? tp_bucket_push(&both->list, bucket, g, state, true)
+                                    : tp_bucket_push(&both->list, bucket, g, state, false)))
+        ck_abort_msg("a page that was there is not, or the other way round (TICKPATH_SEED=%llu)", (unsigned long long)tp_test_seed());
+    if (!has_page)
         return false;
     if (both->count == both->room) {
         both->room *= 2;
@@ -112,6 +121,7 @@ START_TEST(orders_as_a_plain_list_does)
             both_pop(&both);
         ck_assert(both_push(&both, 7, 7, 7)); /* an emptied list goes on */
         both_pop(&both);
+        ck_assert(both.next > 0);
         both_close(&both);
     }
 }
