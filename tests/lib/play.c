@@ -384,8 +384,10 @@ static bool pauses(const struct play *play)
 static void check_pause(struct play *play, const struct tp_tick_reply *r)
 {
     bool back = r->flags & TP_FLAG_BACK_MOVE, may = r->flags & (TP_FLAG_PATH_COMPLETE | TP_FLAG_NODE_CAP);
-    /* after the move, so that the path is gone, or it saw then that the goal is blocked */
-    bool again = r->flags & TP_FLAG_RESTARTED ||
+    /* after the move, so that the path is gone, or it saw then that the goal is blocked; a purse too small for the adaptive rule begins the
+     * new search in a later tick, which says so */
+    bool unpaid = play->params.algorithm->learning == TP_LEARNING_ADAPTIVE && !r->work.expansions;
+    bool again = r->flags & TP_FLAG_RESTARTED || unpaid ||
                  (play->params.knowledge != TP_KNOWLEDGE_FULL && !play->plain.weight[play->goal]);
     if (!pauses(play)) {
         SAY(!back || moved(play, r), "BACK_MOVE without a move");
