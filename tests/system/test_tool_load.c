@@ -88,7 +88,7 @@ static const struct {
     {"--workload finished --agents 20 --goals 5 --hz 40 --seconds 0.5", 20},
     {"--workload finished --agents 20 --alg tbwa --w 2 --hz 30 --seconds 0.5 --warm-frames 100", 15},
     {"--workload single --agents 21 --connections 4 --seconds 0.5", 0},
-    {"--workload searching --agents 20 --alg tbwa --total-expansions 40 --hz 40 --seconds 0.5", 20},
+    {"--workload searching --agents 20 --alg tbwa --total-expansions 10 --hz 40 --seconds 0.5", 20},
 };
 
 START_TEST(counts_fit_together)
