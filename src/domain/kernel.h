@@ -195,7 +195,8 @@ TP_ALWAYS_INLINE void tp__kernel_fetch_ahead(const struct tp_search *s, unsigned
         return;
     uint32_t x = tp_state_x(s, state), y = tp_state_y(s, state);
     const struct tp_node_tile *tile = (const struct tp_node_tile *)tp_tiles_peek(&s->nodes.tiles, x, y);
-    tp_nodes_prefetch(tile, tp_tile_slot(x, y), wide);
+    if (tile)
+        tp_nodes_prefetch(tile, tp_tile_slot(x, y), wide);
 }
 
 /* A goal was met, and the state that was taken can't lead to one more cheaply: it goes behind all that might, without being expanded, as if its

@@ -82,17 +82,19 @@ static inline struct tp_tile *tp_tiles_find(const struct tp_tiles *tiles, uint32
     return tile && tile->stamp == tiles->stamp ? tile : NULL;
 }
 
-/* The tile over a cell that was touched since the table was emptied last, whatever use it is of now; and where its address stands. For
- * fetching them ahead: no tile is read. */
+/* Where the address of the tile over a cell stands, NULL if nowhere, and that address, whatever use the tile is of; the table was touched
+ * before. For fetching them ahead: no tile is read. */
 static inline struct tp_tile *const *tp_tiles_peek_at(const struct tp_tiles *tiles, uint32_t x, uint32_t y)
 {
     uint32_t tx = x >> TP_TILE_BITS, ty = y >> TP_TILE_BITS;
-    return &tiles->top[tp__tiles_page(tiles, tx, ty)][tp__tiles_in_page(tiles, tx, ty)];
+    struct tp_tile **page = tiles->top[tp__tiles_page(tiles, tx, ty)];
+    return page ? &page[tp__tiles_in_page(tiles, tx, ty)] : NULL;
 }
 
 static inline const struct tp_tile *tp_tiles_peek(const struct tp_tiles *tiles, uint32_t x, uint32_t y)
 {
-    return *tp_tiles_peek_at(tiles, x, y);
+    struct tp_tile *const *place = tp_tiles_peek_at(tiles, x, y);
+    return place ? *place : NULL;
 }
 
 /* The tile over cell (x, y), allocated if need be; *fresh tells that its content is of an earlier use (*stamp) or

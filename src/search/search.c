@@ -176,16 +176,19 @@ static void prefetch_best(const struct tp_search *search, bool index)
     uint32_t count = tp_bucket_best(&search->bucket, states, BEST);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t x = tp_state_x(search, states[i]), y = tp_state_y(search, states[i]);
-        if (index)
+        if (index) {
             tp_prefetch(tp_tiles_peek_at(&nodes->tiles, x, y));
-        else
-            tp_nodes_prefetch((const struct tp_node_tile *)tp_tiles_peek(&nodes->tiles, x, y), tp_tile_slot(x, y), nodes->wide);
+            continue;
+        }
+        const struct tp_node_tile *tile = (const struct tp_node_tile *)tp_tiles_peek(&nodes->tiles, x, y);
+        if (tile)
+            tp_nodes_prefetch(tile, tp_tile_slot(x, y), nodes->wide);
     }
 }
 
 void tp__search_prefetch(const struct tp_search *search, unsigned ahead)
 {
-    if (!search->bucketed || !search->active)
+    if (!search->bucketed || !search->active || !search->nodes.tiles.top)
         return;
     switch (ahead) {
     case 4:

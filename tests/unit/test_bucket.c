@@ -166,6 +166,48 @@ START_TEST(at_the_cap_nothing_is_lost)
 }
 END_TEST
 
+/* What is said to come next comes next: peeked at, and listed; with nothing entered meanwhile. */
+START_TEST(tells_what_comes_next)
+{
+    enum { LISTED = 12, BELOW_MAX = 3 };
+    struct tp_test_rng rng = tp_test_rng("next");
+    uint64_t cases = tp_test_steps(200, 5000), peeked = 0;
+    for (uint64_t i = 0; i < cases; i++) {
+        struct both both;
+        both_open(&both, 1, i % 2, UINT64_MAX);
+        uint32_t pushes = 1 + tp_test_below(&rng, 80), spread = 1 + tp_test_below(&rng, 100000);
+        for (uint32_t j = 0; j < pushes; j++)
+            ck_assert(both_push(&both, tp_test_below(&rng, spread), j, (uint32_t)tp_test_next(&rng)));
+        while (both.count) {
+            uint32_t listed[LISTED], next[LISTED], below = 1 + tp_test_below(&rng, BELOW_MAX), peek;
+            uint64_t buckets[LISTED], g;
+            bool wide = both.wide;
+            (void)(wide ? tp_bucket_least(&both.list, &g, next, true) : tp_bucket_least(&both.list, &g, next, false));
+            uint32_t count = tp_bucket_best(&both.list, listed, LISTED);
+            bool is_there = wide ? tp_bucket_peek(&both.list, below, &peek, true) : tp_bucket_peek(&both.list, below, &peek, false);
+            ck_assert_uint_ge(count, 1);
+            tp_bucket_prefetch_pages(&both.list); /* which change nothing */
+            tp_bucket_prefetch_chunks(&both.list);
+            for (uint32_t j = 0; j < count; j++) {
+                buckets[j] = wide ? tp_bucket_least(&both.list, &g, &next[j], true) : tp_bucket_least(&both.list, &g, &next[j], false);
+                ck_assert_uint_eq(next[j], listed[j]);
+                both_pop(&both);
+            }
+            uint32_t at = 1;
+            while (at < count && at < below && buckets[at] == buckets[0])
+                at++;
+            if (at < count) {
+                ck_assert(is_there);
+                ck_assert_uint_eq(peek, next[at]);
+                peeked++;
+            }
+        }
+        both_close(&both);
+    }
+    ck_assert(peeked > 0);
+}
+END_TEST
+
 static Suite *bucket_suite(void)
 {
     Suite *suite = suite_create("bucket");
@@ -174,6 +216,7 @@ static Suite *bucket_suite(void)
     tcase_add_test(tcase, orders_as_a_plain_list_does);
     tcase_add_test(tcase, memory_follows_the_entries);
     tcase_add_test(tcase, at_the_cap_nothing_is_lost);
+    tcase_add_test(tcase, tells_what_comes_next);
     suite_add_tcase(suite, tcase);
     return suite;
 }
