@@ -4,7 +4,7 @@
  *   line 11   tp__kernel_run's exits: an empty list, the goal best (line 23's goalFound), k expansions; a deadline,
  *             the want of memory, and a purse that updates of h have emptied (node/nodes.h) are more
  *   line 12   tp__kernel_find_best
- *   13 to 19  the space's `expand`: the state leaves the list when its first successor takes its place
+ *   13 to 19  the space's `expand`: the state leaves the list as its successors enter it, the best of them last
  *
  * The functions handed in are constants where a kernel is instantiated, so that each becomes one loop without a call.
  */
