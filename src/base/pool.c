@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Tiles of paths and of what was seen; of narrow nodes; of wide nodes and of learned h; of wide nodes with links and of D* Lite's
+/* Pieces of a packed path; tiles of paths and of what was seen; of narrow nodes; of wide nodes and of learned h; of wide nodes with links and of D* Lite's
  * narrow ones; D* Lite's wide tiles, index pages, chunks of open lists. */
-const uint32_t tp_pool_class_bytes[TP_POOL_CLASSES] = {128, 384, 640, 960, 2048};
+const uint32_t tp_pool_class_bytes[TP_POOL_CLASSES] = {64, 128, 384, 640, 960, 2048};
 
 enum { SLAB_HEADER = 64 };
 

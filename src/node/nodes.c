@@ -116,9 +116,9 @@ bool tp_nodes_begin(struct tp_nodes *nodes)
 
 void tp_nodes_fini(struct tp_nodes *nodes)
 {
-    tp_tiles_fini(&nodes->tiles);
+    tp_tiles_empty(&nodes->tiles);
     if (nodes->adaptive)
-        tp_tiles_fini(&nodes->adaptive->former);
+        tp_tiles_empty(&nodes->adaptive->former);
 }
 
 /* ---- What they teach ---- */

@@ -28,7 +28,8 @@ struct tp_tile {
 
 struct tp_tiles {
     struct tp_pool *pool;    /* borrowed */
-    struct tp_tile ***top;   /* pages_x * pages_y pages; NULL until the first touch */
+    struct tp_tile ***top;   /* pages_x * pages_y pages, a block of the pool like all below it, on larger maps of its own; NULL until the
+                              * first touch */
     uint32_t pages_x, pages_y;
     uint32_t page_bits_x, page_bits_y; /* a page's sides in tiles, as powers of 2: together TP_PAGE_BITS */
     uint32_t tile_bytes;     /* of one tile, header included */
@@ -42,11 +43,17 @@ struct tp_tiles {
 void tp_tiles_init(struct tp_tiles *tiles, struct tp_pool *pool, uint32_t width, uint32_t height,
                    uint32_t tile_bytes, uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max);
 
-/* Puts every block back. Cost: O(pages + tiles held). */
-void tp_tiles_fini(struct tp_tiles *tiles);
-
-/* Puts every block back, and keeps the top table alone. Cost: likewise. */
+/* Puts every block back; the table may be used again, or not. Cost: O(pages + tiles held). */
 void tp_tiles_empty(struct tp_tiles *tiles);
+
+/* How far a table that is being put back was gone through. */
+struct tp_tiles_sweep {
+    uint32_t page, tile;
+};
+
+/* Puts back as many blocks as *blocks says, which it takes from, in the order of the map; true when all are, the top table too (*sweep is 0 again
+ * then). The table must not be used before. Cost: O(blocks), and O(top table and 256 a page) over all its calls. */
+bool tp_tiles_put_some(struct tp_tiles *tiles, struct tp_tiles_sweep *sweep, uint32_t *blocks);
 
 /* Begins a new use: all tiles become stale at once. Cost: O(1), but O(tiles held) once every stamp_max uses, when
  * the stamp wraps and every tile's stamp is set to 0. */

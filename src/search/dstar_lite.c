@@ -426,8 +426,8 @@ static void close_dstar(struct tp_session *session)
     struct tp_dstar *dstar = session->dstar;
     if (!dstar)
         return;
-    tp_tiles_fini(&dstar->states);
-    tp_open_fini(&dstar->queue);
+    tp_tiles_empty(&dstar->states);
+    tp_open_empty(&dstar->queue);
     tp__dstar_forget_versions(dstar);
     free(dstar);
     session->dstar = NULL;

@@ -292,9 +292,10 @@ static uint64_t points_left(const struct tp_session *session, const struct tp_le
 static bool path_serves(const struct tp_session *session)
 {
     const struct tp_search *search = &session->search;
-    if (!session->path_complete || !tp_search_knows(search, session->at) || session->restart_wanted)
+    bool packed = tp__is_packed(session);
+    if (!session->path_complete || (!packed && !tp_search_knows(search, session->at)) || session->restart_wanted)
         return false;
-    tp_cost left = tp_search_g(search, session->trace.follow_end) - tp_search_g(search, session->at);
+    tp_cost left = packed ? session->packed.left : tp_search_g(search, session->trace.follow_end) - tp_search_g(search, session->at);
     tp_cost promised = tp__guide_h(search, session->at, tp_search_h_goal(search, session->at));
     return !tp_product_less(promised, WORTH_MILLI, left, 1000);
 }
@@ -466,6 +467,17 @@ static bool choose(struct tp_tick *tick, uint64_t *units)
     else if (!coming->blocks && !wanted && now->scout && !now->goes_straight && left && !away && !guide->settled)
         better_begin(session, guide, left);
     return lost;
+}
+
+bool tp__guide_is_idle(const struct tp_session *session)
+{
+    const struct tp_guide *guide = &session->guide;
+    if (!guide->cache || !tp__overlay_blocks(session))
+        return true;
+    if (guide->coming.blocks || !is_of(session, &guide->now, tp__overlay_blocks(session)))
+        return false;
+    uint64_t left = points_left(session, &guide->now);
+    return guide->settled || !guide->now.scout || !left || left == TP_FIELD_UNSEEN;
 }
 
 /* Takes the way that is ready, unless it was looked for and is no better. Whether a search is to begin anew by it. */

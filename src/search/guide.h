@@ -100,6 +100,10 @@ void tp__guide_see(struct tp_session *session, const struct tp_belief_change *ch
 enum tp_guide_outcome { TP_GUIDE_ON, TP_GUIDE_ANEW, TP_GUIDE_WAIT };
 enum tp_guide_outcome tp__guide_run(struct tp_tick *tick);
 
+/* Whether nothing is paid for, nor would be at the next tick, of an agent that follows a whole path on a map that stays. Cost: O(log of the way's
+ * nodes). */
+bool tp__guide_is_idle(const struct tp_session *session);
+
 /* h by the way taken, `plain` (the space's h to the goals) at least. Grids only. Cost: O(neighbours of a node). */
 tp_cost tp__guide_h(const struct tp_search *search, tp_state state, tp_cost plain);
 

@@ -22,6 +22,7 @@
  *   smooth.c        shorter pieces for the path of a guided session, while the agent walks it
  *   bound.c         how many times the least cost the walk can come to, proved while the agent walks (bound.h)
  *   shortcut.c      TBA*'s search for a shortcut while the agent moves back
+ *   packed.c        what is left of a path that is whole, packed, and its search put back
  *   idle.c          a session that is not ticked lets go of its version
  *   dstar_lite.c    the engine of D* Lite, with a search of its own
  *   dstar_changes.c what changed of the map under it
@@ -30,6 +31,7 @@
 #define TP_SEARCH_INTERNAL_H
 
 #include "node/marks.h"
+#include "node/steps.h"
 #include "search/bound.h"
 #include "search/guide.h"
 #include "search/search.h"
@@ -55,6 +57,7 @@ struct tp_trace {
 
 /* What is still to be looked at of a map that changed under a path (watch.c). */
 struct tp_watch {
+    struct tp_steps_reader reader;   /* of a packed path: the next of its steps that is to be checked, `step` being where it leads out of */
     bool walks;                      /* steps of the path followed are still to be checked against the present version */
     bool summed;                     /* all were, and `sum` is what they cost when the agent had moved for `walked` in all */
     tp_state step;                   /* the next of them; TP_STATE_NONE: the agent's own */
@@ -69,6 +72,29 @@ struct tp_watch {
                                       * done was, and what was left when the last of the others was; TP_COST_INFINITE: none was */
     uint64_t begun;                  /* the tick that the search began in, */
     bool at_once;                    /* and whether it found its path in that tick */
+};
+
+/* A path that is whole, packed (packed.c). */
+enum tp_packed_phase {
+    TP_PACKED_NONE,
+    TP_PACKED_COPIES,   /* moves are being copied; the path is still followed by its marks */
+    TP_PACKED_FOLLOWED, /* there are no marks and no tree any more */
+};
+
+struct tp_packed {
+    enum tp_packed_phase phase;
+    tp_state front;        /* COPIES: where the next move to be copied leads out of */
+    struct tp_steps steps; /* the first leads out of where the agent stands */
+    tp_cost left;          /* what they cost */
+};
+
+/* Tables of a search that is done, their blocks being put back. */
+enum { TP_SWEEP_TABLES = 3 };
+
+struct tp_sweep {
+    uint32_t left; /* tables, the last first; 0: none */
+    struct tp_tiles_sweep at;
+    struct tp_tiles tables[TP_SWEEP_TABLES];
 };
 
 /* The loop detector (steady.c): how often the agent came back to one state since anything else happened. */
@@ -148,6 +174,10 @@ struct tp_session {
     uint64_t learned_falls, learned_fell_version; /* the state of falls when learning last began */
     struct tp_search search;
     struct tp_trace trace;
+    struct tp_packed packed;
+    struct tp_sweep sweep;
+    bool packs;             /* packed.c may do so; tests compare with sessions where it may not */
+    bool after_somebody;    /* its goal moved a little while it followed a packed path */
     struct tp_watch watch;
     struct tp_steady steady;
     struct tp_guide guide;      /* of rows that can be guided, on grids */
@@ -492,6 +522,31 @@ uint8_t tp__trace_move(const struct tp_session *session, tp_state state);
  * the path's end. */
 uint8_t tp__trace_next(const struct tp_session *session);
 
+/* ---- packed.c ---- */
+
+/* Whether this session's paths may be packed. */
+bool tp__packed_may(const struct tp_session *session);
+
+/* Whether the agent follows a packed path: there are no marks and no tree. */
+static inline bool tp__is_packed(const struct tp_session *session)
+{
+    return session->packed.phase == TP_PACKED_FOLLOWED;
+}
+
+/* Forgets the moves. Cost: O(their pieces). */
+void tp__packed_forget(struct tp_session *session);
+void tp__packed_unfinished(struct tp_session *session); /* if it is not followed yet */
+
+/* The agent made a move. Cost: O(1). */
+void tp__packed_moved(struct tp_session *session, uint8_t move);
+
+/* An agent that stood on a packed path was put elsewhere: whether that is on the path not far ahead, from where it then leads on. Cost: O(1). */
+bool tp__packed_put(struct tp_session *session, tp_state from, tp_state to);
+
+/* At a tick's end: goes on packing the path, and putting back what found it. */
+void tp__packed_run(struct tp_tick *tick);
+void tp__packed_close(struct tp_session *session);
+
 /* ---- shortcut.c ---- */
 
 /* 2009, section 3.4, first enhancement. Spends what the tick has left. True when a shortcut was
@@ -509,6 +564,9 @@ void tp__shortcut_close(struct tp_session *session);
 
 /* Where the path followed is whole, and the row can be guided: spends what the tick has left on making the rest of it shorter. */
 void tp__smooth_run(struct tp_tick *tick);
+
+/* Whether nothing is left to be made shorter of the path followed. */
+bool tp__smooth_is_done(const struct tp_session *session);
 
 /* One step of a piece that is to be part of the path: the tree is to lead through it, unless it knows a cheaper way there. Gives the
  * state that it leads to, TP_STATE_NONE where it does not; and whether the tree was changed. */

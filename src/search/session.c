@@ -81,6 +81,7 @@ int tp_session_open(struct tp_session **out, const struct tp_session_params *par
     session->at_before = TP_STATE_NONE;
     tp__steady_begin(session);
     session->stats.move_hash = 0xcbf29ce484222325u;
+    session->packs = tp__packed_may(session);
     *out = session;
     return TP_OK;
 }
@@ -94,13 +95,14 @@ void tp_session_close(struct tp_session *session)
     tp__bound_close(session);
     tp__guide_close(session);
     tp__watch_forget(session);
+    tp__packed_close(session);
     if (session->params.algorithm->engine->close)
         session->params.algorithm->engine->close(session);
     tp_search_fini(&session->search);
-    tp_tiles_fini(&session->trace.follow);
-    tp_tiles_fini(&session->trace.fresh);
-    tp_tiles_fini(&session->learned);
-    tp_open_fini(&session->learn.heap);
+    tp_tiles_empty(&session->trace.follow);
+    tp_tiles_empty(&session->trace.fresh);
+    tp_tiles_empty(&session->learned);
+    tp_open_empty(&session->learn.heap);
     tp_belief_fini(&session->belief);
     tp__prioritized_close(session);
     if (session->params.knowledge == TP_KNOWLEDGE_MAP)
@@ -251,7 +253,8 @@ static bool impassable(const struct tp_session *session, tp_state state)
 
 bool tp__session_caught(const struct tp_session *session)
 {
-    return impassable(session, session->at) && tp__session_move_to_parent(session) != TP_MOVE_NONE &&
+    bool on_whole_path = session->path_complete && tp__trace_next(session) != TP_MOVE_NONE;
+    return !on_whole_path && impassable(session, session->at) && tp__session_move_to_parent(session) != TP_MOVE_NONE &&
            !tp_search_closed(&session->search, session->at);
 }
 
@@ -288,6 +291,7 @@ void tp__session_move(struct tp_tick *tick, uint8_t move, bool back)
     session->stats.moves++;
     session->stats.back_moves += back;
     session->at_before = session->at;
+    tp__packed_moved(session, move);
     session->at = to;
     session->stats.move_hash = (session->stats.move_hash ^ cell_of(session, to)) * 0x100000001b3u;
     tick->reply->status = tp_session_arrived(session) ? TP_STATUS_ARRIVED : TP_STATUS_MOVING;
@@ -472,6 +476,7 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
     if (tick.changed && searches && !(reply->flags & TP_FLAG_RESTARTED))
         reply->flags |= TP_FLAG_CONTINUED;
     tp__bound_run(&tick);
+    tp__packed_run(&tick);
     tp__steady_watch(&tick, before, was_complete);
     tp_map_unref(session->map_before);
     session->map_before = NULL;
@@ -494,10 +499,12 @@ int tp_session_at(struct tp_session *session, uint32_t cell)
 /* Whether the search under way serves an agent that was put on this state: it knows the state, and for one that had arrived
  * it would begin there. A tree grown from elsewhere would take every later trip round by its root (2012, Algorithm 4). A
  * blocked cell was perhaps expanded without a move: what the tree says of it proves nothing. */
-static bool search_serves(const struct tp_session *session, tp_state state, bool had_arrived)
+static bool search_serves(const struct tp_session *session, tp_state state, bool had_arrived, bool goes_on)
 {
     const struct tp_search *search = &session->search;
     uint8_t move;
+    if (tp__is_packed(session))
+        return goes_on && !impassable(session, state);
     if (!tp_search_knows(search, state))
         return false;
     if (tp_search_parent(search, state, &move) == TP_STATE_NONE)
@@ -515,7 +522,7 @@ int tp_session_at_velocity(struct tp_session *session, uint32_t cell, int vx, in
     tp_state state = state_at(session, cell, vx, vy);
     if (state == session->at)
         return TP_OK;
-    bool had_arrived = tp_session_arrived(session);
+    bool had_arrived = tp_session_arrived(session), goes_on = tp__packed_put(session, session->at, state);
     session->at = state;
     session->at_before = TP_STATE_NONE;
     session->displaced = true;
@@ -524,10 +531,14 @@ int tp_session_at_velocity(struct tp_session *session, uint32_t cell, int vx, in
     tp__steady_begin(session);
     tp__guide_trip(session);
     tp__bound_trip(session);
-    if (!session->params.algorithm->engine->own_search && !search_serves(session, state, had_arrived)) {
+    if (!session->params.algorithm->engine->own_search && !search_serves(session, state, had_arrived, goes_on)) {
         session->restart_wanted = true;
         tp__nearest_drop(session);
     }
+    if (!goes_on && tp__is_packed(session))
+        tp__trace_forget(session);
+    if (!goes_on)
+        tp__packed_unfinished(session);
     if (tp__trace_next(session) == TP_MOVE_NONE)
         session->path_complete = false; /* it was traced to where the agent stood, which need not be an ancestor */
     return TP_OK;
@@ -545,6 +556,8 @@ static void take_goals(struct tp_session *session, const tp_state *states, uint3
     session->waits_for_path = false;
     session->displaced = session->goal_moved = true;
     session->path_complete = false;
+    session->restart_wanted |= tp__is_packed(session); /* it has no tree to be turned */
+    tp__packed_unfinished(session);
     tp__shortcut_forget(session);
     if (session->search.learned)
         tp__learning_forget(session);
@@ -563,6 +576,7 @@ int tp_session_retarget(struct tp_session *session, uint32_t goal)
     tp_cost moved = tp_search_h(search, session->goal, state), left = tp_search_h(search, session->at, state);
     bool few_steps = !search->domain->listed && moved <= RETARGET_STEPS * TP_COST_UNIT * search->h_unit;
     bool little = !was_set && (few_steps || moved <= left / 2);
+    session->after_somebody = little && (session->after_somebody || tp__is_packed(session));
     take_goals(session, &state, 1);
     bool kept = little && session->begun && !session->restart_wanted && !search->domain->goal_in_moves;
     if (session->params.algorithm->engine->own_search) {
@@ -606,6 +620,21 @@ int tp_session_retarget_set(struct tp_session *session, const uint32_t *goals, u
     return TP_OK;
 }
 
+static uint32_t packed_path(const struct tp_session *session, uint32_t *cells, uint32_t max)
+{
+    struct tp_steps_reader reader = tp_steps_read(&session->packed.steps);
+    tp_state state = session->at;
+    uint32_t count = 0;
+    for (; count < max; count++) {
+        cells[count] = cell_of(session, state);
+        if (!reader.left)
+            return count + 1;
+        state = tp_state_step(&session->search, state, tp_steps_peek(&reader));
+        tp_steps_next(&reader);
+    }
+    return count;
+}
+
 uint32_t tp_session_path(const struct tp_session *session, uint32_t *cells, uint32_t max)
 {
     const struct tp_search *search = &session->search;
@@ -613,6 +642,8 @@ uint32_t tp_session_path(const struct tp_session *session, uint32_t *cells, uint
     uint8_t (*next)(const struct tp_session *, tp_state) = session->params.algorithm->engine->next;
     uint32_t count = 0;
     bool stays = session->restart_wanted || goal_taken_for_blocked(session);
+    if (tp__is_packed(session) && !stays)
+        return packed_path(session, cells, max);
     while (count < max) {
         cells[count++] = cell_of(session, walker.at);
         uint8_t step = stays ? TP_MOVE_NONE : next ? next(session, walker.at) : tp__trace_next(&walker);

@@ -278,21 +278,30 @@ static bool is_overtaken(const struct tp_session *session, const struct tp_smoot
     return smooth->phase <= SMOOTH_SEARCH && (!tp_search_knows(tree, from) || tp_search_g(tree, from) < tp_search_g(tree, session->at));
 }
 
+/* Whether the session smooths its paths: over ground that nobody saw it is work for nothing. */
+static bool smooths(const struct tp_session *session)
+{
+    return session->search.guide && (session->belief.full || session->belief.assumed);
+}
+
+bool tp__smooth_is_done(const struct tp_session *session)
+{
+    return !smooths(session) || (session->smooth && session->smooth->phase == SMOOTH_DONE);
+}
+
 void tp__smooth_run(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
-    if (!session->belief.full && !session->belief.assumed)
-        return; /* over ground that nobody saw it is work for nothing */
-    if (!session->path_complete || !session->search.guide || !tp_search_knows(&session->search, session->at) ||
+    if (!smooths(session) || !session->path_complete || tp__is_packed(session) || !tp_search_knows(&session->search, session->at) ||
         tp__trace_next(session) == TP_MOVE_NONE || tp__bound_shortens(session))
         return;
     if (!session->smooth && !(session->smooth = smooth_open(session)))
         return;
     struct tp_smooth *smooth = session->smooth;
-    if (tick->changed && session->belief.full) /* what an agent sees that does not know the map is aside of its path, or it searches anew */
-        tp__smooth_forget(session);
     if (smooth->phase == SMOOTH_DONE)
         return;
+    if (tick->changed && session->belief.full) /* what an agent sees that does not know the map is aside of its path, or it searches anew */
+        tp__smooth_forget(session);
     if (!smooth->span)
         begin_ahead(tick, smooth, SPAN_MIN, LEAD_SPANS);
     else if (is_overtaken(session, smooth))

@@ -131,6 +131,7 @@ void tp__trace_follow(struct tp_session *session)
     trace->fresh = old;
     trace->follow_end = trace->fresh_end;
     trace->fresh_end = TP_STATE_NONE;
+    tp__packed_forget(session);
     tp__shortcut_forget(session);
     tp__watch_path(session);
     tp__bound_follow(session);
@@ -149,6 +150,7 @@ void tp__trace_forget(struct tp_session *session)
     tp_tiles_begin(&trace->follow);
     trace->follow_end = trace->fresh_end = trace->last_end = TP_STATE_NONE;
     trace->running = false;
+    tp__packed_forget(session);
     tp__smooth_forget(session);
     tp__bound_forget(session);
     tp__watch_forget(session);
@@ -157,6 +159,9 @@ void tp__trace_forget(struct tp_session *session)
 uint8_t tp__trace_move(const struct tp_session *session, tp_state state)
 {
     const struct tp_search *search = &session->search;
+    const struct tp_steps *steps = &session->packed.steps;
+    if (tp__is_packed(session))
+        return state == session->at && steps->count ? tp_steps_first(steps) : TP_MOVE_NONE;
     uint8_t mark = tp_marks_at(&session->trace.follow, tp_state_x(search, state), tp_state_y(search, state));
     return mark >= TP_MARK_NEXT ? mark - TP_MARK_NEXT : TP_MOVE_NONE;
 }

@@ -131,6 +131,35 @@ static void walk_open_steps(struct tp_tick *tick, uint64_t *looks)
     *looks -= taken;
 }
 
+/* The same as below, along a packed path, which the agent is on. */
+static bool packed_rose(struct tp_tick *tick, uint64_t *looks)
+{
+    struct tp_session *session = tick->session;
+    const struct tp_search *search = &session->search;
+    struct tp_watch *watch = &session->watch;
+    const struct tp_steps *steps = &session->packed.steps;
+    struct tp_steps_reader *reader = &watch->reader;
+    if (watch->step == TP_STATE_NONE || reader->left > steps->count) { /* it begins, or the agent overtook it */
+        watch->step = session->at;
+        watch->sum = 0;
+        watch->walked = session->stats.cost;
+        *reader = tp_steps_read(steps);
+    }
+    while (reader->left) {
+        if (!look(tick, looks))
+            return false;
+        uint8_t move = tp_steps_peek(reader);
+        if (!tp_walk_open(session->map, tp_state_x(search, watch->step), tp_state_y(search, watch->step), move, session->params.corners))
+            return true;
+        watch->sum += tp_direction_length[move];
+        watch->step = tp_state_step(search, watch->step, move);
+        tp_steps_next(reader);
+    }
+    watch->walks = false;
+    watch->summed = true;
+    return false;
+}
+
 /* Walks along the path from the agent on, or from where the walk was; true when one of its steps rose. From off the path it first
  * goes back by parents, as the agent will, and those steps are checked as well; for an agent on a shortcut, outside the tree,
  * it waits until it is back. */
@@ -139,6 +168,8 @@ static bool path_rose(struct tp_tick *tick, uint64_t *looks)
     struct tp_session *session = tick->session;
     const struct tp_search *search = &session->search;
     struct tp_watch *watch = &session->watch;
+    if (tp__is_packed(session))
+        return packed_rose(tick, looks);
     if (watch->step == TP_STATE_NONE && tp_search_knows(search, session->at)) {
         watch->step = session->at;
         watch->sum = 0;
@@ -184,6 +215,8 @@ static tp_cost cost_left(const struct tp_session *session)
     tp_cost moved = session->stats.cost - watch->walked;
     if (watch->summed && moved <= watch->sum)
         return watch->sum - moved + tp_search_h_goal(search, end);
+    if (tp__is_packed(session))
+        return session->packed.left + tp_search_h_goal(search, end);
     tp_cost to_end = tp_search_g(search, end), at = tp_search_knows(search, session->at) ? tp_search_g(search, session->at) : 0;
     bool on_path = session->at == end || tp__trace_next(session) != TP_MOVE_NONE;
     return (on_path ? to_end - at : to_end + at) + tp_search_h_goal(search, end);
