@@ -288,14 +288,21 @@ static uint64_t points_left(const struct tp_session *session, const struct tp_le
     return points_from(guide, known, tp_state_x(search, session->at), tp_state_y(search, session->at));
 }
 
+/* What is left of the path followed, the agent being on it. */
+static tp_cost path_left(const struct tp_session *session)
+{
+    const struct tp_search *search = &session->search;
+    return tp__is_packed(session) ? session->packed.left : tp_search_g(search, session->trace.follow_end) - tp_search_g(search, session->at);
+}
+
 /* Whether the path followed is whole, and about as short as the way now taken. */
 static bool path_serves(const struct tp_session *session)
 {
     const struct tp_search *search = &session->search;
-    bool packed = tp__is_packed(session);
-    if (!session->path_complete || (!packed && !tp_search_knows(search, session->at)) || session->restart_wanted)
+    bool is_on_it = tp__is_packed(session) || tp_search_knows(search, session->at);
+    if (!session->path_complete || !is_on_it || session->restart_wanted)
         return false;
-    tp_cost left = packed ? session->packed.left : tp_search_g(search, session->trace.follow_end) - tp_search_g(search, session->at);
+    tp_cost left = path_left(session);
     tp_cost promised = tp__guide_h(search, session->at, tp_search_h_goal(search, session->at));
     return !tp_product_less(promised, WORTH_MILLI, left, 1000);
 }
@@ -313,12 +320,21 @@ static bool is_alike(uint64_t a, uint64_t b)
     return a != TP_FIELD_UNSEEN && b != TP_FIELD_UNSEEN && apart <= ALIKE_POINTS + (a < b ? a : b) / ALIKE_SHARE;
 }
 
+/* Points of what would be left of the way that was let go of: it grew shorter as the path did. */
+static uint64_t points_at_rest(const struct tp_session *session)
+{
+    const struct tp_guide *guide = &session->guide;
+    if (guide->rest.points == TP_FIELD_UNSEEN || !guide->rest.left)
+        return guide->rest.points;
+    return guide->rest.points * path_left(session) / guide->rest.left;
+}
+
 /* Whether the way that is coming is much as the one taken both to the agent and where the search under way has got to: it then serves as
  * well. Elsewhere its open states would stand in a wrong order for long. */
 static bool serves_search(const struct tp_session *session)
 {
     const struct tp_guide *guide = &session->guide;
-    return is_alike(points_left(session, &guide->now), points_left(session, &guide->coming));
+    return is_alike(guide->rest.is ? points_at_rest(session) : points_left(session, &guide->now), points_left(session, &guide->coming));
 }
 
 /* Whether the search under way gets no nearer to the goal any more, and the map, or what the agent takes it for, has changed since it began (a
@@ -354,7 +370,7 @@ static void take_coming(struct tp_guide *guide)
     lead_drop(&guide->now);
     guide->now = guide->coming;
     guide->coming = (struct tp_lead){0};
-    guide->broken = guide->settled = guide->touched = false;
+    guide->broken = guide->settled = guide->touched = guide->rest.is = false;
     guide->other = true;
     guide->waited = 0;
     guide->least_h = TP_COST_INFINITE;
@@ -445,6 +461,16 @@ void tp__guide_trip(struct tp_session *session)
     session->guide.stalls = session->guide.waited = 0;
 }
 
+/* Whether the way taken, or let go of, is of the blocks and the goals that the session has now. */
+static bool is_current(const struct tp_session *session)
+{
+    const struct tp_guide *guide = &session->guide;
+    const struct tp_blocks *blocks = tp__overlay_blocks(session);
+    if (guide->rest.is)
+        return guide->rest.epoch == blocks->epoch && guide->rest.version == blocks->changed_version;
+    return is_of(session, &guide->now, blocks) && !is_outdated(session);
+}
+
 /* Lets go of leads that are no good any more, and begins the one that is wanted, when what the agent saw is laid over. Whether the agent is lost: it
  * has left its way, and follows no path that is whole. */
 static bool choose(struct tp_tick *tick, uint64_t *units)
@@ -456,9 +482,11 @@ static bool choose(struct tp_tick *tick, uint64_t *units)
         session->restart_wanted = true;
     if (session->restart_wanted && now->blocks && !is_to_goals(session, now))
         lead_drop(now); /* the goal is far from where it leads: worse than none */
+    if (guide->rest.is && !follows_whole(session))
+        guide->rest.is = false;
     uint64_t left = now->scout ? points_left(session, now) : 0;
     bool away = left == TP_FIELD_UNSEEN, lost = away && !follows_whole(session);
-    bool current = is_of(session, now, tp__overlay_blocks(session)) && !is_outdated(session), wanted = lost || !current;
+    bool current = is_current(session), wanted = lost || !current;
     bool elsewhere = coming->blocks && session->restart_wanted && !is_to_goals(session, coming); /* likewise */
     if (elsewhere || (coming->betters && (away || !current || guide->broken)))
         lead_drop(coming);
@@ -474,10 +502,27 @@ bool tp__guide_is_idle(const struct tp_session *session)
     const struct tp_guide *guide = &session->guide;
     if (!guide->cache || !tp__overlay_blocks(session))
         return true;
-    if (guide->coming.blocks || !is_of(session, &guide->now, tp__overlay_blocks(session)))
+    if (guide->coming.blocks || !is_current(session))
         return false;
+    if (guide->rest.is)
+        return true;
     uint64_t left = points_left(session, &guide->now);
     return guide->settled || !guide->now.scout || !left || left == TP_FIELD_UNSEEN;
+}
+
+void tp__guide_rest(struct tp_session *session)
+{
+    struct tp_guide *guide = &session->guide;
+    const struct tp_blocks *blocks = guide->cache ? tp__overlay_blocks(session) : NULL;
+    if (!blocks || guide->rest.is)
+        return;
+    guide->rest.is = true;
+    guide->rest.epoch = blocks->epoch;
+    guide->rest.version = blocks->changed_version;
+    guide->rest.points = guide->broken ? TP_FIELD_UNSEEN : points_left(session, &guide->now);
+    guide->rest.left = path_left(session);
+    lead_drop(&guide->now);
+    guide->broken = guide->settled = guide->touched = false;
 }
 
 /* Takes the way that is ready, unless it was looked for and is no better. Whether a search is to begin anew by it. */
@@ -507,7 +552,7 @@ static enum tp_guide_outcome guide_run(struct tp_tick *tick)
     tick->reply->work.guide += units - unspent;
     if (guide->coming.ready)
         return take(session) ? TP_GUIDE_ANEW : TP_GUIDE_ON;
-    bool blind = !guide->coming.betters && (!guide->now.blocks || lost);
+    bool blind = !guide->coming.betters && !follows_whole(session) && (!guide->now.blocks || lost);
     return blind && guide->waited++ < WAIT_TICKS ? TP_GUIDE_WAIT : TP_GUIDE_ON;
 }
 
@@ -546,7 +591,7 @@ void tp__guide_let_go(struct tp_session *session)
 {
     lead_drop(&session->guide.now);
     lead_drop(&session->guide.coming);
-    session->guide.broken = session->guide.settled = session->guide.touched = false;
+    session->guide.broken = session->guide.settled = session->guide.touched = session->guide.rest.is = false;
     session->guide.waited = 0;
     tp__overlay_count(session);
 }

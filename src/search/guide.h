@@ -73,6 +73,12 @@ struct tp_guide {
     uint64_t left_bar;     /* points left when a search was last begun anew for another way; UINT64_MAX: none was on this trip */
     uint32_t waited;       /* ticks that the agent waited for the present `coming` */
     bool touched;          /* something was seen where the way leads, or that may be a shorter one, since it was taken */
+    struct {
+        bool is;               /* the way taken was let go of, for the agent follows a whole path and nothing changes: it was one */
+        uint64_t epoch, version; /* over blocks of that epoch and that changed_version; */
+        uint64_t points;       /* so long from where the agent stood; TP_FIELD_UNSEEN: its length tells nothing */
+        tp_cost left;          /* when so much of the path was left */
+    } rest;
     struct tp_overlay overlay;
     struct tp_guide_known *known; /* KNOWN_NODES of them; a cache that any look-up may fill */
     uint32_t *ground;             /* theirs; NULL where the map is not weighted */
@@ -103,6 +109,10 @@ enum tp_guide_outcome tp__guide_run(struct tp_tick *tick);
 /* Whether nothing is paid for, nor would be at the next tick, of an agent that follows a whole path on a map that stays. Cost: O(log of the way's
  * nodes). */
 bool tp__guide_is_idle(const struct tp_session *session);
+
+/* Lets go of the way taken, of which the path that is followed has no more need; another is paid for when the blocks change. Only where the guide is
+ * idle. Cost: what freeing it costs. */
+void tp__guide_rest(struct tp_session *session);
 
 /* h by the way taken, `plain` (the space's h to the goals) at least. Grids only. Cost: O(neighbours of a node). */
 tp_cost tp__guide_h(const struct tp_search *search, tp_state state, tp_cost plain);

@@ -176,6 +176,7 @@ struct tp_session {
     struct tp_trace trace;
     struct tp_packed packed;
     struct tp_sweep sweep;
+    uint32_t quiet;         /* ticks that nothing could make the path better, nor changed the map */
     bool packs;             /* packed.c may do so; tests compare with sessions where it may not */
     bool after_somebody;    /* its goal moved a little while it followed a packed path */
     struct tp_watch watch;

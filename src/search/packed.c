@@ -15,7 +15,7 @@
  */
 #include "search/internal.h"
 
-enum { COPIES_A_TICK = 128, BLOCKS_A_TICK = 32, PUT_AHEAD_MAX = 32 };
+enum { COPIES_A_TICK = 128, BLOCKS_A_TICK = 32, PUT_AHEAD_MAX = 32, QUIET_TICKS = 32 };
 
 bool tp__packed_may(const struct tp_session *session)
 {
@@ -156,19 +156,31 @@ static void put_back(struct tp_tick *tick)
     tp__tick_take_steps(tick, max - blocks);
 }
 
+/* A path that nothing makes better, on a map that stays, needs no guide any more after some ticks. */
+static void keep_quiet(struct tp_session *session, bool is_quiet)
+{
+    session->quiet = is_quiet ? session->quiet + 1 : 0;
+    if (session->quiet == QUIET_TICKS)
+        tp__guide_rest(session);
+}
+
 void tp__packed_run(struct tp_tick *tick)
 {
     struct tp_session *session = tick->session;
     struct tp_packed *packed = &session->packed;
-    if (!session->packs)
+    if (!tp__packed_may(session))
         return;
     session->after_somebody &= tick->reply->status != TP_STATUS_ARRIVED;
+    bool settled = is_settled(tick);
+    keep_quiet(session, settled && !tick->changed);
+    if (!session->packs)
+        return;
     tick->steps_left = tp__purse_left(tick);
     if (session->sweep.left || packed->phase == TP_PACKED_FOLLOWED) {
         put_back(tick);
         return;
     }
-    if (!is_settled(tick))
+    if (!settled)
         return;
     if (packed->phase == TP_PACKED_NONE)
         begin(session);

@@ -81,7 +81,7 @@ int tp_session_open(struct tp_session **out, const struct tp_session_params *par
     session->at_before = TP_STATE_NONE;
     tp__steady_begin(session);
     session->stats.move_hash = 0xcbf29ce484222325u;
-    session->packs = tp__packed_may(session);
+    session->packs = true;
     *out = session;
     return TP_OK;
 }
