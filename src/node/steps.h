@@ -44,6 +44,12 @@ void tp_steps_pop(struct tp_steps *steps, struct tp_pool *pool, uint64_t *bytes)
 /* Takes off all of them. Cost: O(pieces). */
 void tp_steps_empty(struct tp_steps *steps, struct tp_pool *pool, uint64_t *bytes);
 
+/* Bytes of the pool that its pieces are. */
+static inline uint32_t tp_steps_bytes(const struct tp_steps *steps)
+{
+    return (steps->begin + steps->count + TP_STEPS_A_PIECE - 1) / TP_STEPS_A_PIECE * TP_STEPS_PIECE_BYTES;
+}
+
 static inline uint8_t tp__steps_at(const struct tp_steps_piece *piece, uint32_t at)
 {
     return piece->moves[at / 2] >> at % 2 * 4 & 15;

@@ -17,31 +17,31 @@
 
 enum { COPIES_A_TICK = 128, BLOCKS_A_TICK = 32, PUT_AHEAD_MAX = 32, QUIET_TICKS = 32 };
 
-bool tp__packed_may(const struct tp_session *session)
+bool tp__packed_may(const struct tp_session_params *params, const struct tp_map *map)
 {
-    const struct tp_session_params *params = &session->params;
     const struct tp_engine *engine = params->algorithm->engine;
     bool row = !engine->own_search && engine != &tp__engine_agent_centred && params->algorithm->learning == TP_LEARNING_NONE &&
                !(params->algorithm->capabilities & TP_PACES);
-    return row && session->belief.full && !session->search.domain->listed && !session->search.weighted && !params->bounded && !params->shortcut;
+    return row && params->knowledge == TP_KNOWLEDGE_FULL && !tp__session_domain(params, map)->listed && !map->weighted && !params->bounded &&
+           !params->shortcut;
 }
 
 /* ---- The moves ---- */
 
-void tp__packed_forget(struct tp_session *session)
+void tp__packed_forget(struct tp_mind *session)
 {
     struct tp_packed *packed = &session->packed;
     tp_steps_empty(&packed->steps, session->pool, &session->bytes);
     packed->phase = TP_PACKED_NONE;
 }
 
-void tp__packed_unfinished(struct tp_session *session)
+void tp__packed_unfinished(struct tp_mind *session)
 {
     if (session->packed.phase == TP_PACKED_COPIES)
         tp__packed_forget(session);
 }
 
-void tp__packed_moved(struct tp_session *session, uint8_t move)
+void tp__packed_moved(struct tp_mind *session, uint8_t move)
 {
     struct tp_packed *packed = &session->packed;
     if (packed->phase == TP_PACKED_NONE)
@@ -54,7 +54,7 @@ void tp__packed_moved(struct tp_session *session, uint8_t move)
     tp_steps_pop(&packed->steps, session->pool, &session->bytes);
 }
 
-bool tp__packed_put(struct tp_session *session, tp_state from, tp_state to)
+bool tp__packed_put(struct tp_mind *session, tp_state from, tp_state to)
 {
     const struct tp_search *search = &session->search;
     struct tp_packed *packed = &session->packed;
@@ -74,7 +74,7 @@ bool tp__packed_put(struct tp_session *session, tp_state from, tp_state to)
 
 /* ---- The search's blocks ---- */
 
-static void sweep_begin(struct tp_session *session)
+static void sweep_begin(struct tp_mind *session)
 {
     struct tp_tiles *tables[TP_SWEEP_TABLES] = {&session->search.nodes.tiles, &session->trace.follow, &session->trace.fresh};
     struct tp_sweep *sweep = &session->sweep;
@@ -86,7 +86,7 @@ static void sweep_begin(struct tp_session *session)
 }
 
 /* Puts back some blocks. True when nothing is left. */
-static bool sweep_run(struct tp_session *session, uint32_t *blocks)
+static bool sweep_run(struct tp_mind *session, uint32_t *blocks)
 {
     struct tp_sweep *sweep = &session->sweep;
     struct tp_search *search = &session->search;
@@ -97,7 +97,7 @@ static bool sweep_run(struct tp_session *session, uint32_t *blocks)
            (tp_open_put_some(&search->open, blocks) && tp_bucket_put_some(&search->bucket, blocks));
 }
 
-void tp__packed_close(struct tp_session *session)
+void tp__packed_close(struct tp_mind *session)
 {
     uint32_t all = UINT32_MAX;
     tp__packed_forget(session);
@@ -109,7 +109,7 @@ void tp__packed_close(struct tp_session *session)
 /* Whether the agent walks a path that nothing under way can make better, or stands on its goal. */
 static bool is_settled(const struct tp_tick *tick)
 {
-    const struct tp_session *session = tick->session;
+    const struct tp_mind *session = tick->session;
     const struct tp_search *search = &session->search;
     if (!search->active || !search->found || search->partial || session->restart_wanted || tick->node_cap || !session->path_complete)
         return false;
@@ -121,7 +121,7 @@ static bool is_settled(const struct tp_tick *tick)
            !session->watch.walks && tp__smooth_is_done(session) && tp__guide_is_idle(session);
 }
 
-static void begin(struct tp_session *session)
+static void begin(struct tp_mind *session)
 {
     session->packed.phase = TP_PACKED_COPIES;
     session->packed.front = session->at;
@@ -131,7 +131,7 @@ static void begin(struct tp_session *session)
 /* Copies some moves; true when all are. Without memory, or where the path does not lead on, what was copied is given up. */
 static bool copy(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_packed *packed = &session->packed;
     const struct tp_tiles *nodes = &session->search.nodes.tiles;
     for (int copies = 0; packed->front != session->trace.follow_end; copies++) {
@@ -157,22 +157,38 @@ static void put_back(struct tp_tick *tick)
 }
 
 /* A path that nothing makes better, on a map that stays, needs no guide any more after some ticks. */
-static void keep_quiet(struct tp_session *session, bool is_quiet)
+static void keep_quiet(struct tp_mind *session, bool is_quiet)
 {
     session->quiet = is_quiet ? session->quiet + 1 : 0;
-    if (session->quiet == QUIET_TICKS)
+    if (session->quiet == QUIET_TICKS && session->search.active)
         tp__guide_rest(session);
+}
+
+bool tp__packed_is_still(struct tp_mind *session)
+{
+    struct tp_watch *watch = &session->watch;
+    const struct tp_guide *guide = &session->guide;
+    bool searched = session->search.active;
+    if (session->quiet < QUIET_TICKS || session->sweep.left || (searched && !tp__is_packed(session)) || guide->now.blocks || guide->coming.blocks)
+        return false;
+    if (tp__mind_arrived(session))
+        tp__watch_forget(session);
+    if (watch->walks || watch->base)
+        return false;
+    tp__smooth_close(session);
+    return session->bytes == tp_steps_bytes(&session->packed.steps);
 }
 
 void tp__packed_run(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_packed *packed = &session->packed;
-    if (!tp__packed_may(session))
+    if (!session->may_pack)
         return;
     session->after_somebody &= tick->reply->status != TP_STATUS_ARRIVED;
     bool settled = is_settled(tick);
-    keep_quiet(session, settled && !tick->changed);
+    bool never_searched = !session->search.active && tick->reply->status == TP_STATUS_ARRIVED;
+    keep_quiet(session, (settled || never_searched) && !tick->changed);
     if (!session->packs)
         return;
     tick->steps_left = tp__purse_left(tick);
