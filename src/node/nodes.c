@@ -38,7 +38,7 @@ void tp_nodes_adapt(struct tp_nodes *nodes, struct tp_nodes_adaptive *adaptive)
     uint64_t pages = (uint64_t)tiles->pages_x * tiles->pages_y;
     nodes->adaptive = adaptive;
     /* a stamp for each tile, one for a search without, and 0 */
-    tp_tiles_init(&adaptive->former, tiles->pool, TP_TILE_SIDE, (uint32_t)((pages * TP_PAGE_TILES + 2) / TP_TILE_SIDE + 1),
+    tp_tiles_init(&adaptive->former, tiles->pool, TP_TILE_SIDE, (uint32_t)((pages * tp_tiles_page_tiles(tiles) + 2) / TP_TILE_SIDE + 1),
                   sizeof(struct tp_nodes_former_tile), UINT32_MAX, tiles->bytes, tiles->bytes_max);
     tp_tiles_begin(&adaptive->former);
 }

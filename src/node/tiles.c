@@ -3,25 +3,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE_BYTES = TP_PAGE_TILES * sizeof(struct tp_tile *) };
+enum { TOP_PAGES_MAX = TP_POOL_BLOCK_MAX / sizeof(struct tp_tile **) };
+
+static uint32_t page_bytes(const struct tp_tiles *tiles)
+{
+    return tp_tiles_page_tiles(tiles) * (uint32_t)sizeof(struct tp_tile *);
+}
+
+static uint32_t pages_for(uint32_t tiles, uint32_t bits)
+{
+    return (tiles + (1u << bits) - 1) >> bits;
+}
+
+/* Square pages, but no wider or higher than the map asks for. */
+static uint32_t page_bits_x(uint32_t bits, uint32_t tiles_x, uint32_t tiles_y)
+{
+    uint32_t bits_x = bits / 2;
+    while (bits_x > 0 && tiles_x <= 1u << (bits_x - 1))
+        bits_x--;
+    while (bits_x < bits && tiles_y <= 1u << (bits - bits_x - 1))
+        bits_x++;
+    return bits_x;
+}
 
 void tp_tiles_init(struct tp_tiles *tiles, struct tp_pool *pool, uint32_t width, uint32_t height,
                    uint32_t tile_bytes, uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max)
 {
     uint32_t tiles_x = (width + TP_TILE_SIDE - 1) / TP_TILE_SIDE, tiles_y = (height + TP_TILE_SIDE - 1) / TP_TILE_SIDE;
-    /* square pages, but no wider or higher than the map asks for */
-    uint32_t bits_x = TP_PAGE_BITS / 2;
-    while (bits_x > 0 && tiles_x <= 1u << (bits_x - 1))
-        bits_x--;
-    while (bits_x < TP_PAGE_BITS && tiles_y <= 1u << (TP_PAGE_BITS - bits_x - 1))
-        bits_x++;
-    uint32_t bits_y = TP_PAGE_BITS - bits_x;
+    uint32_t bits = TP_PAGE_BITS_MIN, bits_x = page_bits_x(bits, tiles_x, tiles_y);
+    while (bits < TP_PAGE_BITS_MAX && pages_for(tiles_x, bits_x) * pages_for(tiles_y, bits - bits_x) > TOP_PAGES_MAX) {
+        bits += 2;
+        bits_x = page_bits_x(bits, tiles_x, tiles_y);
+    }
+    uint32_t bits_y = bits - bits_x;
     *tiles = (struct tp_tiles){
         .pool = pool,
         .page_bits_x = bits_x,
         .page_bits_y = bits_y,
-        .pages_x = (tiles_x + (1u << bits_x) - 1) >> bits_x,
-        .pages_y = (tiles_y + (1u << bits_y) - 1) >> bits_y,
+        .pages_x = pages_for(tiles_x, bits_x),
+        .pages_y = pages_for(tiles_y, bits_y),
         .tile_bytes = tile_bytes,
         .stamp_max = stamp_max,
         .bytes = bytes,
@@ -86,7 +106,7 @@ bool tp_tiles_put_some(struct tp_tiles *tiles, struct tp_tiles_sweep *sweep, uin
 {
     for (; sweep->page < pages_of(tiles); sweep->page++, sweep->tile = 0) {
         struct tp_tile **page = tiles->top[sweep->page];
-        for (; page && sweep->tile < TP_PAGE_TILES; sweep->tile++) {
+        for (; page && sweep->tile < tp_tiles_page_tiles(tiles); sweep->tile++) {
             if (!page[sweep->tile])
                 continue;
             if (!*blocks)
@@ -100,7 +120,7 @@ bool tp_tiles_put_some(struct tp_tiles *tiles, struct tp_tiles_sweep *sweep, uin
         if (!*blocks)
             return false;
         --*blocks;
-        block_put(tiles, page, PAGE_BYTES);
+        block_put(tiles, page, page_bytes(tiles));
         tiles->top[sweep->page] = NULL;
     }
     top_put(tiles);
@@ -119,7 +139,7 @@ void tp_tiles_begin(struct tp_tiles *tiles)
 {
     if (tiles->stamp == tiles->stamp_max) {
         for (uint32_t i = 0; i < pages_of(tiles); i++)
-            for (uint32_t j = 0; tiles->top[i] && j < TP_PAGE_TILES; j++)
+            for (uint32_t j = 0; tiles->top[i] && j < tp_tiles_page_tiles(tiles); j++)
                 if (tiles->top[i][j])
                     tiles->top[i][j]->stamp = 0;
         tiles->stamp = 0;
@@ -136,10 +156,10 @@ struct tp_tile *tp_tiles_touch(struct tp_tiles *tiles, uint32_t x, uint32_t y, b
         return NULL;
     struct tp_tile ***page = &tiles->top[tp__tiles_page(tiles, tx, ty)];
     if (!*page) {
-        struct tp_tile **block = block_get(tiles, PAGE_BYTES);
+        struct tp_tile **block = block_get(tiles, page_bytes(tiles));
         if (!block)
             return NULL;
-        memset(block, 0, PAGE_BYTES);
+        memset(block, 0, page_bytes(tiles));
         *page = block;
     }
     struct tp_tile **slot = &(*page)[tp__tiles_in_page(tiles, tx, ty)];

@@ -412,7 +412,7 @@ static bool open_dstar(struct tp_mind *session)
     if (!dstar)
         return false;
     uint64_t bytes_max = session->params.node_bytes_max ? session->params.node_bytes_max : UINT64_MAX;
-    dstar->wide = search->nodes.wide;
+    dstar->wide = search->nodes.wide || search->fits_by_shape; /* its g are not of the shape of a search's paths */
     tp_tiles_init(&dstar->states, session->pool, search->width, search->height,
                   dstar->wide ? TILE_WIDE_BYTES : TILE_NARROW_BYTES,
                   session->params.stamp_max ? session->params.stamp_max : UINT32_MAX, &session->bytes,

@@ -144,7 +144,7 @@ static bool scan(struct tp_tick *tick)
         struct tp_tile **page = tiles->top[nearest->page];
         uint32_t page_x = nearest->page % tiles->pages_x << tiles->page_bits_x;
         uint32_t page_y = nearest->page / tiles->pages_x << tiles->page_bits_y;
-        for (; page && nearest->tile < TP_PAGE_TILES; nearest->tile++, nearest->slot = 0) {
+        for (; page && nearest->tile < tp_tiles_page_tiles(tiles); nearest->tile++, nearest->slot = 0) {
             const struct tp_node_tile *tile = (const struct tp_node_tile *)page[nearest->tile];
             if (!tile || tile->tile.stamp != tiles->stamp)
                 continue;

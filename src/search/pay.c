@@ -188,4 +188,5 @@ void tp__session_expand(struct tp_tick *tick, uint64_t expansions)
     if (tick->node_cap && tp__bound_yield(tick->session))
         tick->node_cap = !run_search(tick, &tick->session->search, expansions - made, &unused);
     tick->session->closed += tick->reply->work.expansions - before;
+    tick->session->restart_wanted |= tp_search_outgrows(&tick->session->search, tick->session->closed);
 }

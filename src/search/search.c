@@ -3,11 +3,26 @@
 #include "base/check.h"
 #include "search/guide.h"
 
-/* Whether g needs 64 bits: in listed spaces and over weights always, else where every cell once, by the longest step, does not
- * fit 32. */
+/* Whether g needs 64 bits: in listed spaces and over weights always, else where every cell once, by the longest step, does not fit 32. */
 static bool needs_wide(const struct tp_domain *domain, const struct tp_map *map)
 {
     return domain->listed || map->weighted || (uint64_t)map->width * map->height * domain->step_max >= UINT32_MAX;
+}
+
+/* Whether the shape of a search's paths makes g fit all the same, on a map that stays. A state has its parent's g and one step, and when an earlier
+ * state of its path was expanded it was not closed: had it been one step away it would have been given less than that. So no two states of
+ * a path are neighbours but those that follow each other, and of four cells in a square, each a straight step from two others, at most three are on it.
+ * Learning and other heuristics than the grids' own may take other paths. */
+static bool fits_by_shape(const struct tp_domain *domain, const struct tp_map *map)
+{
+    uint64_t squares = (uint64_t)(map->width + 1) / 2 * ((map->height + 1) / 2);
+    return !domain->listed && !map->weighted && 3 * squares * domain->step_max < UINT32_MAX;
+}
+
+bool tp_search_outgrows(const struct tp_search *search, uint64_t expanded)
+{
+    return search->fits_by_shape && expanded >= UINT32_MAX / search->domain->step_max &&
+           tp_map_changed_version(search->nodes.belief->truth) > search->begun_version;
 }
 
 void tp_search_init(struct tp_search *search, const struct tp_domain *domain, const struct tp_belief *belief,
@@ -16,7 +31,8 @@ void tp_search_init(struct tp_search *search, const struct tp_domain *domain, co
                     uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max)
 {
     const struct tp_map *map = belief->truth;
-    bool wide = heuristic != TP_HEURISTIC_DEFAULT || needs_wide(domain, map);
+    bool by_shape = needs_wide(domain, map) && !learned && belief->full && fits_by_shape(domain, map);
+    bool wide = heuristic != TP_HEURISTIC_DEFAULT || (needs_wide(domain, map) && !by_shape);
     uint32_t shift = 0, width = map->width, height = map->height;
     if (domain->listed) {
         width = TP_TILE_SIDE;
@@ -35,6 +51,7 @@ void tp_search_init(struct tp_search *search, const struct tp_domain *domain, co
         .corners = corners,
         .heuristic = heuristic,
         .first_parent = first_parent,
+        .fits_by_shape = by_shape && !wide,
         .weighted = map->weighted,
         .learned = learned,
     };

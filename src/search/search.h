@@ -46,6 +46,7 @@ struct tp_search {
     enum tp_corners corners;
     enum tp_heuristic heuristic;
     bool first_parent;  /* GBFS: a state's parent is never replaced */
+    bool fits_by_shape; /* g has 32 bits, which suffice for the paths of a map that stays (tp_search_outgrows) */
     bool weighted;      /* steps cost by the weights of their cells */
     struct tp_tiles *learned; /* the learned h (node/learned.h), borrowed from the session; NULL for none */
     bool rekey;         /* the goal moved since the search began: f of entries is renewed as they come up */
@@ -103,6 +104,9 @@ bool tp_search_add_seed(struct tp_search *search, tp_state state, tp_cost g);
 
 /* Expands best states until a limit of the run, an empty list (`exhausted`), or the goal is best (`found`). */
 void tp_search_run(struct tp_search *search, struct tp_run *run);
+
+/* Whether a search that expanded so many states might come to a g that does not fit, for the map changed under it: it is to begin anew. */
+bool tp_search_outgrows(const struct tp_search *search, uint64_t expanded);
 
 /* Whether the state was expanded by the present search. */
 bool tp_search_closed(const struct tp_search *search, tp_state state);

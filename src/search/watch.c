@@ -118,7 +118,7 @@ static void walk_open_steps(struct tp_tick *tick, uint64_t *looks)
             if (!tile)
                 break;
         }
-        uint8_t mark = tile->mark[tp_tile_slot(x, y)], move = (uint8_t)(mark - TP_MARK_NEXT);
+        uint8_t mark = tp_marks_in(&session->trace.follow, tile, tp_tile_slot(x, y)), move = (uint8_t)(mark - TP_MARK_NEXT);
         if (mark < TP_MARK_NEXT || !tp_walk_open(map, x, y, move, corners))
             break;
         x += (uint32_t)tp_direction_dx[move];
