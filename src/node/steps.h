@@ -1,4 +1,5 @@
-/* The moves of a path that is walked and no more changed, 4 bits each, in pieces of one small block of the pool: half a byte a step.
+/* The moves of a path that is walked and no more changed, 4 bits each, in pieces of one small block of the pool: half a byte a step, and
+ * an eighth for what joins the pieces.
  *
  * Moves are entered at the path's end and taken off its front, a piece being put back when all of its moves are; a reader goes
  * over those between. Directions alone fit (below 16): on grids walked by steps every move is one.
@@ -13,7 +14,7 @@
 #include <stdint.h>
 
 enum {
-    TP_STEPS_PIECE_BYTES = 64,
+    TP_STEPS_PIECE_BYTES = 40,
     TP_STEPS_A_PIECE = 2 * (TP_STEPS_PIECE_BYTES - sizeof(void *)),
 };
 

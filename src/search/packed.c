@@ -4,7 +4,7 @@
  *
  * Once nothing is left that could make the path better (the search is done, the path smoothed, no other way under way), a tick copies some of its moves
  * (node/steps.h). When all are copied the agent follows them: the marks and the tree are not asked any more, and their blocks go back to the pool, some
- * a tick: a new search that begins meanwhile does so with tables of its own. So an agent that walks, or has arrived, holds half a byte a step.
+ * a tick: a new search that begins meanwhile does so with tables of its own. So an agent that walks, or has arrived, holds less than a byte a step.
  * Each move copied or block put back is a traceback step; a tick takes COPIES_A_TICK and BLOCKS_A_TICK of them at most.
  * What a path without a tree can't do: take back an agent that was put beside it, or be turned to another goal. A new search begins then. An agent
  * whose goal moved a little while it followed such a path is taken to be after somebody: it keeps its trees from then on, until it arrives or its goal is

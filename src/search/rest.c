@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-_Static_assert(sizeof(struct tp_session) + 16 + TP_STEPS_PIECE_BYTES <= 512, "a session that rests fits, with what is rounded up");
+_Static_assert(sizeof(struct tp_session) + 16 + 2 * TP_STEPS_PIECE_BYTES <= 512, "a session that rests fits, with what is rounded up");
 _Static_assert(sizeof(struct tp_session_params) == 200, "tp_rest_params has all that a session which rests needs of them");
 
 static const struct tp_map *map_of(const struct tp_session *session)
@@ -197,6 +197,15 @@ void tp_session_close(struct tp_session *session)
 
 /* ---- Rest ---- */
 
+/* The path is forgotten, and what there was of a search: of one that rests. */
+static void begin_anew(struct tp_session *session)
+{
+    forget_steps(session);
+    session->at_before = TP_STATE_NONE;
+    session->rest.active = session->rest.guide_rests = session->blind = false;
+    session->rest.restart_wanted = session->rest.begun;
+}
+
 static void recall_guide(struct tp_guide *guide, const struct tp_rest *rest)
 {
     guide->left_bar = rest->guide_left_bar;
@@ -263,6 +272,8 @@ struct tp_mind *tp__session_wake(struct tp_session *session)
     if (!mind)
         return NULL;
     *mind = (struct tp_mind){.pooled = true};
+    if (session->blind)
+        begin_anew(session);
     struct tp_session_params params = params_of(session);
     if (tp__mind_init(mind, &params, session->map, session->pool)) {
         mind_close(session);
@@ -385,10 +396,23 @@ static void rest_tick(struct tp_session *session, const struct tp_map *map, stru
     reply->cost = session->stats.cost;
 }
 
+/* The same for want of memory for a mind: another version is taken up, and not looked at. */
+static void starved_tick(struct tp_session *session, const struct tp_map *map, struct tp_tick_reply *reply)
+{
+    const struct tp_map *before = session->map;
+    if (map != before) {
+        session->map = tp_map_ref(map);
+        session->blind = session->rest.active;
+        tp_map_unref(before);
+    }
+    rest_tick(session, map, reply);
+    reply->flags |= TP_FLAG_NODE_CAP;
+}
+
 /* Whether it may be ticked without a mind: nothing changed, and there is nothing to find out. */
 static bool rests_on(const struct tp_session *session, const struct tp_map *map)
 {
-    return map == session->map && (is_goal(session, session->at) || leads_on(session, map));
+    return map == session->map && !session->blind && (is_goal(session, session->at) || leads_on(session, map));
 }
 
 void tp_session_tick(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget,
@@ -399,8 +423,7 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
         return;
     }
     if (!tp__session_wake(session)) {
-        rest_tick(session, map, reply);
-        reply->flags |= TP_FLAG_NODE_CAP;
+        starved_tick(session, map, reply);
         return;
     }
     tp__mind_tick(session->mind, map, budget, reply);
@@ -418,15 +441,6 @@ int tp_session_check_budget(const struct tp_session *session, const struct tp_bu
 int tp_session_at(struct tp_session *session, uint32_t cell)
 {
     return tp_session_at_velocity(session, cell, 0, 0);
-}
-
-/* Without memory for a mind: the path is forgotten, and what there was of a search. */
-static void begin_anew(struct tp_session *session)
-{
-    forget_steps(session);
-    session->at_before = TP_STATE_NONE;
-    session->rest.active = session->rest.guide_rests = false;
-    session->rest.restart_wanted = session->rest.begun;
 }
 
 int tp_session_at_velocity(struct tp_session *session, uint32_t cell, int vx, int vy)

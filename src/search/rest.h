@@ -5,11 +5,12 @@
  *
  * What it is: a mind holds all that a search and its guide ask for, some KiB. A session has one from its first tick until its path is packed, its
  * search put back and nothing changed for some ticks (packed.c); then it rests. What it keeps fits 512 bytes with what the
- * system and the pool round up, and half a byte a step of its path. It walks on by itself as long as the map stays. Anything else gives it a mind
+ * system and the pool round up, and five eighths of a byte a step of its path. It walks on by itself as long as the map stays. Anything else gives it a mind
  * again, that knows what the former did. Moves, statuses and costs are the same with and without: a test compares them.
  * What it refuses: to rest where packed.c does not pack, and with goals that are met within a radius, or budgets of its own that ask a clock. Such a
  * session has a mind for life, allocated when it opens; those of the others are blocks of the pool.
- * Failure: without memory for a mind it says NODE_CAP; it walks on where the map allows its next step; put elsewhere, or sent to
+ * Failure: without memory for a mind it says NODE_CAP; it walks on where the map allows its next step, and begins anew later where that map was
+ * another; put elsewhere, or sent to
  * another goal, it forgets its path.
  * Who calls it: session.h's own functions, all defined in rest.c; tests look into it.
  */
@@ -49,6 +50,7 @@ struct tp_session {
     struct tp_pool *pool;     /* borrowed */
     const struct tp_map *map; /* the version of the last tick, or of open; referenced */
     bool may_rest;
+    bool blind; /* versions came that nobody could look at: with the next mind it begins anew */
     uint8_t shift, more_goal_count;
     tp_state at, at_before, goal;
     tp_state *more_goals;     /* a block of the pool; NULL: none */

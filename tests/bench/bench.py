@@ -431,7 +431,7 @@ def memory_verdicts(crowds, searches):
     verdicts = []
     for name, f in crowds.items():
         most = max(f["walking"]["most_beside_path"], f["arrived"]["most_beside_path"])
-        verdicts.append((f"an agent that walks a whole path, or has arrived, on {name}: bytes beside half a byte a step, most of {f['sessions']:,}",
+        verdicts.append((f"an agent that walks a whole path, or has arrived, on {name}: bytes beside a byte a step, most of {f['sessions']:,}",
                          "below 512", f"{most}", most < 512))
         step = f["walking"]["path_bytes_a_step"]
         verdicts.append((f"its path on {name}, pieces rounded up", "at most 1 byte a step", f"{step:.2f}", step <= 1))

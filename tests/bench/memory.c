@@ -72,7 +72,7 @@ static uint64_t resident(void)
 
 struct phase {
     uint64_t resident, held, scouts; /* by all agents: of the process; of their pool and structs; of ways and fields */
-    uint64_t most;                   /* that one agent holds beside half a byte a step, in rest */
+    uint64_t most;                   /* that one agent holds beside a byte a step, at rest */
     uint64_t steps, path_bytes;      /* of their paths */
 };
 
@@ -89,6 +89,7 @@ static void measure(const struct crowd *crowd, struct phase *phase)
     *phase = (struct phase){.held = crowd->structs + crowd->scene->pool.used_bytes};
     tp_field_cache_stats(crowd->scene->cache, &stats);
     phase->scouts = stats.bytes;
+    malloc_trim(0); /* as the daemon does */
     uint64_t now = resident();
     phase->resident = now > crowd->base ? now - crowd->base : 0;
     for (size_t i = 0; i < crowd->count; i++) {
@@ -96,7 +97,7 @@ static void measure(const struct crowd *crowd, struct phase *phase)
         uint64_t own = malloc_usable_size(session) + sizeof(size_t), path = tp_steps_bytes(&session->steps);
         if (session->mind)
             continue;
-        uint64_t beside = own + path - session->steps.count / 2;
+        uint64_t beside = own + path - (path < session->steps.count ? path : session->steps.count);
         phase->most = beside > phase->most ? beside : phase->most;
         phase->steps += session->steps.count;
         phase->path_bytes += path;
@@ -179,6 +180,7 @@ static int crowd(int argc, char **argv)
     struct phase opened, searching = {0}, walking, arrived;
     scene_open(&scene, argv[2], argv[4], argv[5], argc > 6 ? (uint32_t)atol(argv[6]) : 0);
     crowd.sessions = take(crowd.count, sizeof crowd.sessions[0]);
+    malloc_trim(0);
     crowd.base = resident();
     for (size_t i = 0; i < crowd.count; i++) {
         uint32_t start = draw_free(&scene);
