@@ -72,6 +72,21 @@ bool tp__packed_put(struct tp_mind *session, tp_state from, tp_state to)
     return true;
 }
 
+uint32_t tp__packed_path(const struct tp_mind *session, uint32_t *cells, uint32_t max)
+{
+    struct tp_steps_reader reader = tp_steps_read(&session->packed.steps);
+    tp_state state = session->at;
+    uint32_t count = 0;
+    for (; count < max; count++) {
+        cells[count] = session->search.domain->cell(&session->search, state);
+        if (!reader.left)
+            return count + 1;
+        state = tp_state_step(&session->search, state, tp_steps_peek(&reader));
+        tp_steps_next(&reader);
+    }
+    return count;
+}
+
 /* ---- The search's blocks ---- */
 
 static void sweep_begin(struct tp_mind *session)

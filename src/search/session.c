@@ -614,21 +614,6 @@ int tp__mind_retarget_set(struct tp_mind *session, const uint32_t *goals, uint32
     return TP_OK;
 }
 
-static uint32_t packed_path(const struct tp_mind *session, uint32_t *cells, uint32_t max)
-{
-    struct tp_steps_reader reader = tp_steps_read(&session->packed.steps);
-    tp_state state = session->at;
-    uint32_t count = 0;
-    for (; count < max; count++) {
-        cells[count] = cell_of(session, state);
-        if (!reader.left)
-            return count + 1;
-        state = tp_state_step(&session->search, state, tp_steps_peek(&reader));
-        tp_steps_next(&reader);
-    }
-    return count;
-}
-
 uint32_t tp__mind_path(const struct tp_mind *session, uint32_t *cells, uint32_t max)
 {
     const struct tp_search *search = &session->search;
@@ -637,7 +622,7 @@ uint32_t tp__mind_path(const struct tp_mind *session, uint32_t *cells, uint32_t 
     uint32_t count = 0;
     bool stays = session->restart_wanted || goal_taken_for_blocked(session);
     if (tp__is_packed(session) && !stays)
-        return packed_path(session, cells, max);
+        return tp__packed_path(session, cells, max);
     while (count < max) {
         cells[count++] = cell_of(session, walker.at);
         uint8_t step = stays ? TP_MOVE_NONE : next ? next(session, walker.at) : tp__trace_next(&walker);
