@@ -473,6 +473,8 @@ int tp_session_retarget_set(struct tp_session *session, const uint32_t *goals, u
     tp_state states[TP_GOALS_MAX];
     if (count < 1 || count > TP_GOALS_MAX)
         return TP_ERR_INVALID_ARGUMENT;
+    if (count > 1 && !(session->params.algorithm->capabilities & TP_CAN_CHOOSE_GOAL))
+        return TP_ERR_UNSUPPORTED;
     for (uint32_t i = 0; i < count; i++) {
         if (goals[i] >= (uint64_t)session->map->width * session->map->height)
             return TP_ERR_OUT_OF_RANGE;
