@@ -163,12 +163,18 @@ static bool copy(struct tp_tick *tick)
     return true;
 }
 
+static bool is_swept(const struct tp_mind *session)
+{
+    const struct tp_search *search = &session->search;
+    bool lists = search->open.chunks_room || search->bucket.chunks.first || search->bucket.pages.first;
+    return !session->sweep.left && !(tp__is_packed(session) && lists);
+}
+
 /* Puts back as many blocks as the tick can pay. */
 static void put_back(struct tp_tick *tick)
 {
-    uint32_t max = (uint32_t)tp__tick_steps_at_once(tick, BLOCKS_A_TICK), blocks = max;
-    sweep_run(tick->session, &blocks);
-    tp__tick_take_steps(tick, max - blocks);
+    for (int blocks = 0; blocks < BLOCKS_A_TICK && !is_swept(tick->session) && tp__tick_step(tick); blocks++)
+        sweep_run(tick->session, &(uint32_t){1});
 }
 
 /* A path that nothing makes better, on a map that stays, needs no guide any more after some ticks. */
