@@ -125,13 +125,14 @@ static uint32_t draw_free(const struct scene *scene)
     }
 }
 
-static uint32_t draw_goal(const struct scene *scene, uint32_t from)
+/* Two free cells that nothing says are apart. */
+static void draw_trip(const struct scene *scene, uint32_t *start, uint32_t *goal)
 {
-    uint32_t width = scene->layer->width, goal;
-    do
-        goal = draw_free(scene);
-    while (goal == from || tp_blocks_apart(scene->layer->blocks, from % width, from / width, goal % width, goal / width));
-    return goal;
+    uint32_t width = scene->layer->width;
+    do {
+        *start = draw_free(scene);
+        *goal = draw_free(scene);
+    } while (*goal == *start || tp_blocks_apart(scene->layer->blocks, *start % width, *start / width, *goal % width, *goal / width));
 }
 
 /* Ticks each agent until it is done with its phase; `most` gets what was measured when all held most. */
@@ -185,8 +186,9 @@ static int crowd(int argc, char **argv)
     malloc_trim(0);
     crowd.base = resident();
     for (size_t i = 0; i < crowd.count; i++) {
-        uint32_t start = draw_free(&scene);
-        crowd.sessions[i] = open_session(&scene, start, draw_goal(&scene, start));
+        uint32_t start, goal;
+        draw_trip(&scene, &start, &goal);
+        crowd.sessions[i] = open_session(&scene, start, goal);
         crowd.structs += malloc_usable_size(crowd.sessions[i]) + sizeof(size_t);
     }
     measure(&crowd, &opened, true);
