@@ -437,6 +437,10 @@ void tp__command_set_goal(const struct tp_call *call)
         tp__call_refuse(call, error, one ? "goal" : "more_goals", one ? "lies outside the map" : "a goal lies outside the map");
         return;
     }
+    if (error == TP_ERR_NO_MEMORY) {
+        tp__call_refuse(call, error, NULL, NULL);
+        return;
+    }
     if (error != 0) {
         tp__call_refuse(call, error, "more_goals", "this algorithm walks to one goal only");
         return;

@@ -14,7 +14,7 @@ void tp_belief_init(struct tp_belief *belief, const struct tp_map *truth, bool f
 
 void tp_belief_fini(struct tp_belief *belief)
 {
-    tp_tiles_fini(&belief->sights);
+    tp_tiles_empty(&belief->sights);
 }
 
 void tp_belief_forget(struct tp_belief *belief)

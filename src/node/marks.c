@@ -10,7 +10,11 @@ bool tp_marks_set(struct tp_tiles *marks, uint32_t x, uint32_t y, uint8_t mark)
     if (!tile)
         return false;
     if (fresh)
-        memset(tile->mark, TP_MARK_NONE, sizeof tile->mark);
-    tile->mark[tp_tile_slot(x, y)] = mark;
+        memset(tile->mark, TP_MARK_NONE, marks->tile_bytes - offsetof(struct tp_marks_tile, mark));
+    uint32_t slot = tp_tile_slot(x, y), shift = slot % 2 * 4;
+    if (marks->tile_bytes == TP_MARKS_WIDE_BYTES)
+        tile->mark[slot] = mark;
+    else
+        tile->mark[slot / 2] = (uint8_t)((tile->mark[slot / 2] & ~(15u << shift)) | (uint32_t)mark << shift);
     return true;
 }

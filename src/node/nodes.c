@@ -43,7 +43,7 @@ void tp_nodes_adapt(struct tp_nodes *nodes, struct tp_nodes_adaptive *adaptive)
     uint64_t pages = (uint64_t)tiles->pages_x * tiles->pages_y;
     nodes->adaptive = adaptive;
     /* a stamp for each tile, one for a search without, and 0 */
-    tp_tiles_init(&adaptive->former, tiles->pool, TP_TILE_SIDE, (uint32_t)((pages * TP_PAGE_TILES + 2) / TP_TILE_SIDE + 1),
+    tp_tiles_init(&adaptive->former, tiles->pool, TP_TILE_SIDE, (uint32_t)((pages * tp_tiles_page_tiles(tiles) + 2) / TP_TILE_SIDE + 1),
                   sizeof(struct tp_nodes_former_tile), UINT32_MAX, tiles->bytes, tiles->bytes_max);
     tp_tiles_begin(&adaptive->former);
 }
@@ -121,9 +121,9 @@ bool tp_nodes_begin(struct tp_nodes *nodes)
 
 void tp_nodes_fini(struct tp_nodes *nodes)
 {
-    tp_tiles_fini(&nodes->tiles);
+    tp_tiles_empty(&nodes->tiles);
     if (nodes->adaptive)
-        tp_tiles_fini(&nodes->adaptive->former);
+        tp_tiles_empty(&nodes->adaptive->former);
 }
 
 /* ---- What they teach ---- */

@@ -3,25 +3,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE_BYTES = TP_PAGE_TILES * sizeof(struct tp_tile *) };
+enum { TOP_PAGES_MAX = TP_POOL_BLOCK_MAX / sizeof(struct tp_tile **) };
+
+static uint32_t page_bytes(const struct tp_tiles *tiles)
+{
+    return tp_tiles_page_tiles(tiles) * (uint32_t)sizeof(struct tp_tile *);
+}
+
+static uint32_t pages_for(uint32_t tiles, uint32_t bits)
+{
+    return (tiles + (1u << bits) - 1) >> bits;
+}
+
+/* Square pages, but no wider or higher than the map asks for. */
+static uint32_t page_bits_x(uint32_t bits, uint32_t tiles_x, uint32_t tiles_y)
+{
+    uint32_t bits_x = bits / 2;
+    while (bits_x > 0 && tiles_x <= 1u << (bits_x - 1))
+        bits_x--;
+    while (bits_x < bits && tiles_y <= 1u << (bits - bits_x - 1))
+        bits_x++;
+    return bits_x;
+}
 
 void tp_tiles_init(struct tp_tiles *tiles, struct tp_pool *pool, uint32_t width, uint32_t height,
                    uint32_t tile_bytes, uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max)
 {
     uint32_t tiles_x = (width + TP_TILE_SIDE - 1) / TP_TILE_SIDE, tiles_y = (height + TP_TILE_SIDE - 1) / TP_TILE_SIDE;
-    /* square pages, but no wider or higher than the map asks for */
-    uint32_t bits_x = TP_PAGE_BITS / 2;
-    while (bits_x > 0 && tiles_x <= 1u << (bits_x - 1))
-        bits_x--;
-    while (bits_x < TP_PAGE_BITS && tiles_y <= 1u << (TP_PAGE_BITS - bits_x - 1))
-        bits_x++;
-    uint32_t bits_y = TP_PAGE_BITS - bits_x;
+    uint32_t bits = TP_PAGE_BITS_MIN, bits_x = page_bits_x(bits, tiles_x, tiles_y);
+    while (bits < TP_PAGE_BITS_MAX && pages_for(tiles_x, bits_x) * pages_for(tiles_y, bits - bits_x) > TOP_PAGES_MAX) {
+        bits += 2;
+        bits_x = page_bits_x(bits, tiles_x, tiles_y);
+    }
+    uint32_t bits_y = bits - bits_x;
     *tiles = (struct tp_tiles){
         .pool = pool,
         .page_bits_x = bits_x,
         .page_bits_y = bits_y,
-        .pages_x = (tiles_x + (1u << bits_x) - 1) >> bits_x,
-        .pages_y = (tiles_y + (1u << bits_y) - 1) >> bits_y,
+        .pages_x = pages_for(tiles_x, bits_x),
+        .pages_y = pages_for(tiles_y, bits_y),
         .tile_bytes = tile_bytes,
         .stamp_max = stamp_max,
         .bytes = bytes,
@@ -29,58 +49,12 @@ void tp_tiles_init(struct tp_tiles *tiles, struct tp_pool *pool, uint32_t width,
     };
 }
 
-static uint64_t top_bytes(const struct tp_tiles *tiles)
+static uint32_t pages_of(const struct tp_tiles *tiles)
 {
-    return (uint64_t)tiles->pages_x * tiles->pages_y * sizeof tiles->top[0];
+    return tiles->top ? tiles->pages_x * tiles->pages_y : 0;
 }
 
-/* Puts every tile and page back, or else sets the stamp of every tile held to 0. */
-static void each_tile(struct tp_tiles *tiles, bool put_back)
-{
-    size_t pages = tiles->top ? (size_t)tiles->pages_x * tiles->pages_y : 0;
-    for (size_t i = 0; i < pages; i++) {
-        struct tp_tile **page = tiles->top[i];
-        if (!page)
-            continue;
-        for (uint32_t j = 0; j < TP_PAGE_TILES; j++) {
-            if (page[j] && put_back) {
-                tp_pool_put(tiles->pool, page[j], tiles->tile_bytes);
-                *tiles->bytes -= tiles->tile_bytes;
-            } else if (page[j]) {
-                page[j]->stamp = 0;
-            }
-        }
-        if (put_back) {
-            tp_pool_put(tiles->pool, page, PAGE_BYTES);
-            *tiles->bytes -= PAGE_BYTES;
-        }
-    }
-}
-
-void tp_tiles_empty(struct tp_tiles *tiles)
-{
-    each_tile(tiles, true);
-    if (tiles->top)
-        memset(tiles->top, 0, top_bytes(tiles));
-}
-
-void tp_tiles_fini(struct tp_tiles *tiles)
-{
-    each_tile(tiles, true);
-    if (tiles->top)
-        *tiles->bytes -= top_bytes(tiles);
-    free(tiles->top);
-    tiles->top = NULL;
-}
-
-void tp_tiles_begin(struct tp_tiles *tiles)
-{
-    if (tiles->stamp == tiles->stamp_max) {
-        each_tile(tiles, false);
-        tiles->stamp = 0;
-    }
-    tiles->stamp++;
-}
+/* ---- Blocks ---- */
 
 static void *block_get(struct tp_tiles *tiles, uint32_t bytes)
 {
@@ -92,25 +66,100 @@ static void *block_get(struct tp_tiles *tiles, uint32_t bytes)
     return block;
 }
 
+static void block_put(struct tp_tiles *tiles, void *block, uint32_t bytes)
+{
+    tp_pool_put(tiles->pool, block, bytes);
+    *tiles->bytes -= bytes;
+}
+
+/* The top table is a block of the pool where one is large enough, on maps of up to 4 Mi cells. */
+static struct tp_tile ***top_get(struct tp_tiles *tiles)
+{
+    uint32_t bytes = tiles->pages_x * tiles->pages_y * (uint32_t)sizeof tiles->top[0];
+    struct tp_tile ***top;
+    if (bytes <= TP_POOL_BLOCK_MAX) {
+        top = block_get(tiles, bytes);
+    } else {
+        top = *tiles->bytes + bytes <= tiles->bytes_max ? malloc(bytes) : NULL;
+        *tiles->bytes += top ? bytes : 0;
+    }
+    if (top)
+        memset(top, 0, bytes);
+    return top;
+}
+
+static void top_put(struct tp_tiles *tiles)
+{
+    uint32_t bytes = pages_of(tiles) * (uint32_t)sizeof tiles->top[0];
+    if (bytes > TP_POOL_BLOCK_MAX) {
+        free(tiles->top);
+        *tiles->bytes -= bytes;
+    } else if (tiles->top) {
+        block_put(tiles, tiles->top, bytes);
+    }
+    tiles->top = NULL;
+}
+
+/* ---- A use's end ---- */
+
+bool tp_tiles_put_some(struct tp_tiles *tiles, struct tp_tiles_sweep *sweep, uint32_t *blocks)
+{
+    for (; sweep->page < pages_of(tiles); sweep->page++, sweep->tile = 0) {
+        struct tp_tile **page = tiles->top[sweep->page];
+        for (; page && sweep->tile < tp_tiles_page_tiles(tiles); sweep->tile++) {
+            if (!page[sweep->tile])
+                continue;
+            if (!*blocks)
+                return false;
+            --*blocks;
+            block_put(tiles, page[sweep->tile], tiles->tile_bytes);
+            page[sweep->tile] = NULL;
+        }
+        if (!page)
+            continue;
+        if (!*blocks)
+            return false;
+        --*blocks;
+        block_put(tiles, page, page_bytes(tiles));
+        tiles->top[sweep->page] = NULL;
+    }
+    top_put(tiles);
+    *sweep = (struct tp_tiles_sweep){0};
+    return true;
+}
+
+void tp_tiles_empty(struct tp_tiles *tiles)
+{
+    struct tp_tiles_sweep sweep = {0};
+    uint32_t all = UINT32_MAX;
+    tp_tiles_put_some(tiles, &sweep, &all);
+}
+
+void tp_tiles_begin(struct tp_tiles *tiles)
+{
+    if (tiles->stamp == tiles->stamp_max) {
+        for (uint32_t i = 0; i < pages_of(tiles); i++)
+            for (uint32_t j = 0; tiles->top[i] && j < tp_tiles_page_tiles(tiles); j++)
+                if (tiles->top[i][j])
+                    tiles->top[i][j]->stamp = 0;
+        tiles->stamp = 0;
+    }
+    tiles->stamp++;
+}
+
 struct tp_tile *tp_tiles_touch(struct tp_tiles *tiles, uint32_t x, uint32_t y, bool *fresh, uint32_t *stamp)
 {
     uint32_t tx = x >> TP_TILE_BITS, ty = y >> TP_TILE_BITS;
     *fresh = false;
     *stamp = 0;
-    if (!tiles->top) {
-        if (*tiles->bytes + top_bytes(tiles) > tiles->bytes_max)
-            return NULL;
-        tiles->top = calloc((size_t)tiles->pages_x * tiles->pages_y, sizeof tiles->top[0]);
-        if (!tiles->top)
-            return NULL;
-        *tiles->bytes += top_bytes(tiles);
-    }
+    if (!tiles->top && !(tiles->top = top_get(tiles)))
+        return NULL;
     struct tp_tile ***page = &tiles->top[tp__tiles_page(tiles, tx, ty)];
     if (!*page) {
-        struct tp_tile **block = block_get(tiles, PAGE_BYTES);
+        struct tp_tile **block = block_get(tiles, page_bytes(tiles));
         if (!block)
             return NULL;
-        memset(block, 0, PAGE_BYTES);
+        memset(block, 0, page_bytes(tiles));
         *page = block;
     }
     struct tp_tile **slot = &(*page)[tp__tiles_in_page(tiles, tx, ty)];

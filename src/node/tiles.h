@@ -1,6 +1,6 @@
 /* A sparse table of 8x8-cell tiles over a map: the two-level index under node stores and path marks.
  *
- * What it is: pages of 256 tile pointers (16x16, or longer where the map is narrow), allocated when first touched, under
+ * What it is: pages of 64 tile pointers (8x8, or longer where the map is narrow; 256 where the map is larger than 1 Mi cells), allocated when first touched, under
  * one top table; a look-up is two indexings, without a hash. Tiles are blocks of the pool; what they hold is their owner's affair, but each begins
  * with a stamp (struct tp_tile), so that starting anew is a new stamp and nothing is cleared.
  * What it refuses: growing beyond its byte cap (touch gives NULL and the owner goes on with what it has).
@@ -18,8 +18,8 @@ enum {
     TP_TILE_BITS = 3,                    /* 8 cells on a tile's side */
     TP_TILE_SIDE = 1 << TP_TILE_BITS,
     TP_TILE_CELLS = TP_TILE_SIDE * TP_TILE_SIDE,
-    TP_PAGE_BITS = 8,
-    TP_PAGE_TILES = 1 << TP_PAGE_BITS, /* of one page */
+    TP_PAGE_BITS_MIN = 6,                /* 64 tiles of one page, */
+    TP_PAGE_BITS_MAX = 8,                /* or 256 */
 };
 
 struct tp_tile {
@@ -28,9 +28,10 @@ struct tp_tile {
 
 struct tp_tiles {
     struct tp_pool *pool;    /* borrowed */
-    struct tp_tile ***top;   /* pages_x * pages_y pages; NULL until the first touch */
+    struct tp_tile ***top;   /* pages_x * pages_y pages, a block of the pool like all below it, on larger maps of its own; NULL until the
+                              * first touch */
     uint32_t pages_x, pages_y;
-    uint32_t page_bits_x, page_bits_y; /* a page's sides in tiles, as powers of 2: together TP_PAGE_BITS */
+    uint32_t page_bits_x, page_bits_y; /* a page's sides in tiles, as powers of 2 */
     uint32_t tile_bytes;     /* of one tile, header included */
     uint32_t stamp;          /* of the present use */
     uint32_t stamp_max;      /* the largest before it wraps */
@@ -42,15 +43,27 @@ struct tp_tiles {
 void tp_tiles_init(struct tp_tiles *tiles, struct tp_pool *pool, uint32_t width, uint32_t height,
                    uint32_t tile_bytes, uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max);
 
-/* Puts every block back. Cost: O(pages + tiles held). */
-void tp_tiles_fini(struct tp_tiles *tiles);
-
-/* Puts every block back, and keeps the top table alone. Cost: likewise. */
+/* Puts every block back; the table may be used again, or not. Cost: O(pages + tiles held). */
 void tp_tiles_empty(struct tp_tiles *tiles);
+
+/* How far a table that is being put back was gone through. */
+struct tp_tiles_sweep {
+    uint32_t page, tile;
+};
+
+/* Puts back as many blocks as *blocks says, which it takes from, in the order of the map; true when all are, the top table too (*sweep is 0 again
+ * then). The table must not be used before. Cost: O(blocks), and O(top table and 256 a page) over all its calls. */
+bool tp_tiles_put_some(struct tp_tiles *tiles, struct tp_tiles_sweep *sweep, uint32_t *blocks);
 
 /* Begins a new use: all tiles become stale at once. Cost: O(1), but O(tiles held) once every stamp_max uses, when
  * the stamp wraps and every tile's stamp is set to 0. */
 void tp_tiles_begin(struct tp_tiles *tiles);
+
+/* Tiles of one page. */
+static inline uint32_t tp_tiles_page_tiles(const struct tp_tiles *tiles)
+{
+    return 1u << (tiles->page_bits_x + tiles->page_bits_y);
+}
 
 /* The cell's place within its tile, row-major. */
 static inline uint32_t tp_tile_slot(uint32_t x, uint32_t y)

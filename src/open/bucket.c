@@ -48,15 +48,16 @@ static void store_clear(struct tp_bucket_store *store)
     store->left = store->pieces;
 }
 
-static void store_fini(struct tp_bucket *list, struct tp_bucket_store *store)
+/* Of a store that was cleared. */
+static void store_put_some(struct tp_bucket *list, struct tp_bucket_store *store, uint32_t *blocks)
 {
-    while (store->first) {
+    for (; store->first && *blocks; --*blocks) {
         void *block = store->first;
         store->first = *(void **)block;
+        store->pieces -= store->block_pieces;
         tp_pool_put(list->pool, block, BLOCK_BYTES);
         *list->bytes -= BLOCK_BYTES;
     }
-    store->pieces = 0;
     store_clear(store);
 }
 
@@ -237,9 +238,16 @@ void tp_bucket_clear(struct tp_bucket *list)
         list->at_hand[i].page = NULL;
 }
 
-void tp_bucket_fini(struct tp_bucket *list)
+bool tp_bucket_put_some(struct tp_bucket *list, uint32_t *blocks)
 {
     tp_bucket_clear(list);
-    store_fini(list, &list->chunks);
-    store_fini(list, &list->pages);
+    store_put_some(list, &list->chunks, blocks);
+    store_put_some(list, &list->pages, blocks);
+    return !list->chunks.first && !list->pages.first;
+}
+
+void tp_bucket_empty(struct tp_bucket *list)
+{
+    uint32_t all = UINT32_MAX;
+    tp_bucket_put_some(list, &all);
 }

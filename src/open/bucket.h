@@ -64,7 +64,12 @@ struct tp_bucket {
 
 /* Prepares an empty list for f = ... h_factor * h; allocates nothing. */
 void tp_bucket_init(struct tp_bucket *list, uint64_t h_factor, bool wide, struct tp_pool *pool, uint64_t *bytes, uint64_t bytes_max);
-void tp_bucket_fini(struct tp_bucket *list);
+
+/* Empties the list and puts every block back; it may be used again, or not. Cost: O(blocks). */
+void tp_bucket_empty(struct tp_bucket *list);
+
+/* Empties the list and puts back as many blocks as *blocks says, which it takes from; true when all are. */
+bool tp_bucket_put_some(struct tp_bucket *list, uint32_t *blocks);
 
 /* Empties the list, keeping its memory. Cost: O(1). */
 void tp_bucket_clear(struct tp_bucket *list);

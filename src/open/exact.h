@@ -54,7 +54,7 @@ struct tp_open_entry {
 
 struct tp_open {
     struct tp_pool *pool; /* borrowed */
-    void **chunks;
+    void **chunks;         /* a block of the pool; beyond 256 chunks one of its own */
     uint32_t chunks_count, chunks_room;
     uint32_t count;    /* entries, stale ones included */
     uint32_t capacity; /* entries that fit the chunks held */
@@ -64,10 +64,12 @@ struct tp_open {
 };
 
 void tp_open_init(struct tp_open *open, bool wide, struct tp_pool *pool, uint64_t *bytes, uint64_t bytes_max);
-void tp_open_fini(struct tp_open *open);
 
-/* Puts every chunk back, and keeps the table of them alone. */
+/* Empties the list and puts every block back; it may be used again, or not. Cost: O(chunks). */
 void tp_open_empty(struct tp_open *open);
+
+/* Empties the list and puts back as many blocks as *blocks says, which it takes from; true when all are. */
+bool tp_open_put_some(struct tp_open *open, uint32_t *blocks);
 
 /* Adds one chunk; false at the cap. */
 bool tp_open_grow(struct tp_open *open);

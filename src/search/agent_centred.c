@@ -35,7 +35,7 @@
 /* daRTAA*: the open state whose h was raised least, ties by f, then in the list's order. One step for each entry. */
 static tp_state least_raised(struct tp_tick *tick, tp_state best)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     const struct tp_search *search = &session->search;
     const struct tp_open *open = &search->open;
     struct tp_open_entry chosen = {UINT64_MAX, 0, best};
@@ -60,7 +60,7 @@ static tp_state least_raised(struct tp_tick *tick, tp_state best)
 
 static bool begin(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     bool moved = tick->reply->status == TP_STATUS_MOVING;
     if (!moved) { /* else the path followed is shown until the next one is ready */
         tp__trace_forget(session);
@@ -89,7 +89,7 @@ uint64_t tp__lookahead_max(const struct tp_budget *budget)
 /* Looks ahead anew from where the agent stands, by at most `wanted` expansions; true when some lookahead was made. */
 static bool look_ahead(struct tp_tick *tick, uint64_t wanted)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     const struct tp_budget *budget = tick->budget;
     struct tp_search *search = &session->search;
     session->cycle = TP_CYCLE_LOOK;
@@ -116,7 +116,7 @@ static bool look_ahead(struct tp_tick *tick, uint64_t wanted)
 }
 
 /* Expansions of the lookahead that follows a move under DEADLINE; the one moved by was late, or not. */
-static uint64_t wanted_under_deadline(const struct tp_session *session, bool late)
+static uint64_t wanted_under_deadline(const struct tp_mind *session, bool late)
 {
     uint64_t before = session->looked_ahead;
     if (late)
@@ -142,7 +142,7 @@ static bool learn(struct tp_tick *tick)
 }
 
 /* Where to go; false when no state is open. */
-static bool best_of(const struct tp_session *session, tp_state *best)
+static bool best_of(const struct tp_mind *session, tp_state *best)
 {
     if (!tp__looks_breadth_first(session))
         return tp_search_best(&session->search, best);
@@ -152,7 +152,7 @@ static bool best_of(const struct tp_session *session, tp_state *best)
 
 /* Whether h has risen beyond what any way on this map can cost: then none is believed to be there. daRTAA* may otherwise
  * walk for ever among the states raised least, and never see what opened beside the others. */
-static bool raised_beyond_any_way(struct tp_session *session, tp_state best)
+static bool raised_beyond_any_way(struct tp_mind *session, tp_state best)
 {
     const struct tp_search *search = &session->search;
     return tp_search_g(search, best) + tp_search_h_now(search, best) > tp__session_dearest_way(session);
@@ -161,7 +161,7 @@ static bool raised_beyond_any_way(struct tp_session *session, tp_state best)
 /* Makes the plan ready and takes its step; the cycle begins anew when it was taken, or none can be. */
 static void follow_plan(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     const struct tp_search *search = &session->search;
     if (session->cycle == TP_CYCLE_LEARN) {
         if (!learn(tick))
@@ -200,7 +200,7 @@ static void follow_plan(struct tp_tick *tick)
 }
 
 /* Whether a learning step under way has raised some h, and not all. */
-static bool half_learned(const struct tp_session *session)
+static bool half_learned(const struct tp_mind *session)
 {
     const struct tp_learn *learn = &session->learn;
     return session->params.algorithm->learning == TP_LEARNING_DIJKSTRA && session->cycle == TP_CYCLE_LEARN &&
@@ -210,7 +210,7 @@ static bool half_learned(const struct tp_session *session)
 /* Drops a plan that is of no use any more. False when what it has begun to learn has to be gone on with first. */
 static bool drop_lost_plan(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     bool asked = tp__react(tick), wanted = asked || session->restart_wanted;
     if (!wanted && session->search.active && session->at == session->lookahead.root)
         return true;
@@ -226,7 +226,7 @@ static bool drop_lost_plan(struct tp_tick *tick)
 
 static void agent_centred_tick(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     const struct tp_budget *budget = tick->budget;
     bool deadline = budget->kind == TP_BUDGET_DEADLINE;
     if (!drop_lost_plan(tick))

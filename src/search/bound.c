@@ -75,7 +75,7 @@ static void give_up(struct tp_bound *bound)
 }
 
 /* Nothing is known of the path followed in the present version. */
-static void forget_path(struct tp_session *session, struct tp_bound *bound)
+static void forget_path(struct tp_mind *session, struct tp_bound *bound)
 {
     if (bound->join == JOIN_TRACES)
         session->trace.running = false; /* the trace is ours */
@@ -84,13 +84,13 @@ static void forget_path(struct tp_session *session, struct tp_bound *bound)
     bound->cursor = TP_STATE_NONE;
 }
 
-void tp__bound_forget(struct tp_session *session)
+void tp__bound_forget(struct tp_mind *session)
 {
     if (session->bound)
         forget_path(session, session->bound);
 }
 
-bool tp__bound_yield(struct tp_session *session)
+bool tp__bound_yield(struct tp_mind *session)
 {
     struct tp_bound *bound = session->bound;
     bool holds = bound && bound->holds;
@@ -99,7 +99,7 @@ bool tp__bound_yield(struct tp_session *session)
     return holds;
 }
 
-bool tp__bound_open(struct tp_session *session)
+bool tp__bound_open(struct tp_mind *session)
 {
     if (!session->params.bounded)
         return true;
@@ -110,7 +110,7 @@ bool tp__bound_open(struct tp_session *session)
     return true;
 }
 
-void tp__bound_close(struct tp_session *session)
+void tp__bound_close(struct tp_mind *session)
 {
     if (session->bound)
         give_back(session->bound);
@@ -118,7 +118,7 @@ void tp__bound_close(struct tp_session *session)
     session->bound = NULL;
 }
 
-void tp__bound_trip(struct tp_session *session)
+void tp__bound_trip(struct tp_mind *session)
 {
     struct tp_bound *bound = session->bound;
     if (!bound)
@@ -128,14 +128,14 @@ void tp__bound_trip(struct tp_session *session)
     bound->phase = BOUND_NONE;
 }
 
-static bool is_free(const struct tp_session *session, tp_state state)
+static bool is_free(const struct tp_mind *session, tp_state state)
 {
     return tp_map_passable(session->map, tp_state_x(&session->search, state), tp_state_y(&session->search, state));
 }
 
 /* Whether what was proved holds in this tick's version: nothing fell, and the way still begins on free ground (a move out of a blocked cell
  * may cost less than h says). */
-static bool holds_now(const struct tp_session *session, const struct tp_bound *bound)
+static bool holds_now(const struct tp_mind *session, const struct tp_bound *bound)
 {
     const struct tp_map *map = session->map;
     return map->epoch == bound->epoch && map->version >= bound->version && map->fell_version <= bound->version &&
@@ -143,7 +143,7 @@ static bool holds_now(const struct tp_session *session, const struct tp_bound *b
 }
 
 /* h from a state to the nearest goal. */
-static tp_cost h_to_goals(const struct tp_session *session, tp_state state)
+static tp_cost h_to_goals(const struct tp_mind *session, tp_state state)
 {
     const struct tp_goals *goals = &session->goals;
     tp_cost least = TP_COST_INFINITE;
@@ -156,7 +156,7 @@ static tp_cost h_to_goals(const struct tp_session *session, tp_state state)
 
 void tp__bound_begin(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_bound *bound = session->bound;
     if (!bound)
         return;
@@ -166,7 +166,7 @@ void tp__bound_begin(struct tp_tick *tick)
         forget_path(session, bound);
     bound->version = session->map->version;
     bound->epoch = session->map->epoch;
-    if (bound->phase != BOUND_NONE || tp_session_arrived(session) || !is_free(session, session->at))
+    if (bound->phase != BOUND_NONE || tp__mind_arrived(session) || !is_free(session, session->at))
         return;
     bound->phase = BOUND_SEEDS;
     bound->seeds = 0;
@@ -178,7 +178,7 @@ void tp__bound_begin(struct tp_tick *tick)
 
 /* ---- What is left of the path ---- */
 
-void tp__bound_follow(struct tp_session *session)
+void tp__bound_follow(struct tp_mind *session)
 {
     struct tp_bound *bound = session->bound;
     const struct tp_trace *trace = &session->trace;
@@ -192,7 +192,7 @@ void tp__bound_follow(struct tp_session *session)
 }
 
 /* Whether the agent is on a path that reaches a goal. */
-static bool is_on_way(const struct tp_session *session)
+static bool is_on_way(const struct tp_mind *session)
 {
     return session->path_complete && !session->search.partial && !session->restart_wanted &&
            session->trace.follow_end != TP_STATE_NONE &&
@@ -201,7 +201,7 @@ static bool is_on_way(const struct tp_session *session)
 
 void tp__bound_measure(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_bound *bound = session->bound;
     const struct tp_search *tree = &session->search;
     if (!bound || bound->phase == BOUND_NONE || !is_on_way(session))
@@ -233,7 +233,7 @@ void tp__bound_measure(struct tp_tick *tick)
 /* Enters the goals. False when the tick can't pay, or there is no memory (the phase says which). */
 static bool enter_goals(struct tp_tick *tick, struct tp_bound *bound)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     const struct tp_goals *goals = &session->goals;
     if (!bound->holds)
         tp__beside_init(session, &bound->search);
@@ -271,14 +271,14 @@ static void prove(struct tp_tick *tick, struct tp_bound *bound)
 
 /* ---- A cheaper rest of the path ---- */
 
-bool tp__bound_shortens(const struct tp_session *session)
+bool tp__bound_shortens(const struct tp_mind *session)
 {
     const struct tp_bound *bound = session->bound;
     return bound && (bound->join == JOIN_LINKS || bound->join == JOIN_TRACES || bound->join == JOIN_TAKEN);
 }
 
 /* What is left of the path from where the agent stands, once it is known. */
-static tp_cost left_now(const struct tp_session *session, const struct tp_bound *bound)
+static tp_cost left_now(const struct tp_mind *session, const struct tp_bound *bound)
 {
     return bound->left - (session->stats.cost - bound->left_cost);
 }
@@ -286,7 +286,7 @@ static tp_cost left_now(const struct tp_session *session, const struct tp_bound 
 /* How far ahead of the agent the rest is to be taken over, so that it does not walk by while that goes on. */
 static uint32_t lead_of(const struct tp_tick *tick, const struct tp_bound *bound)
 {
-    const struct tp_session *session = tick->session;
+    const struct tp_mind *session = tick->session;
     const struct tp_budget *budget = tick->budget;
     if (budget->kind != TP_BUDGET_R)
         return bound->lead < JOIN_LEAD_MAX ? bound->lead : JOIN_LEAD_MAX;
@@ -298,7 +298,7 @@ static uint32_t lead_of(const struct tp_tick *tick, const struct tp_bound *bound
 /* Begins where the search knows a cheaper way to a goal from a state of the path than the path's own. */
 static void join_begin(struct tp_tick *tick, struct tp_bound *bound)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     const struct tp_search *tree = &session->search;
     tp_state from = session->at;
     tp_cost left = left_now(session, bound);
@@ -342,7 +342,7 @@ static void join_link(struct tp_tick *tick, struct tp_bound *bound)
 /* Traces the path by way of it; it is followed where it leads on from the agent and is cheaper. */
 static void join_trace(struct tp_tick *tick, struct tp_bound *bound)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     const struct tp_trace *trace = &session->trace;
     bool capped = tick->node_cap, whole = tp__trace_run(tick), leads_on = whole && trace->front == session->at;
     tick->node_cap = capped;
@@ -386,10 +386,10 @@ static uint32_t ratio_milli(tp_cost a, tp_cost b)
 }
 
 /* The walk's cost as the path now goes; false where it is not known. */
-static bool walk_cost(const struct tp_session *session, const struct tp_bound *bound, tp_cost *cost)
+static bool walk_cost(const struct tp_mind *session, const struct tp_bound *bound, tp_cost *cost)
 {
     *cost = session->stats.cost - bound->cost;
-    if (tp_session_arrived(session))
+    if (tp__mind_arrived(session))
         return !session->search.partial;
     bool is_known = bound->known && is_on_way(session);
     *cost += is_known ? left_now(session, bound) : 0;
@@ -399,7 +399,7 @@ static bool walk_cost(const struct tp_session *session, const struct tp_bound *b
 /* Spends what the tick has left. */
 static void spend(struct tp_tick *tick, struct tp_bound *bound)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     tp_cost cost;
     tick->steps_left = tp__purse_left(tick);
     tp__bound_measure(tick);
@@ -408,7 +408,7 @@ static void spend(struct tp_tick *tick, struct tp_bound *bound)
     if (bound->phase != BOUND_OVER && tp__tick_expansions_left(tick))
         prove(tick, bound);
     bool is_known = walk_cost(session, bound, &cost), is_least = is_known && cost <= bound->least;
-    if (is_known && !is_least && bound->phase != BOUND_SEEDS && !tp_session_arrived(session))
+    if (is_known && !is_least && bound->phase != BOUND_SEEDS && !tp__mind_arrived(session))
         join(tick, bound);
     if (bound->phase == BOUND_OVER && (is_least || bound->join == JOIN_TAKEN))
         give_back(bound);
@@ -416,14 +416,14 @@ static void spend(struct tp_tick *tick, struct tp_bound *bound)
 
 void tp__bound_run(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_bound *bound = session->bound;
     tp_cost cost;
     if (!bound || bound->phase == BOUND_NONE || tick->reply->status == TP_STATUS_UNREACHABLE)
         return;
     if (!tick->node_cap)
         spend(tick, bound);
-    if (tick->node_cap || tp_session_arrived(session))
+    if (tick->node_cap || tp__mind_arrived(session))
         give_up(bound); /* the session wants for memory; or all is told */
     if (walk_cost(session, bound, &cost) && bound->least > 0)
         tick->reply->bound_milli = ratio_milli(cost, bound->least);

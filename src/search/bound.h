@@ -25,26 +25,26 @@
 
 #include "search/search.h"
 
-struct tp_session;
+struct tp_mind;
 struct tp_tick;
 struct tp_bound;
 
 /* If the session asked for it; false without memory. */
-bool tp__bound_open(struct tp_session *session);
-void tp__bound_close(struct tp_session *session);
+bool tp__bound_open(struct tp_mind *session);
+void tp__bound_close(struct tp_mind *session);
 
 /* The agent is on another trip: its goal is another, or it was put elsewhere. Cost: what freeing the search costs. */
-void tp__bound_trip(struct tp_session *session);
+void tp__bound_trip(struct tp_mind *session);
 
 /* Before a tick's first work, its version being known: a proof that does not hold any more ends, another begins. Cost: O(goals). */
 void tp__bound_begin(struct tp_tick *tick);
 
 /* A path was traced and is followed now; no path is any more. Cost: O(1). */
-void tp__bound_follow(struct tp_session *session);
-void tp__bound_forget(struct tp_session *session);
+void tp__bound_follow(struct tp_mind *session);
+void tp__bound_forget(struct tp_mind *session);
 
 /* The session's own search wants for memory: gives back what the second holds, which ends. False when it holds none. */
-bool tp__bound_yield(struct tp_session *session);
+bool tp__bound_yield(struct tp_mind *session);
 
 /* Sums up what is left of a path that reaches the goal, where it is not known: a traceback step each. */
 void tp__bound_measure(struct tp_tick *tick);
@@ -53,6 +53,6 @@ void tp__bound_measure(struct tp_tick *tick);
 void tp__bound_run(struct tp_tick *tick);
 
 /* Whether the rest of the path is being replaced by the cheapest, or was, so that nothing else can make it shorter. */
-bool tp__bound_shortens(const struct tp_session *session);
+bool tp__bound_shortens(const struct tp_mind *session);
 
 #endif

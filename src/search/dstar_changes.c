@@ -35,7 +35,7 @@ static bool look(struct tp_tick *tick)
 }
 
 /* Something is going to be looked at anew. */
-static void reopen(struct tp_session *session)
+static void reopen(struct tp_mind *session)
 {
     struct tp_dstar *dstar = session->dstar;
     dstar->dirty = true;
@@ -45,7 +45,7 @@ static void reopen(struct tp_session *session)
 /* Takes up one changed cell: all states whose moves it may touch. False when it must be tried again. */
 static bool look_at_cell(struct tp_tick *tick, uint32_t x, uint32_t y)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_dstar *dstar = session->dstar;
     const struct tp_map *map = session->map; /* for its size */
     uint32_t reach = session->params.neighbours == TP_NEIGHBOURS_16 ? 2 : 1, side = 2 * reach + 1;
@@ -69,7 +69,7 @@ static bool look_at_changed(void *context, uint32_t x, uint32_t y, uint16_t befo
 static bool look_at_node(void *context, uint32_t node)
 {
     struct tp_tick *tick = context;
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     if (!look(tick))
         return false;
     reopen(session);
@@ -113,7 +113,7 @@ void tp__dstar_plan_version(struct tp_dstar *dstar)
 }
 
 /* What was compared, or needs no comparing, is taken up. */
-static void take_up(struct tp_session *session, const struct tp_map *map)
+static void take_up(struct tp_mind *session, const struct tp_map *map)
 {
     struct tp_dstar *dstar = session->dstar;
     hold(&dstar->synced, map);
@@ -125,38 +125,38 @@ static void take_up(struct tp_session *session, const struct tp_map *map)
     tp__dstar_read_taken_up(session); /* what was read may be gone */
 }
 
-void tp__dstar_adopt_version(struct tp_session *session)
+void tp__dstar_adopt_version(struct tp_mind *session)
 {
     struct tp_dstar *dstar = session->dstar;
     dstar->dirty = false;
     take_up(session, session->map);
 }
 
-void tp__dstar_read_taken_up(struct tp_session *session)
+void tp__dstar_read_taken_up(struct tp_mind *session)
 {
     const struct tp_dstar *dstar = session->dstar;
     if (session->belief.full)
         tp_belief_set_truth(&session->belief, dstar->target ? dstar->target : dstar->synced);
 }
 
-void tp__dstar_read_planned(struct tp_session *session)
+void tp__dstar_read_planned(struct tp_mind *session)
 {
     if (session->belief.full)
         tp_belief_set_truth(&session->belief, session->dstar->planned);
 }
 
-bool tp__dstar_up_to_date(const struct tp_session *session)
+bool tp__dstar_up_to_date(const struct tp_mind *session)
 {
     const struct tp_dstar *dstar = session->dstar;
     return !session->belief.full || (!dstar->target && dstar->synced->version == session->map->version);
 }
 
-bool tp__dstar_compares(const struct tp_session *session)
+bool tp__dstar_compares(const struct tp_mind *session)
 {
     return !session->search.domain->listed || session->map->graph;
 }
 
-bool tp__dstar_look_around(struct tp_session *session)
+bool tp__dstar_look_around(struct tp_mind *session)
 {
     struct tp_dstar *dstar = session->dstar;
     const struct tp_search *search = &session->search;
@@ -191,7 +191,7 @@ static bool compare(struct tp_tick *tick)
 
 bool tp__dstar_take_up_changes(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_dstar *dstar = session->dstar;
     uint32_t width = session->map->width;
     for (; dstar->sights_next < dstar->sights_count; dstar->sights_next++) {

@@ -63,7 +63,7 @@ struct node {
     uint32_t slot;
 };
 
-static struct node find(const struct tp_session *session, tp_state state)
+static struct node find(const struct tp_mind *session, tp_state state)
 {
     uint32_t x = tp_state_x(&session->search, state), y = tp_state_y(&session->search, state);
     return (struct node){(struct dstar_tile *)tp_tiles_find(&session->dstar->states, x, y),
@@ -71,7 +71,7 @@ static struct node find(const struct tp_session *session, tp_state state)
 }
 
 /* Like find, with a tile for it; NULL only at the cap. */
-static struct node touch(struct tp_session *session, tp_state state)
+static struct node touch(struct tp_mind *session, tp_state state)
 {
     struct tp_dstar *dstar = session->dstar;
     struct node node = find(session, state);
@@ -104,7 +104,7 @@ static bool known(const struct tp_dstar *dstar, struct node node)
     return get(dstar, node, G) != TP_COST_INFINITE || get(dstar, node, RHS) != TP_COST_INFINITE;
 }
 
-static void set(struct tp_session *session, struct node node, enum value which, uint64_t value)
+static void set(struct tp_mind *session, struct node node, enum value which, uint64_t value)
 {
     struct tp_dstar *dstar = session->dstar;
     session->search.touched -= known(dstar, node);
@@ -116,7 +116,7 @@ static void set(struct tp_session *session, struct node node, enum value which, 
 }
 
 /* The least cost + g over the successors, infinite if none leads on; *move leads there, of equals to the lower state. */
-static uint64_t least_successor(const struct tp_session *session, tp_state state, uint8_t *move)
+static uint64_t least_successor(const struct tp_mind *session, tp_state state, uint8_t *move)
 {
     const struct tp_search *search = &session->search;
     struct tp_successor successors[TP_MOVES_MAX];
@@ -140,13 +140,13 @@ static uint64_t least_successor(const struct tp_session *session, tp_state state
     return least;
 }
 
-static uint64_t rhs_of(const struct tp_session *session, tp_state state)
+static uint64_t rhs_of(const struct tp_mind *session, tp_state state)
 {
     uint8_t move;
     return state == session->dstar->goal ? 0 : least_successor(session, state, &move);
 }
 
-static struct tp_key key_of(const struct tp_session *session, tp_state state, struct node node)
+static struct tp_key key_of(const struct tp_mind *session, tp_state state, struct node node)
 {
     const struct tp_dstar *dstar = session->dstar;
     uint64_t g = get(dstar, node, G), rhs = get(dstar, node, RHS), least = g < rhs ? g : rhs;
@@ -162,7 +162,7 @@ static void moved(void *context, uint32_t state, uint32_t place)
 }
 
 /* UpdateVertex, without the new rhs: queues the state by its key if it is inconsistent, else takes it out. */
-static void requeue(struct tp_session *session, tp_state state, struct node node)
+static void requeue(struct tp_mind *session, tp_state state, struct node node)
 {
     struct tp_dstar *dstar = session->dstar;
     uint32_t place = node.tile->place[node.slot];
@@ -202,7 +202,7 @@ static bool lower(void *context, tp_state state, uint8_t move, tp_cost cost)
 {
     (void)move;
     struct arrivals *arrivals = context;
-    struct tp_session *session = arrivals->tick->session;
+    struct tp_mind *session = arrivals->tick->session;
     struct node node = find(session, state);
     if (arrivals->g + cost < get(session->dstar, node, RHS)) {
         set(session, node, RHS, arrivals->g + cost);
@@ -217,7 +217,7 @@ static bool raise(void *context, tp_state state, uint8_t move, tp_cost cost)
 {
     (void)move;
     struct arrivals *arrivals = context;
-    struct tp_session *session = arrivals->tick->session;
+    struct tp_mind *session = arrivals->tick->session;
     struct node node = find(session, state);
     if (state != session->dstar->goal && get(session->dstar, node, RHS) == arrivals->g + cost) {
         set(session, node, RHS, rhs_of(session, state));
@@ -228,7 +228,7 @@ static bool raise(void *context, tp_state state, uint8_t move, tp_cost cost)
 }
 
 /* All that leads to a state, the agent caught in a blocked cell beside it included. */
-static void each_arrival(struct tp_session *session, tp_state state, tp_predecessor_cb visit, void *context)
+static void each_arrival(struct tp_mind *session, tp_state state, tp_predecessor_cb visit, void *context)
 {
     const struct tp_search *search = &session->search;
     if (tp__believed_blocked(&session->search, state))
@@ -247,7 +247,7 @@ static void each_arrival(struct tp_session *session, tp_state state, tp_predeces
 /* Expands the state on top of the queue. False, and nothing done, when no memory could be had. */
 static bool expand(struct tp_tick *tick, tp_state state)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_dstar *dstar = session->dstar;
     struct arrivals arrivals;
     arrivals.tick = tick;
@@ -275,7 +275,7 @@ static bool expand(struct tp_tick *tick, tp_state state)
 }
 
 /* The moves out of a blocked cell may cost less than h says (the cell weighs 1, whatever the least weight is): by how much. */
-static uint64_t excess_of_h(const struct tp_session *session)
+static uint64_t excess_of_h(const struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
     struct tp_successor successors[TP_MOVES_MAX];
@@ -292,7 +292,7 @@ static uint64_t excess_of_h(const struct tp_session *session)
 }
 
 /* The loop's test: whether the cost from the agent's state is final. */
-static bool settled(const struct tp_session *session)
+static bool settled(const struct tp_mind *session)
 {
     const struct tp_dstar *dstar = session->dstar;
     struct node node = find(session, session->at);
@@ -309,7 +309,7 @@ static bool settled(const struct tp_session *session)
 /* Expands until the agent's state is settled; false when the tick's means end before. */
 static bool run(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_dstar *dstar = session->dstar;
     while (!settled(session)) {
         struct tp_key key_old, key_new;
@@ -335,7 +335,7 @@ static bool run(struct tp_tick *tick)
 
 /* ---- Changes ---- */
 
-void tp__dstar_move_keys(struct tp_session *session)
+void tp__dstar_move_keys(struct tp_mind *session)
 {
     struct tp_dstar *dstar = session->dstar;
     if (dstar->last == session->at)
@@ -346,7 +346,7 @@ void tp__dstar_move_keys(struct tp_session *session)
 
 bool tp__dstar_refresh(struct tp_tick *tick, tp_state state)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     uint64_t rhs = rhs_of(session, state);
     struct node node = find(session, state);
     if (rhs == get(session->dstar, node, RHS))
@@ -364,7 +364,7 @@ bool tp__dstar_refresh(struct tp_tick *tick, tp_state state)
 /* Somebody put the agent elsewhere. False when it must be tried again. */
 static bool take_up_place(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_dstar *dstar = session->dstar;
     if (dstar->stood == session->at)
         return true;
@@ -384,7 +384,7 @@ static bool take_up_place(struct tp_tick *tick)
 /* The search goes over to the session's goal. False when it must be tried again. */
 static bool take_up_goal(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_dstar *dstar = session->dstar;
     tp_state before = dstar->goal;
     tp__dstar_read_taken_up(session);
@@ -405,7 +405,7 @@ static bool take_up_goal(struct tp_tick *tick)
 
 /* ---- Ticks ---- */
 
-static bool open_dstar(struct tp_session *session)
+static bool open_dstar(struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
     struct tp_dstar *dstar = session->dstar = calloc(1, sizeof *dstar);
@@ -422,13 +422,13 @@ static bool open_dstar(struct tp_session *session)
     return true;
 }
 
-static void close_dstar(struct tp_session *session)
+static void close_dstar(struct tp_mind *session)
 {
     struct tp_dstar *dstar = session->dstar;
     if (!dstar)
         return;
-    tp_tiles_fini(&dstar->states);
-    tp_open_fini(&dstar->queue);
+    tp_tiles_empty(&dstar->states);
+    tp_open_empty(&dstar->queue);
     tp__dstar_forget_versions(dstar);
     free(dstar);
     session->dstar = NULL;
@@ -437,7 +437,7 @@ static void close_dstar(struct tp_session *session)
 /* Initialize, from the session's goal. False when no memory could be had. */
 static bool begin(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_dstar *dstar = session->dstar;
     session->restart_wanted = false;
     tp_tiles_begin(&dstar->states);
@@ -469,7 +469,7 @@ static bool begin(struct tp_tick *tick)
 /* No way leads to the goal, as believed. An agent that remembers, and may have missed that a cost fell, forgets and looks again. */
 static void no_way(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     if (!session->belief.full && session->map->fell_version > session->belief.since_version) {
         tp_belief_forget(&session->belief);
         session->dstar->sights_count = session->dstar->sights_next = 0;
@@ -481,7 +481,7 @@ static void no_way(struct tp_tick *tick)
 }
 
 /* Whether the search should go over to where the goal is now. */
-static bool goal_due(const struct tp_session *session)
+static bool goal_due(const struct tp_mind *session)
 {
     const struct tp_dstar *dstar = session->dstar;
     if (dstar->goal == session->goal)
@@ -494,7 +494,7 @@ static bool goal_due(const struct tp_session *session)
            moved == 0; /* an h of 0 says nothing of how far */
 }
 
-static uint8_t next_move(const struct tp_session *session, tp_state state)
+static uint8_t next_move(const struct tp_mind *session, tp_state state)
 {
     const struct tp_dstar *dstar = session->dstar;
     uint8_t move = TP_MOVE_NONE;
@@ -506,7 +506,7 @@ static uint8_t next_move(const struct tp_session *session, tp_state state)
 }
 
 /* The plan's move from where the agent stands; TP_MOVE_NONE when there is none, or when it is not legal in the tick's version. */
-static uint8_t legal_move(struct tp_session *session)
+static uint8_t legal_move(struct tp_mind *session)
 {
     tp__dstar_read_planned(session);
     uint8_t move = next_move(session, session->at);
@@ -514,12 +514,12 @@ static uint8_t legal_move(struct tp_session *session)
 }
 
 /* Whether the plan is to be walked before anything else begins. */
-static bool walks_on(struct tp_session *session)
+static bool walks_on(struct tp_mind *session)
 {
     return session->dstar->walk_left && session->dstar->complete && legal_move(session) != TP_MOVE_NONE;
 }
 
-static bool restart_due(struct tp_session *session)
+static bool restart_due(struct tp_mind *session)
 {
     const struct tp_dstar *dstar = session->dstar;
     const struct tp_map *map = session->map;
@@ -534,7 +534,7 @@ static bool restart_due(struct tp_session *session)
             !walks_on(session));
 }
 
-static void begin_run(struct tp_session *session)
+static void begin_run(struct tp_mind *session)
 {
     struct tp_dstar *dstar = session->dstar;
     dstar->complete = dstar->dirty = false;
@@ -545,7 +545,7 @@ static void begin_run(struct tp_session *session)
 
 /* There is a plan. If the map changed while a run of several ticks made it, the next run would have the agent wait again: it walks
  * first, for as long as it waited. */
-static void end_run(struct tp_session *session)
+static void end_run(struct tp_mind *session)
 {
     struct tp_dstar *dstar = session->dstar;
     dstar->complete = true;
@@ -559,7 +559,7 @@ static void end_run(struct tp_session *session)
 /* Has a plan made, as new as the tick's means allow. False when the agent has to wait for it. */
 static bool make_plan(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_dstar *dstar = session->dstar;
     for (;;) {
         if (!dstar->running) {
@@ -582,7 +582,7 @@ static bool make_plan(struct tp_tick *tick)
 
 static void follow(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_dstar *dstar = session->dstar;
     uint8_t move = legal_move(session);
     if (move != TP_MOVE_NONE) {
@@ -596,7 +596,7 @@ static void follow(struct tp_tick *tick)
 
 static void plan_and_follow(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     session->path_complete = false;
     if (!session->dstar && !open_dstar(session)) {
         tick->node_cap = true;
@@ -620,7 +620,7 @@ static void plan_and_follow(struct tp_tick *tick)
 /* Between ticks the version read is one that is held: the plan's, one being taken up, or else the tick's own. */
 static void dstar_tick(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     plan_and_follow(tick);
     const struct tp_dstar *dstar = session->dstar;
     const struct tp_map *read = session->belief.truth;

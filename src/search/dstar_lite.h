@@ -35,7 +35,7 @@ struct tp_dstar {
 /* ---- dstar_lite.c ---- */
 
 /* From now on keys are of where the agent stands; those queued stay lower bounds. */
-void tp__dstar_move_keys(struct tp_session *session);
+void tp__dstar_move_keys(struct tp_mind *session);
 
 /* Looks at a state anew whose moves may have changed. Room for it in the queue must have been reserved. False when no memory
  * could be had. */
@@ -47,23 +47,23 @@ bool tp__dstar_refresh(struct tp_tick *tick, tp_state state);
 void tp__dstar_forget_versions(struct tp_dstar *dstar);
 
 /* The present version is the one taken up, and planned over. */
-void tp__dstar_adopt_version(struct tp_session *session);
+void tp__dstar_adopt_version(struct tp_mind *session);
 
 /* The plan is from now on of what was taken up. */
 void tp__dstar_plan_version(struct tp_dstar *dstar);
 
 /* Moves, costs and blocked cells are read from the version that is being taken up, or was last; from the plan's. */
-void tp__dstar_read_taken_up(struct tp_session *session);
-void tp__dstar_read_planned(struct tp_session *session);
+void tp__dstar_read_taken_up(struct tp_mind *session);
+void tp__dstar_read_planned(struct tp_mind *session);
 
 /* Whether nothing that changed is left to be taken up. */
-bool tp__dstar_up_to_date(const struct tp_session *session);
+bool tp__dstar_up_to_date(const struct tp_mind *session);
 
 /* Whether what changed of the map can be looked at state by state. */
-bool tp__dstar_compares(const struct tp_session *session);
+bool tp__dstar_compares(const struct tp_mind *session);
 
 /* What the agent sees from where it stands joins the sights; true if anything is new. */
-bool tp__dstar_look_around(struct tp_session *session);
+bool tp__dstar_look_around(struct tp_mind *session);
 
 /* How many looks at what changed a tick may take. */
 uint64_t tp__dstar_looks_max(const struct tp_tick *tick);

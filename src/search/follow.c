@@ -12,26 +12,26 @@
 
 /* Whether the guide would do nothing in a tick on this version, wherever on its path the agent stands. Where terrain has weights it
  * does: what it keeps of a node's ground is of the version in which the agent came by. */
-static bool guide_rests(const struct tp_session *session)
+static bool guide_rests(const struct tp_mind *session)
 {
     const struct tp_guide *guide = &session->guide;
     return !guide->cache || !tp__overlay_blocks(session) || (!guide->ground && tp__guide_rests(session));
 }
 
 /* Whether nothing that a change of the map left to do is still to be done. A watch looks at the tick after its search began. */
-static bool watch_rests(const struct tp_session *session)
+static bool watch_rests(const struct tp_mind *session)
 {
     const struct tp_watch *watch = &session->watch;
     return !watch->walks && !watch->base && session->stats.ticks > watch->begun + 1;
 }
 
-static bool is_eager(const struct tp_session *session)
+static bool is_eager(const struct tp_mind *session)
 {
     return session->params.restart == TP_RESTART_EAGER && tp_map_changed_version(session->map) > session->search.begun_version;
 }
 
 /* Whether the search is over, and the path to its end is walked on a grid that is known. */
-static bool is_under_way(const struct tp_session *session)
+static bool is_under_way(const struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
     const struct tp_domain *domain = search->domain;
@@ -44,15 +44,17 @@ static bool is_under_way(const struct tp_session *session)
 
 void tp__follow_settle(const struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     bool has_walked = tick->reply->status == TP_STATUS_MOVING && !(tick->reply->flags & (TP_FLAG_BACK_MOVE | TP_FLAG_START_BLOCKED));
     bool rests = session->follows || (is_under_way(session) && !is_eager(session) && guide_rests(session)); /* smoothing wakes nobody */
     session->follows = TP_FOLLOWS_NOT;
     if (has_walked && rests && watch_rests(session))
-        session->follows = tp__smooth_rests(session) ? TP_FOLLOWS_AND_WALKS : TP_FOLLOWS_AND_SMOOTHS;
+        session->follows = !tp__smooth_rests(session)            ? TP_FOLLOWS_AND_SMOOTHS
+                           : session->may_pack && session->packs ? TP_FOLLOWS_NOT /* it packs its path, and rests (rest.c) */
+                                                                 : TP_FOLLOWS_AND_WALKS;
 }
 
-bool tp__follow_tick(struct tp_session *session, struct tp_tick_reply *reply)
+bool tp__follow_tick(struct tp_mind *session, struct tp_tick_reply *reply)
 {
     const struct tp_search *search = &session->search;
     const struct tp_map *map = session->map;

@@ -49,7 +49,7 @@ bool tp__goals_met(const struct tp_search *search, tp_state state)
     return met;
 }
 
-void tp__goals_set(struct tp_session *session, const tp_state *states, uint32_t count)
+void tp__goals_set(struct tp_mind *session, const tp_state *states, uint32_t count)
 {
     struct tp_goals *goals = &session->goals;
     for (uint32_t i = 0; i < count; i++)
@@ -63,36 +63,36 @@ void tp__goals_set(struct tp_session *session, const tp_state *states, uint32_t 
 
 /* ---- The nearest state ---- */
 
-static bool seeks_nearest(const struct tp_session *session)
+static bool seeks_nearest(const struct tp_mind *session)
 {
     return session->params.goal_policy == TP_GOAL_NEAREST;
 }
 
-bool tp__nearest_due(const struct tp_session *session)
+bool tp__nearest_due(const struct tp_mind *session)
 {
     /* where a goal with a radius moved, states near enough to it may be closed already */
     bool may_have_passed = session->search.goals && session->search.rekey;
     return (seeks_nearest(session) || may_have_passed) && !session->nearest.done;
 }
 
-void tp__nearest_begin(struct tp_session *session)
+void tp__nearest_begin(struct tp_mind *session)
 {
     session->nearest = (struct tp_nearest){.best = TP_STATE_NONE};
 }
 
-void tp__nearest_drop(struct tp_session *session)
+void tp__nearest_drop(struct tp_mind *session)
 {
     tp__nearest_begin(session);
     session->search.partial = session->rushed = session->waits_for_nearer = false;
 }
 
-void tp__nearest_wait_begin(struct tp_session *session)
+void tp__nearest_wait_begin(struct tp_mind *session)
 {
     session->waits_for_nearer = true;
     session->nearer_than = session->nearest.h;
 }
 
-bool tp__nearest_wait_over(struct tp_session *session)
+bool tp__nearest_wait_over(struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
     tp_state best;
@@ -102,7 +102,7 @@ bool tp__nearest_wait_over(struct tp_session *session)
 }
 
 /* Whether the agent could stay on a state: at rest, and nothing has come upon its cell since the search met it. */
-static bool can_stay(const struct tp_session *session, tp_state state)
+static bool can_stay(const struct tp_mind *session, tp_state state)
 {
     const struct tp_search *search = &session->search;
     const struct tp_domain *domain = search->domain;
@@ -112,7 +112,7 @@ static bool can_stay(const struct tp_session *session, tp_state state)
     return !domain->cells_can_block || cell == domain->cell(search, session->at) || tp_belief_passable(&session->belief, cell % width, cell / width);
 }
 
-static void weigh(struct tp_session *session, tp_state state, tp_cost g)
+static void weigh(struct tp_mind *session, tp_state state, tp_cost g)
 {
     const struct tp_search *search = &session->search;
     struct tp_nearest *nearest = &session->nearest;
@@ -132,7 +132,7 @@ static void weigh(struct tp_session *session, tp_state state, tp_cost g)
 /* Looks through the expanded states from the cursor on, page by page; true when all were. A look each, and one a page. */
 static bool scan(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     const struct tp_search *search = &session->search;
     const struct tp_tiles *tiles = &search->nodes.tiles;
     struct tp_nearest *nearest = &session->nearest;
@@ -144,7 +144,7 @@ static bool scan(struct tp_tick *tick)
         struct tp_tile **page = tiles->top[nearest->page];
         uint32_t page_x = nearest->page % tiles->pages_x << tiles->page_bits_x;
         uint32_t page_y = nearest->page / tiles->pages_x << tiles->page_bits_y;
-        for (; page && nearest->tile < TP_PAGE_TILES; nearest->tile++, nearest->slot = 0) {
+        for (; page && nearest->tile < tp_tiles_page_tiles(tiles); nearest->tile++, nearest->slot = 0) {
             const struct tp_node_tile *tile = (const struct tp_node_tile *)page[nearest->tile];
             if (!tile || tile->tile.stamp != tiles->stamp)
                 continue;
@@ -167,7 +167,7 @@ static bool scan(struct tp_tick *tick)
 
 enum tp_nearest_outcome tp__nearest_run(struct tp_tick *tick, bool rushed)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_search *search = &session->search;
     struct tp_nearest *nearest = &session->nearest;
     tick->steps_left = tick->budget->kind == TP_BUDGET_R ? tp__purse_left(tick) : tp__beside_max(tick->budget);
@@ -185,7 +185,7 @@ enum tp_nearest_outcome tp__nearest_run(struct tp_tick *tick, bool rushed)
     return TP_NEAREST_CHOSEN;
 }
 
-bool tp__nearest_at_end(const struct tp_session *session)
+bool tp__nearest_at_end(const struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
     return search->active && search->partial && !session->restart_wanted && session->at == search->end;

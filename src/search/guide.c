@@ -26,6 +26,8 @@ enum {
     BETTER_UNITS_MAX = 2000,                      /* what may be spent on looking for a shorter way */
     STALL_EXPANSIONS = 128,                       /* a search of an older version that gets no nearer for so many is given up */
     KNOWN_NODES = 8,
+    KNOWN_BYTES = KNOWN_NODES * sizeof(struct tp_guide_known),
+    GROUND_BYTES = KNOWN_NODES * TP_BLOCK_CELLS * sizeof(uint32_t),
     GROUND_MILLI = 1500,                          /* h by a node's ground is no more than this of the straight line */
 };
 
@@ -42,19 +44,19 @@ static void lead_drop(struct tp_lead *lead)
     *lead = (struct tp_lead){0};
 }
 
-static uint32_t node_of(const struct tp_session *session, const struct tp_blocks *blocks, tp_state state)
+static uint32_t node_of(const struct tp_mind *session, const struct tp_blocks *blocks, tp_state state)
 {
     return tp_blocks_node_at(blocks, tp_state_x(&session->search, state), tp_state_y(&session->search, state));
 }
 
-static struct tp_blocks_place place_of(const struct tp_session *session, tp_state state)
+static struct tp_blocks_place place_of(const struct tp_mind *session, tp_state state)
 {
     return tp_blocks_cell_place(tp_state_x(&session->search, state), tp_state_y(&session->search, state));
 }
 
 /* The nodes of the session's goals in a lead's block graph, and the goals' places, but for goals that no way joins to where it begins, as far as
  * the labels know; returns how many there are. */
-static uint32_t goal_nodes(const struct tp_session *session, const struct tp_lead *lead, uint32_t *nodes, struct tp_blocks_place *places)
+static uint32_t goal_nodes(const struct tp_mind *session, const struct tp_lead *lead, uint32_t *nodes, struct tp_blocks_place *places)
 {
     uint32_t count = 0, from_x = lead->at.x / TP_BLOCK_POINT, from_y = lead->at.y / TP_BLOCK_POINT;
     for (uint32_t i = 0; i < session->goals.count; i++) {
@@ -69,7 +71,7 @@ static uint32_t goal_nodes(const struct tp_session *session, const struct tp_lea
 }
 
 /* Whether a lead is to the session's goals, by its own blocks. */
-static bool is_to_goals(const struct tp_session *session, const struct tp_lead *lead)
+static bool is_to_goals(const struct tp_mind *session, const struct tp_lead *lead)
 {
     uint32_t nodes[TP_GOALS_MAX], count;
     struct tp_blocks_place places[TP_GOALS_MAX];
@@ -78,7 +80,7 @@ static bool is_to_goals(const struct tp_session *session, const struct tp_lead *
 }
 
 /* The same over these blocks. */
-static bool is_of(const struct tp_session *session, const struct tp_lead *lead, const struct tp_blocks *blocks)
+static bool is_of(const struct tp_mind *session, const struct tp_lead *lead, const struct tp_blocks *blocks)
 {
     if (!lead->blocks)
         return false;
@@ -89,7 +91,7 @@ static bool is_of(const struct tp_session *session, const struct tp_lead *lead, 
 }
 
 /* A lead over these blocks begins where the agent stands. */
-static void lead_place(const struct tp_session *session, struct tp_lead *lead, const struct tp_blocks *blocks)
+static void lead_place(const struct tp_mind *session, struct tp_lead *lead, const struct tp_blocks *blocks)
 {
     lead->blocks = tp_blocks_ref(blocks);
     lead->own = !session->belief.full;
@@ -99,7 +101,7 @@ static void lead_place(const struct tp_session *session, struct tp_lead *lead, c
 }
 
 /* Begins to pay for a lead; without memory, or goals that can be stood upon, it is ready at once, without a way. */
-static void lead_begin(const struct tp_session *session, struct tp_lead *lead, const struct tp_blocks *blocks)
+static void lead_begin(const struct tp_mind *session, struct tp_lead *lead, const struct tp_blocks *blocks)
 {
     const struct tp_guide *guide = &session->guide;
     uint32_t areas[TP_GOALS_MAX];
@@ -163,7 +165,7 @@ static bool is_apart(const struct tp_lead *lead)
            tp_field_at(lead->areas, tp_blocks_node(lead->blocks, lead->from).area, lead->view) == TP_FIELD_UNSEEN;
 }
 
-static void lead_pay(const struct tp_session *session, struct tp_lead *lead, uint64_t *units)
+static void lead_pay(const struct tp_mind *session, struct tp_lead *lead, uint64_t *units)
 {
     const struct tp_guide *guide = &session->guide;
     uint64_t before = *units;
@@ -267,7 +269,7 @@ tp_cost tp__guide_h(const struct tp_search *search, tp_state state, tp_cost plai
 /* ---- A tick ---- */
 
 /* Points from where the agent stands to its goal by a lead; TP_FIELD_UNSEEN away from its way and without one, 0 in the goal's node. */
-static uint64_t points_left(const struct tp_session *session, const struct tp_lead *lead)
+static uint64_t points_left(const struct tp_mind *session, const struct tp_lead *lead)
 {
     const struct tp_search *search = &session->search;
     const struct tp_guide *guide = &session->guide;
@@ -288,19 +290,27 @@ static uint64_t points_left(const struct tp_session *session, const struct tp_le
     return points_from(guide, known, tp_state_x(search, session->at), tp_state_y(search, session->at));
 }
 
-/* Whether the path followed is whole, and about as short as the way now taken. */
-static bool path_serves(const struct tp_session *session)
+/* What is left of the path followed, the agent being on it. */
+static tp_cost path_left(const struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
-    if (!session->path_complete || !tp_search_knows(search, session->at) || session->restart_wanted)
+    return tp__is_packed(session) ? session->packed.left : tp_search_g(search, session->trace.follow_end) - tp_search_g(search, session->at);
+}
+
+/* Whether the path followed is whole, and about as short as the way now taken. */
+static bool path_serves(const struct tp_mind *session)
+{
+    const struct tp_search *search = &session->search;
+    bool is_on_it = tp__is_packed(session) || tp_search_knows(search, session->at);
+    if (!session->path_complete || !is_on_it || session->restart_wanted)
         return false;
-    tp_cost left = tp_search_g(search, session->trace.follow_end) - tp_search_g(search, session->at);
+    tp_cost left = path_left(session);
     tp_cost promised = tp__guide_h(search, session->at, tp_search_h_goal(search, session->at));
     return !tp_product_less(promised, WORTH_MILLI, left, 1000);
 }
 
 /* Whether the agent follows a path that is whole: it then needs no way, on which it may have been left behind for a shorter piece. */
-static bool follows_whole(const struct tp_session *session)
+static bool follows_whole(const struct tp_mind *session)
 {
     return session->path_complete && !session->restart_wanted && tp__trace_next(session) != TP_MOVE_NONE;
 }
@@ -312,18 +322,27 @@ static bool is_alike(uint64_t a, uint64_t b)
     return a != TP_FIELD_UNSEEN && b != TP_FIELD_UNSEEN && apart <= ALIKE_POINTS + (a < b ? a : b) / ALIKE_SHARE;
 }
 
-/* Whether the way that is coming is much as the one taken both to the agent and where the search under way has got to: it then serves as
- * well. Elsewhere its open states would stand in a wrong order for long. */
-static bool serves_search(const struct tp_session *session)
+/* Points of what would be left of the way that was let go of: it grew shorter as the path did. */
+static uint64_t points_at_rest(const struct tp_mind *session)
 {
     const struct tp_guide *guide = &session->guide;
-    return is_alike(points_left(session, &guide->now), points_left(session, &guide->coming));
+    if (guide->rest.points == TP_FIELD_UNSEEN || !guide->rest.left)
+        return guide->rest.points;
+    return guide->rest.points * path_left(session) / guide->rest.left;
+}
+
+/* Whether the way that is coming is much as the one taken both to the agent and where the search under way has got to: it then serves as
+ * well. Elsewhere its open states would stand in a wrong order for long. */
+static bool serves_search(const struct tp_mind *session)
+{
+    const struct tp_guide *guide = &session->guide;
+    return is_alike(guide->rest.is ? points_at_rest(session) : points_left(session, &guide->now), points_left(session, &guide->coming));
 }
 
 /* Whether the search under way gets no nearer to the goal any more, and the map, or what the agent takes it for, has changed since it began (a
  * state closed before a cell beside it opened leads nowhere), or the way has. It is given up later each time that the agent came no
  * nearer since: so one is finished. */
-static bool is_stalled(struct tp_session *session)
+static bool is_stalled(struct tp_mind *session)
 {
     struct tp_guide *guide = &session->guide;
     const struct tp_search *search = &session->search;
@@ -353,7 +372,7 @@ static void take_coming(struct tp_guide *guide)
     lead_drop(&guide->now);
     guide->now = guide->coming;
     guide->coming = (struct tp_lead){0};
-    guide->broken = guide->settled = guide->touched = false;
+    guide->broken = guide->settled = guide->touched = guide->rest.is = false;
     guide->other = true;
     guide->waited = 0;
     guide->least_h = TP_COST_INFINITE;
@@ -362,7 +381,7 @@ static void take_coming(struct tp_guide *guide)
 }
 
 /* Begins to look for a way from here that is shorter than what is left of the one taken. */
-static void better_begin(const struct tp_session *session, struct tp_guide *guide, uint64_t left)
+static void better_begin(const struct tp_mind *session, struct tp_guide *guide, uint64_t left)
 {
     struct tp_lead *lead = &guide->coming;
     lead_place(session, lead, guide->now.blocks);
@@ -376,7 +395,7 @@ static void better_begin(const struct tp_session *session, struct tp_guide *guid
 }
 
 /* Drops a way that was looked for and is no better than the one taken. */
-static bool drop_no_better(const struct tp_session *session, struct tp_guide *guide)
+static bool drop_no_better(const struct tp_mind *session, struct tp_guide *guide)
 {
     uint64_t left = points_left(session, &guide->now), by_coming = points_left(session, &guide->coming);
     if (by_coming != TP_FIELD_UNSEEN && by_coming * WORTH_MILLI <= left * 1000)
@@ -396,7 +415,7 @@ static uint64_t units_of(const struct tp_tick *tick)
 /* Pays for the lead that is coming, as long as the tick's time lasts. */
 static void pay_coming(struct tp_tick *tick, uint64_t *units)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_lead *lead = &session->guide.coming;
     const struct tp_budget *budget = tick->budget;
     while (*units && !lead->ready && !(budget->expired && budget->expired(budget->context))) {
@@ -408,7 +427,7 @@ static void pay_coming(struct tp_tick *tick, uint64_t *units)
 
 /* Whether less is left by the way now taken than when the search was last begun anew for another: else, where the map changes all
  * the time, an agent with a small budget might begin anew for ever. Remembers what is left. */
-static bool gets_nearer(const struct tp_session *session, struct tp_guide *guide)
+static bool gets_nearer(const struct tp_mind *session, struct tp_guide *guide)
 {
     uint64_t left = points_left(session, &guide->now);
     if (left >= guide->left_bar)
@@ -419,13 +438,13 @@ static bool gets_nearer(const struct tp_session *session, struct tp_guide *guide
 
 /* Whether another way is to be looked for by what the agent saw since: what is aside of the way taken, or of a path that is whole, can
  * wait. */
-static bool is_outdated(const struct tp_session *session)
+static bool is_outdated(const struct tp_mind *session)
 {
     const struct tp_guide *guide = &session->guide;
     return tp__overlay_is_behind(session) && (guide->broken || guide->touched || !guide->now.scout);
 }
 
-void tp__guide_see(struct tp_session *session, const struct tp_belief_change *changes, uint32_t count)
+void tp__guide_see(struct tp_mind *session, const struct tp_belief_change *changes, uint32_t count)
 {
     struct tp_guide *guide = &session->guide;
     const struct tp_lead *lead = &guide->now;
@@ -437,27 +456,39 @@ void tp__guide_see(struct tp_session *session, const struct tp_belief_change *ch
     }
 }
 
-void tp__guide_trip(struct tp_session *session)
+void tp__guide_trip(struct tp_mind *session)
 {
     session->guide.left_bar = UINT64_MAX;
     session->guide.stalled_at = TP_COST_INFINITE;
     session->guide.stalls = session->guide.waited = 0;
 }
 
+/* Whether the way taken, or let go of, is of the blocks and the goals that the session has now. */
+static bool is_current(const struct tp_mind *session)
+{
+    const struct tp_guide *guide = &session->guide;
+    const struct tp_blocks *blocks = tp__overlay_blocks(session);
+    if (guide->rest.is)
+        return guide->rest.epoch == blocks->epoch && guide->rest.version == blocks->changed_version;
+    return is_of(session, &guide->now, blocks) && !is_outdated(session);
+}
+
 /* Lets go of leads that are no good any more, and begins the one that is wanted, when what the agent saw is laid over. Whether the agent is lost: it
  * has left its way, and follows no path that is whole. */
 static bool choose(struct tp_tick *tick, uint64_t *units)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_guide *guide = &session->guide;
     struct tp_lead *now = &guide->now, *coming = &guide->coming;
     if (is_stalled(session))
         session->restart_wanted = true;
     if (session->restart_wanted && now->blocks && !is_to_goals(session, now))
         lead_drop(now); /* the goal is far from where it leads: worse than none */
+    if (guide->rest.is && !follows_whole(session))
+        guide->rest.is = false;
     uint64_t left = now->scout ? points_left(session, now) : 0;
     bool away = left == TP_FIELD_UNSEEN, lost = away && !follows_whole(session);
-    bool current = is_of(session, now, tp__overlay_blocks(session)) && !is_outdated(session), wanted = lost || !current;
+    bool current = is_current(session), wanted = lost || !current;
     bool elsewhere = coming->blocks && session->restart_wanted && !is_to_goals(session, coming); /* likewise */
     if (elsewhere || (coming->betters && (away || !current || guide->broken)))
         lead_drop(coming);
@@ -468,8 +499,36 @@ static bool choose(struct tp_tick *tick, uint64_t *units)
     return lost;
 }
 
+bool tp__guide_is_idle(const struct tp_mind *session)
+{
+    const struct tp_guide *guide = &session->guide;
+    if (!guide->cache || !tp__overlay_blocks(session))
+        return true;
+    if (guide->coming.blocks || !is_current(session))
+        return false;
+    if (guide->rest.is)
+        return true;
+    uint64_t left = points_left(session, &guide->now);
+    return guide->settled || !guide->now.scout || !left || left == TP_FIELD_UNSEEN;
+}
+
+void tp__guide_rest(struct tp_mind *session)
+{
+    struct tp_guide *guide = &session->guide;
+    const struct tp_blocks *blocks = guide->cache ? tp__overlay_blocks(session) : NULL;
+    if (!blocks || guide->rest.is)
+        return;
+    guide->rest.is = true;
+    guide->rest.epoch = blocks->epoch;
+    guide->rest.version = blocks->changed_version;
+    guide->rest.points = guide->broken ? TP_FIELD_UNSEEN : points_left(session, &guide->now);
+    guide->rest.left = path_left(session);
+    lead_drop(&guide->now);
+    guide->broken = guide->settled = guide->touched = false;
+}
+
 /* Takes the way that is ready, unless it was looked for and is no better. Whether a search is to begin anew by it. */
-static bool take(struct tp_session *session)
+static bool take(struct tp_mind *session)
 {
     struct tp_guide *guide = &session->guide;
     bool betters = guide->coming.betters;
@@ -484,7 +543,7 @@ static bool take(struct tp_session *session)
 
 static enum tp_guide_outcome guide_run(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_guide *guide = &session->guide;
     uint64_t units = units_of(tick), unspent = units;
     if (!guide->cache || !tp__overlay_blocks(session))
@@ -495,7 +554,7 @@ static enum tp_guide_outcome guide_run(struct tp_tick *tick)
     tick->reply->work.guide += units - unspent;
     if (guide->coming.ready)
         return take(session) ? TP_GUIDE_ANEW : TP_GUIDE_ON;
-    bool blind = !guide->coming.betters && (!guide->now.blocks || lost);
+    bool blind = !guide->coming.betters && !follows_whole(session) && (!guide->now.blocks || lost);
     return blind && guide->waited++ < WAIT_TICKS ? TP_GUIDE_WAIT : TP_GUIDE_ON;
 }
 
@@ -506,7 +565,7 @@ enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)
     return outcome;
 }
 
-bool tp__guide_rests(const struct tp_session *session)
+bool tp__guide_rests(const struct tp_mind *session)
 {
     const struct tp_guide *guide = &session->guide;
     bool looks_for_better = guide->now.scout && !guide->now.goes_straight && !guide->settled;
@@ -514,15 +573,15 @@ bool tp__guide_rests(const struct tp_session *session)
            is_of(session, &guide->now, tp__overlay_blocks(session));
 }
 
-bool tp__guide_open(struct tp_session *session)
+bool tp__guide_open(struct tp_mind *session)
 {
     const struct tp_session_params *params = &session->params;
     struct tp_guide *guide = &session->guide;
     if (!tp__session_led(params, session->map))
         return true;
     bool weighted = session->search.weighted;
-    guide->known = malloc(KNOWN_NODES * sizeof *guide->known);
-    guide->ground = weighted ? malloc(KNOWN_NODES * TP_BLOCK_CELLS * sizeof guide->ground[0]) : NULL;
+    guide->known = tp__mind_get(session, KNOWN_BYTES);
+    guide->ground = weighted ? tp__mind_get(session, GROUND_BYTES) : NULL;
     if (!guide->known || (weighted && !guide->ground) || !tp__overlay_open(session))
         return false;
     for (uint32_t i = 0; i < KNOWN_NODES; i++)
@@ -538,19 +597,19 @@ bool tp__guide_open(struct tp_session *session)
     return true;
 }
 
-void tp__guide_let_go(struct tp_session *session)
+void tp__guide_let_go(struct tp_mind *session)
 {
     lead_drop(&session->guide.now);
     lead_drop(&session->guide.coming);
-    session->guide.broken = session->guide.settled = session->guide.touched = false;
+    session->guide.broken = session->guide.settled = session->guide.touched = session->guide.rest.is = false;
     session->guide.waited = 0;
     tp__overlay_count(session);
 }
 
-void tp__guide_close(struct tp_session *session)
+void tp__guide_close(struct tp_mind *session)
 {
     tp__guide_let_go(session);
     tp__overlay_close(session);
-    free(session->guide.known);
-    free(session->guide.ground);
+    tp__mind_put(session, session->guide.known, KNOWN_BYTES);
+    tp__mind_put(session, session->guide.ground, GROUND_BYTES);
 }

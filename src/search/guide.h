@@ -73,27 +73,33 @@ struct tp_guide {
     uint64_t left_bar;     /* points left when a search was last begun anew for another way; UINT64_MAX: none was on this trip */
     uint32_t waited;       /* ticks that the agent waited for the present `coming` */
     bool touched;          /* something was seen where the way leads, or that may be a shorter one, since it was taken */
+    struct {
+        bool is;               /* the way taken was let go of, for the agent follows a whole path and nothing changes: it was one */
+        uint64_t epoch, version; /* over blocks of that epoch and that changed_version; */
+        uint64_t points;       /* so long from where the agent stood; TP_FIELD_UNSEEN: its length tells nothing */
+        tp_cost left;          /* when so much of the path was left */
+    } rest;
     struct tp_overlay overlay;
     struct tp_guide_known *known; /* KNOWN_NODES of them; a cache that any look-up may fill */
     uint32_t *ground;             /* theirs; NULL where the map is not weighted */
 };
 
 struct tp_budget;
-struct tp_session;
+struct tp_mind;
 struct tp_tick;
 
 /* False without memory. */
-bool tp__guide_open(struct tp_session *session);
-void tp__guide_close(struct tp_session *session);
+bool tp__guide_open(struct tp_mind *session);
+void tp__guide_close(struct tp_mind *session);
 
 /* The agent is on another trip: its goal is another, or it was put elsewhere. Cost: O(1). */
-void tp__guide_trip(struct tp_session *session);
+void tp__guide_trip(struct tp_mind *session);
 
 /* Lets go of every version that the guide holds: what was paid for is lost. */
-void tp__guide_let_go(struct tp_session *session);
+void tp__guide_let_go(struct tp_mind *session);
 
 /* The agent saw that cells are not what it believed. Cost: O(log of the way's nodes) each. */
-void tp__guide_see(struct tp_session *session, const struct tp_belief_change *changes, uint32_t count);
+void tp__guide_see(struct tp_mind *session, const struct tp_belief_change *changes, uint32_t count);
 
 /* A tick's units are paid. TP_GUIDE_ANEW: another way was taken, by which a new search is to begin; TP_GUIDE_WAIT: the agent has no way that
  * is any good, and is to wait for one. Cost: at most the session's guide_units, a node of the block graph each. */
@@ -102,7 +108,14 @@ enum tp_guide_outcome tp__guide_run(struct tp_tick *tick);
 
 /* Whether that would pay for nothing and take no other way, as long as the goals and the version stay and the agent follows a path that is
  * whole. Of a session whose map is known and has a block graph. Cost: O(goals). */
-bool tp__guide_rests(const struct tp_session *session);
+bool tp__guide_rests(const struct tp_mind *session);
+/* Whether nothing is paid for, nor would be at the next tick, of an agent that follows a whole path on a map that stays. Cost: O(log of the way's
+ * nodes). */
+bool tp__guide_is_idle(const struct tp_mind *session);
+
+/* Lets go of the way taken, of which the path that is followed has no more need; another is paid for when the blocks change. Only where the guide is
+ * idle. Cost: what freeing it costs. */
+void tp__guide_rest(struct tp_mind *session);
 
 /* h by the way taken, `plain` (the space's h to the goals) at least. Grids only. Cost: O(neighbours of a node). */
 tp_cost tp__guide_h(const struct tp_search *search, tp_state state, tp_cost plain);
@@ -110,20 +123,20 @@ tp_cost tp__guide_h(const struct tp_search *search, tp_state state, tp_cost plai
 /* ---- overlay.c ---- */
 
 /* False without memory. */
-bool tp__overlay_open(struct tp_session *session);
-void tp__overlay_close(struct tp_session *session);
+bool tp__overlay_open(struct tp_mind *session);
+void tp__overlay_close(struct tp_mind *session);
 
 /* The block graph that the session is led by, borrowed; NULL: none. */
-const struct tp_blocks *tp__overlay_blocks(const struct tp_session *session);
+const struct tp_blocks *tp__overlay_blocks(const struct tp_mind *session);
 
 /* Whether something that the agent saw is not laid over yet. */
-bool tp__overlay_is_behind(const struct tp_session *session);
+bool tp__overlay_is_behind(const struct tp_mind *session);
 
 /* Lays over what the agent saw, as far as the units last, which it takes, and the budget's time; true when all is. What was paid for a
  * part is kept. Cost: a unit is worth a table's 64 tiles copied, or some nodes made. */
-bool tp__overlay_catch_up(struct tp_session *session, const struct tp_budget *budget, uint64_t *units);
+bool tp__overlay_catch_up(struct tp_mind *session, const struct tp_budget *budget, uint64_t *units);
 
 /* Brings the session's count of its bytes up to date, after block graphs of its own were let go of. */
-void tp__overlay_count(struct tp_session *session);
+void tp__overlay_count(struct tp_mind *session);
 
 #endif

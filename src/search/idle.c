@@ -10,17 +10,7 @@
 
 #include <string.h>
 
-uint64_t tp_session_ticks(const struct tp_session *session)
-{
-    return session->stats.ticks;
-}
-
-const struct tp_map *tp_session_map(const struct tp_session *session)
-{
-    return session->map;
-}
-
-void tp_session_let_go(struct tp_session *session, const struct tp_map *map)
+void tp__mind_let_go(struct tp_mind *session, const struct tp_map *map)
 {
     const struct tp_map *before = session->map;
     if (map == before)

@@ -2,7 +2,8 @@
  *
  *   registry.c      the rows, one for each named algorithm (algorithms/)
  *   params.c        checks parameters
- *   session.c       opens and closes, frames a tick, keeps the measures, turns cells into states
+ *   rest.c          the public functions: a session has a mind, or rests (rest.h)
+ *   session.c       a mind's life: frames a tick, keeps the measures, turns cells into states
  *   pay.c           what a tick pays for what it does
  *   search.c        the search itself: a tree, an open list, a run of expansions (search.h)
  *   time_bounded.c  the engine of the TB family: expand, trace, follow or back-move
@@ -23,6 +24,7 @@
  *   smooth.c        shorter pieces for the path of a guided session, while the agent walks it
  *   bound.c         how many times the least cost the walk can come to, proved while the agent walks (bound.h)
  *   shortcut.c      TBA*'s search for a shortcut while the agent moves back
+ *   packed.c        what is left of a path that is whole, packed, and its search put back
  *   idle.c          a session that is not ticked lets go of its version
  *   dstar_lite.c    the engine of D* Lite, with a search of its own
  *   dstar_changes.c what changed of the map under it
@@ -31,6 +33,7 @@
 #define TP_SEARCH_INTERNAL_H
 
 #include "node/marks.h"
+#include "node/steps.h"
 #include "search/bound.h"
 #include "search/guide.h"
 #include "search/search.h"
@@ -56,6 +59,7 @@ struct tp_trace {
 
 /* What is still to be looked at of a map that changed under a path (watch.c). */
 struct tp_watch {
+    struct tp_steps_reader reader;   /* of a packed path: the next of its steps that is to be checked, `step` being where it leads out of */
     bool walks;                      /* steps of the path followed are still to be checked against the present version */
     bool summed;                     /* all were, and `sum` is what they cost when the agent had moved for `walked` in all */
     tp_state step;                   /* the next of them; TP_STATE_NONE: the agent's own */
@@ -70,6 +74,29 @@ struct tp_watch {
                                       * done was, and what was left when the last of the others was; TP_COST_INFINITE: none was */
     uint64_t begun;                  /* the tick that the search began in, */
     bool at_once;                    /* and whether it found its path in that tick */
+};
+
+/* A path that is whole, packed (packed.c). */
+enum tp_packed_phase {
+    TP_PACKED_NONE,
+    TP_PACKED_COPIES,   /* moves are being copied; the path is still followed by its marks */
+    TP_PACKED_FOLLOWED, /* there are no marks and no tree any more */
+};
+
+struct tp_packed {
+    enum tp_packed_phase phase;
+    tp_state front;        /* COPIES: where the next move to be copied leads out of */
+    struct tp_steps steps; /* the first leads out of where the agent stands */
+    tp_cost left;          /* what they cost */
+};
+
+/* Tables of a search that is done, their blocks being put back. */
+enum { TP_SWEEP_TABLES = 3 };
+
+struct tp_sweep {
+    uint32_t left; /* tables, the last first; 0: none */
+    struct tp_tiles_sweep at;
+    struct tp_tiles tables[TP_SWEEP_TABLES];
 };
 
 /* The loop detector (steady.c): how often the agent came back to one state since anything else happened. */
@@ -129,7 +156,8 @@ enum tp_follows {
     TP_FOLLOWS_AND_WALKS,   /* to walk */
 };
 
-struct tp_session {
+/* All that a session holds while it has to do with a search: `session` in the functions that take one. */
+struct tp_mind {
     struct tp_session_params params;
     const struct tp_map *map; /* the version of the last tick (or of open), referenced */
     struct tp_pool *pool;
@@ -156,6 +184,13 @@ struct tp_session {
     uint64_t learned_falls, learned_fell_version; /* the state of falls when learning last began */
     struct tp_search search;
     struct tp_trace trace;
+    struct tp_packed packed;
+    struct tp_sweep sweep;
+    uint32_t quiet;         /* ticks that nothing could make the path better, nor changed the map */
+    bool may_pack;          /* tp__packed_may */
+    bool packs;             /* it does so; tests compare with sessions that don't */
+    bool pooled;            /* its memory, and what it makes once in its life, are blocks of the pool */
+    bool after_somebody;    /* its goal moved a little while it followed a packed path */
     struct tp_watch watch;
     struct tp_steady steady;
     struct tp_guide guide;      /* of rows that can be guided, on grids */
@@ -182,7 +217,7 @@ struct tp_session {
 
 /* One tick under way: what may be spent, what was spent, what is decided. */
 struct tp_tick {
-    struct tp_session *session;
+    struct tp_mind *session;
     const struct tp_budget *budget;
     struct tp_tick_reply *reply;
     uint64_t steps_left;  /* traceback steps that may still be taken in this tick, or what is paid like them */
@@ -199,8 +234,8 @@ struct tp_engine {
     void (*tick)(struct tp_tick *tick);
     /* engines that search without the session's own search and trace: */
     bool own_search; /* takes up by itself where the agent was put, and a goal that moved a little */
-    uint8_t (*next)(const struct tp_session *session, tp_state state); /* the plan's move out of a state, TP_MOVE_NONE: none */
-    void (*close)(struct tp_session *session);
+    uint8_t (*next)(const struct tp_mind *session, tp_state state); /* the plan's move out of a state, TP_MOVE_NONE: none */
+    void (*close)(struct tp_mind *session);
 };
 
 extern const struct tp_engine tp__engine_time_bounded, tp__engine_replan, tp__engine_agent_centred, tp__engine_dstar_lite;
@@ -255,23 +290,23 @@ bool tp__react(struct tp_tick *tick);
 bool tp__react_after_move(struct tp_tick *tick);
 
 /* Forgets what was learned when it no longer bounds the true costs: a cost fell, or the goal is another. */
-void tp__learning_check(struct tp_session *session);
+void tp__learning_check(struct tp_mind *session);
 /* Forgets it whatever happened; nothing is learned then. Cost: O(1). */
-void tp__learning_forget(struct tp_session *session);
+void tp__learning_forget(struct tp_mind *session);
 
 /* 2012, Algorithm 3, line 13: before a new search, the old one's least f is remembered. */
-void tp__learning_remember(struct tp_session *session);
+void tp__learning_remember(struct tp_mind *session);
 
 /* ---- watch.c ---- */
 
 /* A new path is followed: only what changed while it was traced is still to be looked at. */
-void tp__watch_path(struct tp_session *session);
+void tp__watch_path(struct tp_mind *session);
 
 /* Looks no more at what changed: there is no path, or a new search knows. */
-void tp__watch_forget(struct tp_session *session);
+void tp__watch_forget(struct tp_mind *session);
 
 /* A new search begins, for what the watch told or for something else. */
-void tp__watch_begin(struct tp_session *session);
+void tp__watch_begin(struct tp_mind *session);
 
 /* Goes on looking at what changed under the path followed. True when it asks for a new search: a step rose, or (lazy) a
  * shorter way may have opened. */
@@ -280,21 +315,21 @@ bool tp__watch_run(struct tp_tick *tick);
 /* ---- steady.c ---- */
 
 /* Whether the fresh path may be taken for the one followed, by the switch margin. */
-bool tp__steady_switches(const struct tp_session *session, bool reaches_goal);
+bool tp__steady_switches(const struct tp_mind *session, bool reaches_goal);
 
 /* Whether the agent is to wait instead of moving back; the reply says so then. */
 bool tp__steady_pauses(struct tp_tick *tick);
 
 /* Whether a trace from the best state is to wait until a state is expanded, for it would find the path that the last one found: so
  * an agent that stays where it is does not spend all on tracing. */
-bool tp__steady_rests(const struct tp_session *session, tp_state best);
+bool tp__steady_rests(const struct tp_mind *session, tp_state best);
 
 /* The fresh path becomes the one followed (tp__trace_follow); counts a flip. */
 void tp__steady_follow(struct tp_tick *tick);
 
 /* The loop detector: begins anew from where the agent stands; looks at a tick's end, the agent having stood on `before` at its
  * begin, its path having been complete already. Cost: O(1). */
-void tp__steady_begin(struct tp_session *session);
+void tp__steady_begin(struct tp_mind *session);
 void tp__steady_watch(struct tp_tick *tick, tp_state before, bool was_complete);
 
 /* A move, after which nothing else happened: whether the agent goes round in circles. */
@@ -317,7 +352,7 @@ static inline bool tp__steady_moved(struct tp_steady *steady, tp_state at)
 
 /* Whether the agent, about to step back to a complete path, begins a new search from where it stands instead: its goal moves to
  * and fro between two branches of the tree. */
-bool tp__steady_begins_anew(struct tp_session *session);
+bool tp__steady_begins_anew(struct tp_mind *session);
 
 /* ---- pay.c ---- */
 
@@ -353,11 +388,38 @@ uint64_t tp__tick_expansions_left(const struct tp_tick *tick);
 
 /* Searches beside the session's own (shortcut.c, smooth.c, bound.c): A* by what the agent believes and the space's h, from its memory. One is run
  * with what the tick has left, for at most `most` expansions, booked, and taken from the purse; false when it wants for memory. */
-void tp__beside_init(struct tp_session *session, struct tp_search *search);
+void tp__beside_init(struct tp_mind *session, struct tp_search *search);
 bool tp__beside_run(struct tp_tick *tick, struct tp_search *search, uint64_t most);
 
 /* Runs the session's own. */
 void tp__session_expand(struct tp_tick *tick, uint64_t expansions);
+
+/* ---- session.c ---- */
+
+/* A mind in memory that is all 0 but for `pooled`: with parameters that were checked. TP_ERR_NO_MEMORY: fini is to be called all the same. */
+int tp__mind_init(struct tp_mind *session, const struct tp_session_params *params, const struct tp_map *map, struct tp_pool *pool);
+void tp__mind_fini(struct tp_mind *session);
+
+/* What a mind makes once in its life; NULL without memory. Put back by the same size. */
+void *tp__mind_get(struct tp_mind *session, uint32_t bytes);
+void tp__mind_put(struct tp_mind *session, void *memory, uint32_t bytes);
+
+/* session.h's functions of these names, for one that has a mind. */
+void tp__mind_tick(struct tp_mind *session, const struct tp_map *map, const struct tp_budget *budget, struct tp_tick_reply *reply);
+/* Has the processor fetch what a tick reads first. */
+void tp__mind_prefetch(const struct tp_mind *session);
+int tp__mind_at_velocity(struct tp_mind *session, uint32_t cell, int vx, int vy) TP_MUST_CHECK;
+int tp__mind_retarget(struct tp_mind *session, uint32_t goal) TP_MUST_CHECK;
+int tp__mind_retarget_set(struct tp_mind *session, const uint32_t *goals, uint32_t count) TP_MUST_CHECK;
+uint32_t tp__mind_path(const struct tp_mind *session, uint32_t *cells, uint32_t max);
+void tp__mind_stats(const struct tp_mind *session, struct tp_session_stats *stats);
+uint32_t tp__mind_cell(const struct tp_mind *session);
+uint32_t tp__mind_goal(const struct tp_mind *session);
+bool tp__mind_arrived(const struct tp_mind *session);
+
+/* ---- idle.c ---- */
+
+void tp__mind_let_go(struct tp_mind *session, const struct tp_map *map);
 
 /* ---- session.c ---- */
 
@@ -366,16 +428,16 @@ void tp__session_begin_search(struct tp_tick *tick);
 
 /* No way to the goal costs more than this on a map of this epoch: each state once, by the dearest move. An h beyond it says
  * that there is none. Cost: O(1), but O(classes) once an epoch. */
-tp_cost tp__session_dearest_way(struct tp_session *session);
+tp_cost tp__session_dearest_way(struct tp_mind *session);
 
 /* Whether an earlier tick's exhausted search still proves the goal unreachable: no cost fell since it began, and
  * nobody moved the agent or the goal. */
-bool tp__session_proved_unreachable(const struct tp_session *session);
+bool tp__session_proved_unreachable(const struct tp_mind *session);
 
 /* An agent that remembers what it saw, and finds no way by it, takes what may have fallen out of its sight for what it
  * assumed at first, and looks around. False when nothing fell since it last did: then no way is there as far as it can
  * know. */
-bool tp__session_forget_sights(struct tp_session *session);
+bool tp__session_forget_sights(struct tp_mind *session);
 
 /* 2014, line 21, after a search phase: true when the open list ran empty and that proves the goal unreachable (the
  * reply says so, or, under NEAREST, that the end is being looked for, or stood upon: the tick is over; once it is chosen the
@@ -385,11 +447,11 @@ bool tp__session_exhausted(struct tp_tick *tick, uint64_t expansions);
 
 /* The move from the agent's state to its parent in the search tree; TP_MOVE_NONE at a root, where no move leads back, or
  * when the agent stands outside the tree. */
-uint8_t tp__session_move_to_parent(const struct tp_session *session);
+uint8_t tp__session_move_to_parent(const struct tp_mind *session);
 
 /* Whether the cell under the agent was blocked after the search had met it: its expansion would lead nowhere, so the
  * search has to begin anew from here. */
-bool tp__session_caught(const struct tp_session *session);
+bool tp__session_caught(const struct tp_mind *session);
 
 /* Whether the agent believes that nobody can enter the cell of a grid's state: nothing leads through it. Of vehicles nobody
  * asks: one caught in a blocked cell may brake there before it leaves, and all those moves are among the predecessors. */
@@ -400,7 +462,7 @@ static inline bool tp__believed_blocked(const struct tp_search *search, tp_state
 }
 
 /* Whether a move out of the agent's state is legal in this tick's version. */
-bool tp__session_move_legal(const struct tp_session *session, uint8_t move);
+bool tp__session_move_legal(const struct tp_mind *session, uint8_t move);
 
 /* Takes the move: books it and sets status and flags. It must be legal. */
 void tp__session_move(struct tp_tick *tick, uint8_t move, bool back);
@@ -414,22 +476,22 @@ static inline uint64_t tp__session_hash(uint64_t move_hash, uint32_t cell)
 /* ---- goals.c ---- */
 
 /* Sets the session's goals, at least one, and how its search tells them. */
-void tp__goals_set(struct tp_session *session, const tp_state *states, uint32_t count);
+void tp__goals_set(struct tp_mind *session, const tp_state *states, uint32_t count);
 
 /* Whether an exhausted search's expanded states are still to be looked through: for the nearest to a goal, or for one near enough
  * to a goal that moved. */
-bool tp__nearest_due(const struct tp_session *session);
+bool tp__nearest_due(const struct tp_mind *session);
 
 /* A new search begins: nothing was looked through. */
-void tp__nearest_begin(struct tp_session *session);
+void tp__nearest_begin(struct tp_mind *session);
 
 /* The goal or the agent is elsewhere: no end was chosen, and the agent waits no longer. */
-void tp__nearest_drop(struct tp_session *session);
+void tp__nearest_drop(struct tp_mind *session);
 
 /* The agent is to wait until the search meets a state nearer to a goal than the end that it leaves. Over: whether it waits for
  * none; ends the wait where the search has met one, or found a goal. */
-void tp__nearest_wait_begin(struct tp_session *session);
-bool tp__nearest_wait_over(struct tp_session *session);
+void tp__nearest_wait_begin(struct tp_mind *session);
+bool tp__nearest_wait_over(struct tp_mind *session);
 
 /* Goes on looking through the expanded states, within what the tick has left. The search's end is
  * chosen when all were seen and one will do. Rushed: though a cost fell since the search began. */
@@ -437,18 +499,18 @@ enum tp_nearest_outcome { TP_NEAREST_LOOKING, TP_NEAREST_CHOSEN, TP_NEAREST_NONE
 enum tp_nearest_outcome tp__nearest_run(struct tp_tick *tick, bool rushed);
 
 /* Whether the agent stands on the end chosen for goals that can't be reached. */
-bool tp__nearest_at_end(const struct tp_session *session);
+bool tp__nearest_at_end(const struct tp_mind *session);
 
 /* ---- learn.c ---- */
 
 /* Begins the learning step over the search's `expanded` states. */
-void tp__learn_begin(struct tp_session *session, uint64_t expanded);
+void tp__learn_begin(struct tp_mind *session, uint64_t expanded);
 
 /* Goes on with it; true when every expanded state has its h. */
 bool tp__learn_run(struct tp_tick *tick);
 
 /* Ends a learning step under way: the h it was still working on may be too high, so that all is forgotten. */
-void tp__learn_abandon(struct tp_session *session);
+void tp__learn_abandon(struct tp_mind *session);
 
 /* ---- agent_centred.c ---- */
 
@@ -458,21 +520,21 @@ uint64_t tp__lookahead_max(const struct tp_budget *budget);
 /* ---- lookahead.c ---- */
 
 /* Whether the session's row has this kind of lookahead. */
-static inline bool tp__looks_breadth_first(const struct tp_session *session)
+static inline bool tp__looks_breadth_first(const struct tp_mind *session)
 {
     enum tp_learning learning = session->params.algorithm->learning;
     return learning == TP_LEARNING_MINI_MIN || learning == TP_LEARNING_PRIORITIZED;
 }
 
 /* Begins a lookahead from the root that the search was begun with. */
-void tp__lookahead_begin(struct tp_session *session);
+void tp__lookahead_begin(struct tp_mind *session);
 
 /* Expands layers that are whole within `wanted` expansions; returns how many were made. */
 uint64_t tp__lookahead_run(struct tp_tick *tick, uint64_t wanted);
 
 /* Weighs the frontier; true when all of it is: lookahead.best is its best state then. Anew: from its first entry on. */
 bool tp__lookahead_weigh(struct tp_tick *tick);
-void tp__lookahead_weigh_anew(struct tp_session *session);
+void tp__lookahead_weigh_anew(struct tp_mind *session);
 
 /* Raises h of a state; a h no larger than it has is free. False when the tick can't pay. */
 bool tp__lookahead_raise(struct tp_tick *tick, tp_state state, tp_cost h);
@@ -483,9 +545,9 @@ bool tp__lookahead_learn(struct tp_tick *tick);
 /* ---- prioritized.c ---- */
 
 /* False when no memory could be had. */
-bool tp__prioritized_open(struct tp_session *session);
-void tp__prioritized_forget(struct tp_session *session);
-void tp__prioritized_close(struct tp_session *session);
+bool tp__prioritized_open(struct tp_mind *session);
+void tp__prioritized_forget(struct tp_mind *session);
+void tp__prioritized_close(struct tp_mind *session);
 
 /* P-LRTA*: updates the root, then what is in the queue, and weighs the frontier. True when done. */
 bool tp__prioritized_learn(struct tp_tick *tick);
@@ -496,12 +558,12 @@ bool tp__prioritized_learn(struct tp_tick *tick);
 void tp__follow_settle(const struct tp_tick *tick);
 
 /* A whole tick of an agent that has only to walk: false where its step is the engine's affair, nothing being changed. Cost: O(1). */
-bool tp__follow_tick(struct tp_session *session, struct tp_tick_reply *reply);
+bool tp__follow_tick(struct tp_mind *session, struct tp_tick_reply *reply);
 
 /* ---- trace.c ---- */
 
 /* 2009, lines 10 to 12: takes up a new trace from `end`. */
-void tp__trace_begin(struct tp_session *session, tp_state end);
+void tp__trace_begin(struct tp_mind *session, tp_state end);
 
 /* 2009, line 13: traces on, within tick->steps_left, until the agent's state or a root is met. True when done: the
  * fresh path is then whole. */
@@ -510,28 +572,60 @@ bool tp__trace_run(struct tp_tick *tick);
 /* Whether the fresh path, being whole, is to be given up for a step that rose since the search found it. At most once from where the
  * agent stands, or rises that come in every search might keep it there for ever: it goes on along the path then, which the watch
  * looks at anew. */
-bool tp__trace_rose(struct tp_session *session);
+bool tp__trace_rose(struct tp_mind *session);
 
 /* What a step cost when the search found it, whichever way it is walked; TP_COST_INFINITE for one that is not of the tree: the
  * last of a path whose end, still open, has got another parent. */
 tp_cost tp__trace_step_cost(const struct tp_search *search, tp_state from, tp_state to, uint8_t move);
 
 /* 2009, line 15: the fresh path becomes the one followed. */
-void tp__trace_follow(struct tp_session *session);
+void tp__trace_follow(struct tp_mind *session);
 
 /* The same for a path that leads on from the agent as the old one did, but for a piece: what was being looked at along it is looked at from the
  * agent on. */
-void tp__trace_follow_rest(struct tp_session *session);
+void tp__trace_follow_rest(struct tp_mind *session);
 
 /* Forgets the path followed and the trace under way, and looks no more at what changed under them. Cost: O(1). */
-void tp__trace_forget(struct tp_session *session);
+void tp__trace_forget(struct tp_mind *session);
 
 /* The move of the path followed out of a state of it; TP_MOVE_NONE at its end, and off it. */
-uint8_t tp__trace_move(const struct tp_session *session, tp_state state);
+uint8_t tp__trace_move(const struct tp_mind *session, tp_state state);
 
 /* The next move along the path followed, or along the shortcut to it; TP_MOVE_NONE when the agent is on neither, or at
  * the path's end. */
-uint8_t tp__trace_next(const struct tp_session *session);
+uint8_t tp__trace_next(const struct tp_mind *session);
+
+/* ---- packed.c ---- */
+
+/* Whether the paths of a session with these parameters, settled, may be packed. */
+bool tp__packed_may(const struct tp_session_params *params, const struct tp_map *map);
+
+/* Whether the agent follows a packed path: there are no marks and no tree. */
+static inline bool tp__is_packed(const struct tp_mind *session)
+{
+    return session->packed.phase == TP_PACKED_FOLLOWED;
+}
+
+/* Forgets the moves. Cost: O(their pieces). */
+void tp__packed_forget(struct tp_mind *session);
+void tp__packed_unfinished(struct tp_mind *session); /* if it is not followed yet */
+
+/* The agent made a move. Cost: O(1). */
+void tp__packed_moved(struct tp_mind *session, uint8_t move);
+
+/* An agent that stood on a packed path was put elsewhere: whether that is on the path not far ahead, from where it then leads on. Cost: O(1). */
+bool tp__packed_put(struct tp_mind *session, tp_state from, tp_state to);
+
+/* Whether nothing is held but the moves that are left, if any, or nothing was searched, of an agent that walks or has arrived, and
+ * nothing was to be found out for some ticks. Smoothing is closed then. */
+bool tp__packed_is_still(struct tp_mind *session);
+
+/* tp_session_path of a packed path. */
+uint32_t tp__packed_path(const struct tp_mind *session, uint32_t *cells, uint32_t max);
+
+/* At a tick's end: goes on packing the path, and putting back what found it. */
+void tp__packed_run(struct tp_tick *tick);
+void tp__packed_close(struct tp_mind *session);
 
 /* ---- shortcut.c ---- */
 
@@ -540,11 +634,11 @@ uint8_t tp__trace_next(const struct tp_session *session);
 bool tp__shortcut_try(struct tp_tick *tick);
 
 /* The next move along the shortcut followed; TP_MOVE_NONE when the agent is on none. */
-uint8_t tp__shortcut_next(const struct tp_session *session);
+uint8_t tp__shortcut_next(const struct tp_mind *session);
 
 /* Forgets the shortcut search (the path it led to is no longer followed). Cost: O(1). */
-void tp__shortcut_forget(struct tp_session *session);
-void tp__shortcut_close(struct tp_session *session);
+void tp__shortcut_forget(struct tp_mind *session);
+void tp__shortcut_close(struct tp_mind *session);
 
 /* ---- smooth.c ---- */
 
@@ -552,14 +646,16 @@ void tp__shortcut_close(struct tp_session *session);
 void tp__smooth_run(struct tp_tick *tick);
 
 /* Whether there is nothing to smooth any more, or nobody to do it. */
-bool tp__smooth_rests(const struct tp_session *session);
+bool tp__smooth_rests(const struct tp_mind *session);
+/* Whether nothing is left to be made shorter of the path followed. */
+bool tp__smooth_is_done(const struct tp_mind *session);
 
 /* One step of a piece that is to be part of the path: the tree is to lead through it, unless it knows a cheaper way there. Gives the
  * state that it leads to, TP_STATE_NONE where it does not; and whether the tree was changed. */
-tp_state tp__smooth_link(struct tp_session *session, tp_state from, uint8_t move, bool *changed);
+tp_state tp__smooth_link(struct tp_mind *session, tp_state from, uint8_t move, bool *changed);
 
 /* Begins anew with whatever path is followed then. Cost: O(1). */
-void tp__smooth_forget(struct tp_session *session);
-void tp__smooth_close(struct tp_session *session);
+void tp__smooth_forget(struct tp_mind *session);
+void tp__smooth_close(struct tp_mind *session);
 
 #endif

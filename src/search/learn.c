@@ -11,7 +11,7 @@
  */
 #include "search/internal.h"
 
-void tp__learn_begin(struct tp_session *session, uint64_t expanded)
+void tp__learn_begin(struct tp_mind *session, uint64_t expanded)
 {
     struct tp_learn *learn = &session->learn;
     tp_open_clear(&learn->heap);
@@ -40,7 +40,7 @@ static bool enter(struct tp_learn *learn, tp_state state, tp_cost h)
 /* Copies the open states; false when the tick has no step left. */
 static bool copy_open(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     const struct tp_search *search = &session->search;
     struct tp_learn *learn = &session->learn;
     for (; learn->cursor < search->open.count; learn->cursor++) {
@@ -71,7 +71,7 @@ static bool relax_one(void *context, tp_state from, uint8_t move, tp_cost cost)
     (void)move;
     struct relaxation *relaxation = context;
     struct tp_tick *tick = relaxation->tick;
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     const struct tp_search *search = &session->search;
     uint32_t x = tp_state_x(search, from), y = tp_state_y(search, from), slot;
     struct tp_node_tile *tile = met(search, x, y, &slot);
@@ -102,7 +102,7 @@ static bool relax(struct tp_tick *tick, tp_state state, tp_cost h)
 
 bool tp__learn_run(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     const struct tp_search *search = &session->search;
     struct tp_learn *learn = &session->learn;
     if (session->unteachable)
@@ -131,7 +131,7 @@ bool tp__learn_run(struct tp_tick *tick)
     return true;
 }
 
-void tp__learn_abandon(struct tp_session *session)
+void tp__learn_abandon(struct tp_mind *session)
 {
     const struct tp_learn *learn = &session->learn;
     bool copied = learn->cursor == session->search.open.count; /* before, no h is raised */

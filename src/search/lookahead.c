@@ -87,7 +87,7 @@ static bool relax(struct tp_tick *tick, tp_state from, tp_cost g, const struct t
 /* Expands the state on top of the list. False, and nothing lost, when memory or budget are spent. */
 static bool expand(struct tp_tick *tick, struct tp_open_entry top)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_search *search = &session->search;
     struct tp_lookahead *lookahead = &session->lookahead;
     struct tp_successor out[TP_MOVES_MAX];
@@ -116,7 +116,7 @@ static bool expand(struct tp_tick *tick, struct tp_open_entry top)
     return true;
 }
 
-void tp__lookahead_begin(struct tp_session *session)
+void tp__lookahead_begin(struct tp_mind *session)
 {
     session->lookahead = (struct tp_lookahead){.root = session->at, .layer_left = 1};
     tp__lookahead_weigh_anew(session);
@@ -158,7 +158,7 @@ uint64_t tp__lookahead_run(struct tp_tick *tick, uint64_t wanted)
     return done;
 }
 
-void tp__lookahead_weigh_anew(struct tp_session *session)
+void tp__lookahead_weigh_anew(struct tp_mind *session)
 {
     session->lookahead.cursor = 0;
     session->lookahead.walk = TP_STATE_NONE;
@@ -172,7 +172,7 @@ static bool better(const struct tp_open_entry *a, const struct tp_open_entry *b)
 
 bool tp__lookahead_weigh(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     const struct tp_search *search = &session->search;
     struct tp_lookahead *lookahead = &session->lookahead;
     struct tp_open_entry *candidate = &lookahead->candidate;
@@ -209,7 +209,7 @@ bool tp__lookahead_weigh(struct tp_tick *tick)
 
 bool tp__lookahead_raise(struct tp_tick *tick, tp_state state, tp_cost h)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     const struct tp_search *search = &session->search;
     if (h <= tp_search_h_now(search, state) || h > tp__session_dearest_way(session))
         return true;

@@ -18,7 +18,7 @@ enum {
     TABLE_TILES_A_UNIT = 64, /* and the tables of a block graph, by the tiles of the map */
 };
 
-static const struct tp_blocks *told_blocks(const struct tp_session *session)
+static const struct tp_blocks *told_blocks(const struct tp_mind *session)
 {
     const struct tp_session_params *params = &session->params;
     const struct tp_map *map = session->map;
@@ -30,7 +30,7 @@ static const struct tp_blocks *told_blocks(const struct tp_session *session)
     return blocks && blocks->links == links && fits ? blocks : NULL;
 }
 
-void tp__overlay_count(struct tp_session *session)
+void tp__overlay_count(struct tp_mind *session)
 {
     struct tp_overlay *overlay = &session->guide.overlay;
     uint64_t now = atomic_load_explicit(&overlay->held.bytes, memory_order_relaxed);
@@ -38,7 +38,7 @@ void tp__overlay_count(struct tp_session *session)
     overlay->counted = now;
 }
 
-bool tp__overlay_open(struct tp_session *session)
+bool tp__overlay_open(struct tp_mind *session)
 {
     struct tp_overlay *overlay = &session->guide.overlay;
     const struct tp_blocks *told = session->belief.full ? NULL : told_blocks(session);
@@ -56,7 +56,7 @@ bool tp__overlay_open(struct tp_session *session)
     return true;
 }
 
-void tp__overlay_close(struct tp_session *session)
+void tp__overlay_close(struct tp_mind *session)
 {
     struct tp_overlay *overlay = &session->guide.overlay;
     tp_blocks_unref(overlay->now);
@@ -67,12 +67,12 @@ void tp__overlay_close(struct tp_session *session)
     *overlay = (struct tp_overlay){0};
 }
 
-const struct tp_blocks *tp__overlay_blocks(const struct tp_session *session)
+const struct tp_blocks *tp__overlay_blocks(const struct tp_mind *session)
 {
     return session->belief.full ? session->map->blocks : session->guide.overlay.now;
 }
 
-bool tp__overlay_is_behind(const struct tp_session *session)
+bool tp__overlay_is_behind(const struct tp_mind *session)
 {
     const struct tp_belief_news *news = &session->guide.overlay.news;
     return news->count || news->forgot;
@@ -102,7 +102,7 @@ static void replace(struct tp_overlay *overlay, const struct tp_blocks *blocks)
 }
 
 /* Lays some tiles over. Without memory, or at the session's cap, they stay as they were. */
-static void lay(struct tp_session *session)
+static void lay(struct tp_mind *session)
 {
     struct tp_overlay *overlay = &session->guide.overlay;
     uint32_t tiles[TILES_AT_ONCE],
@@ -119,7 +119,7 @@ static void lay(struct tp_session *session)
     tp__overlay_count(session);
 }
 
-bool tp__overlay_catch_up(struct tp_session *session, const struct tp_budget *budget, uint64_t *units)
+bool tp__overlay_catch_up(struct tp_mind *session, const struct tp_budget *budget, uint64_t *units)
 {
     struct tp_overlay *overlay = &session->guide.overlay;
     const struct tp_map *map = session->map;

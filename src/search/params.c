@@ -66,12 +66,6 @@ int tp__session_check_budget(const struct tp_algorithm *algorithm, const struct 
     return TP_OK;
 }
 
-int tp_session_check_budget(const struct tp_session *session, const struct tp_budget *budget,
-                            struct tp_refusal *refusal)
-{
-    return tp__session_check_budget(session->params.algorithm, budget, refusal);
-}
-
 /* ---- Priorities ---- */
 
 static uint32_t common_divisor(uint32_t a, uint32_t b)

@@ -168,7 +168,7 @@ uint64_t tp__tick_expansions_left(const struct tp_tick *tick)
     return left < cap ? left : cap;
 }
 
-void tp__beside_init(struct tp_session *session, struct tp_search *search)
+void tp__beside_init(struct tp_mind *session, struct tp_search *search)
 {
     const struct tp_search *own = &session->search;
     tp_search_init(search, own->domain, &session->belief, NULL, session->params.heuristic, session->params.corners, 1, 1, false,

@@ -66,26 +66,26 @@ static void enter(struct tp_priorities *queue, struct offer offer)
     queue->count++;
 }
 
-bool tp__prioritized_open(struct tp_session *session)
+bool tp__prioritized_open(struct tp_mind *session)
 {
     session->priorities = calloc(1, sizeof *session->priorities);
     return session->priorities != NULL;
 }
 
-void tp__prioritized_forget(struct tp_session *session)
+void tp__prioritized_forget(struct tp_mind *session)
 {
     if (session->priorities)
         session->priorities->count = 0;
 }
 
-void tp__prioritized_close(struct tp_session *session)
+void tp__prioritized_close(struct tp_mind *session)
 {
     free(session->priorities);
     session->priorities = NULL;
 }
 
 /* Steps that the move after the updates will ask for. */
-static uint64_t reserve(const struct tp_session *session)
+static uint64_t reserve(const struct tp_mind *session)
 {
     return (uint64_t)session->search.open.count + 1;
 }
@@ -101,7 +101,7 @@ static bool offer_one(void *context, tp_state from, uint8_t move, tp_cost cost)
     (void)move;
     (void)cost;
     struct offering *offering = context;
-    struct tp_session *session = offering->tick->session;
+    struct tp_mind *session = offering->tick->session;
     if (offering->tick->steps_left <= reserve(session) || !tp__tick_step(offering->tick))
         return false;
     if (from != session->search.goal && from != offering->raised)
@@ -137,7 +137,7 @@ static tp_cost least_through(const struct tp_search *search, tp_state state)
     return least;
 }
 
-static uint64_t states_of(const struct tp_session *session)
+static uint64_t states_of(const struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
     return search->domain->listed ? search->domain->states(session->map)
@@ -147,7 +147,7 @@ static uint64_t states_of(const struct tp_session *session)
 /* Updates the queue's states, the best first. */
 static void sweep(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_priorities *queue = session->priorities;
     const struct tp_budget *budget = tick->budget;
     if (budget->kind == TP_BUDGET_DEADLINE && tick->reply->status == TP_STATUS_SEARCHING)
@@ -171,7 +171,7 @@ static void sweep(struct tp_tick *tick)
 
 bool tp__prioritized_learn(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_lookahead *lookahead = &session->lookahead;
     if (!tp__lookahead_weigh(tick))
         return false;

@@ -11,7 +11,7 @@
 
 /* ---- Learning ---- */
 
-void tp__learning_forget(struct tp_session *session)
+void tp__learning_forget(struct tp_mind *session)
 {
     tp_tiles_begin(&session->learned);
     tp_nodes_unteach(&session->adaptive);
@@ -23,7 +23,7 @@ void tp__learning_forget(struct tp_session *session)
         session->cycle = TP_CYCLE_LOOK;
 }
 
-void tp__learning_check(struct tp_session *session)
+void tp__learning_check(struct tp_mind *session)
 {
     if (!session->search.learned)
         return;
@@ -38,7 +38,7 @@ void tp__learning_check(struct tp_session *session)
     session->learned_fell_version = fell;
 }
 
-void tp__learning_remember(struct tp_session *session)
+void tp__learning_remember(struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
     if (!search->nodes.adaptive || !search->active || session->unteachable)
@@ -49,19 +49,19 @@ void tp__learning_remember(struct tp_session *session)
 
 /* ---- Rules ---- */
 
-static bool by_rule(const struct tp_session *session)
+static bool by_rule(const struct tp_mind *session)
 {
     return session->params.restart == TP_RESTART_LAZY || session->params.restart == TP_RESTART_ON_RISE;
 }
 
-static bool follows(const struct tp_session *session)
+static bool follows(const struct tp_mind *session)
 {
     return session->search.active && session->trace.follow_end != TP_STATE_NONE;
 }
 
 /* Whether the path's step out of a marked state is still to be followed: behind an agent on the path it is not. Off the
  * path, where the agent goes back to it, every step is. */
-static bool to_be_followed(const struct tp_session *session, tp_state state)
+static bool to_be_followed(const struct tp_mind *session, tp_state state)
 {
     const struct tp_search *search = &session->search;
     return tp__trace_next(session) == TP_MOVE_NONE || !tp_search_knows(search, session->at) ||
@@ -70,7 +70,7 @@ static bool to_be_followed(const struct tp_session *session, tp_state state)
 
 /* Whether a step of the path still to be followed, near a cell that rose, is dearer or illegal now: the steps out of all
  * marked cells that the cell may stand beside, or out of the cell itself. */
-static bool path_rose_near(const struct tp_session *session, uint32_t x, uint32_t y)
+static bool path_rose_near(const struct tp_mind *session, uint32_t x, uint32_t y)
 {
     const struct tp_search *search = &session->search;
     const struct tp_belief *belief = &session->belief;
@@ -94,7 +94,7 @@ static bool path_rose_near(const struct tp_session *session, uint32_t x, uint32_
 }
 
 /* What the agent sees from where it stands, and whether the rule asks for a new search. */
-static bool look_around(struct tp_session *session)
+static bool look_around(struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
     struct tp_belief_change changes[TP_BELIEF_CHANGES_MAX];
@@ -114,7 +114,7 @@ bool tp__react_after_move(struct tp_tick *tick)
 
 bool tp__react(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     const struct tp_search *search = &session->search;
     if (!session->belief.full)
         return look_around(session);

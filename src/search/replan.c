@@ -10,14 +10,14 @@
 #include "search/adaptive.h"
 #include "search/internal.h"
 
-static bool paces(const struct tp_session *session)
+static bool paces(const struct tp_mind *session)
 {
     return session->params.algorithm->capabilities & TP_PACES;
 }
 
 /* The move back to where the agent stepped from while it paced, to take the path that leads from there if one is found;
  * TP_MOVE_NONE when there is no such move, or no longer. */
-static uint8_t step_back(const struct tp_session *session)
+static uint8_t step_back(const struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
     tp_state before = session->at_before;
@@ -29,14 +29,14 @@ static uint8_t step_back(const struct tp_session *session)
     return move != TP_MOVE_NONE && tp__session_move_legal(session, move) ? move : TP_MOVE_NONE;
 }
 
-static bool is_goal(const struct tp_session *session, tp_state state)
+static bool is_goal(const struct tp_mind *session, tp_state state)
 {
     const struct tp_search *search = &session->search;
     return search->goals ? tp__goals_met(search, state) : state == session->goal;
 }
 
 /* The move from the root to the lowest neighbour but a goal that the agent can come back from; TP_MOVE_NONE if there is none. */
-static uint8_t step_out(const struct tp_session *session)
+static uint8_t step_out(const struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
     struct tp_successor successors[TP_MOVES_MAX], back;
@@ -60,7 +60,7 @@ static uint8_t step_out(const struct tp_session *session)
 /* One step to and fro while there is no path yet, in a tick that did some work for it. */
 static void pace(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     const struct tp_search *search = &session->search;
     const struct tp_tick_work *work = &tick->reply->work;
     if (!paces(session) || session->waits_for_nearer || search->partial || !(work->expansions || work->traced))
@@ -74,7 +74,7 @@ static void pace(struct tp_tick *tick)
 
 static bool restart_due(struct tp_tick *tick)
 {
-    const struct tp_session *session = tick->session;
+    const struct tp_mind *session = tick->session;
     bool asked = tp__react(tick);
     if (asked || !session->search.active || session->restart_wanted || tp__session_caught(session))
         return true;
@@ -86,7 +86,7 @@ static bool restart_due(struct tp_tick *tick)
 
 static void replan_tick(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_search *search = &session->search;
     if (tp__session_proved_unreachable(session)) {
         tick->reply->status = TP_STATUS_UNREACHABLE;

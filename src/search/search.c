@@ -76,8 +76,8 @@ void tp_search_fini(struct tp_search *search)
         search->domain->close(search->space);
     search->space = NULL;
     tp_nodes_fini(&search->nodes);
-    tp_open_fini(&search->open);
-    tp_bucket_fini(&search->bucket);
+    tp_open_empty(&search->open);
+    tp_bucket_empty(&search->bucket);
     search->active = false;
 }
 
@@ -85,7 +85,7 @@ void tp_search_empty(struct tp_search *search)
 {
     tp_tiles_empty(&search->nodes.tiles);
     tp_open_empty(&search->open);
-    tp_bucket_fini(&search->bucket);
+    tp_bucket_empty(&search->bucket);
     search->active = false;
 }
 

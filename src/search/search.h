@@ -84,7 +84,7 @@ void tp_search_init(struct tp_search *search, const struct tp_domain *domain, co
                     uint32_t stamp_max, uint64_t *bytes, uint64_t bytes_max);
 void tp_search_fini(struct tp_search *search);
 
-/* Puts back what the search holds but the tables over its blocks: another is begun without a system allocation. Grids only. */
+/* Puts back what the search holds: another may be begun. Grids only. */
 void tp_search_empty(struct tp_search *search);
 
 /* After init, before the first use: the open list is to be that in buckets (open/bucket.h). Not for searches that learn. */

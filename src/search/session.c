@@ -1,5 +1,5 @@
-/* The front of every session: opened and closed, a tick framed (version, arrival, blocked goal, flags, measures),
- * the engine of the algorithm's row called for what lies between. */
+/* A mind's life: begun and ended, a tick framed (version, arrival, blocked goal, flags, measures), the engine of the algorithm's row called for
+ * what lies between. */
 #include "search/session.h"
 
 #include "base/check.h"
@@ -16,28 +16,19 @@ enum { RETARGET_STEPS = 8 };
 /* The domain's own h of a cell, for the adaptive rule. */
 static uint64_t h_of_cell(const void *context, uint32_t x, uint32_t y)
 {
-    const struct tp_session *session = context;
+    const struct tp_mind *session = context;
     return tp_search_h(&session->search, tp_state_at(&session->search, x, y), session->goal);
 }
 
 /* The state on a cell at a velocity, 0 but for vehicles. */
-static tp_state state_at(const struct tp_session *session, uint32_t cell, int vx, int vy)
+static tp_state state_at(const struct tp_mind *session, uint32_t cell, int vx, int vy)
 {
     const struct tp_domain *domain = session->search.domain;
     return domain->at_velocity ? domain->at_velocity(cell, vx, vy) : domain->at_cell(&session->search, cell);
 }
 
-int tp_session_open(struct tp_session **out, const struct tp_session_params *params, const struct tp_map *map,
-                    struct tp_pool *pool, struct tp_refusal *refusal)
+int tp__mind_init(struct tp_mind *session, const struct tp_session_params *params, const struct tp_map *map, struct tp_pool *pool)
 {
-    *out = NULL;
-    *refusal = (struct tp_refusal){0};
-    int error = tp__session_check_params(params, map, refusal);
-    if (error)
-        return error;
-    struct tp_session *session = calloc(1, sizeof *session);
-    if (!session)
-        return TP_ERR_NO_MEMORY;
     session->params = *params;
     tp__session_settle(&session->params, map);
     session->map = tp_map_ref(map);
@@ -63,12 +54,10 @@ int tp_session_open(struct tp_session **out, const struct tp_session_params *par
         tp_nodes_adapt(&session->search.nodes, &session->adaptive);
     }
     bool opened = tp_search_open_space(&session->search) && tp__guide_open(session) && tp__bound_open(session);
-    if (!opened || (params->algorithm->learning == TP_LEARNING_PRIORITIZED && !tp__prioritized_open(session))) {
-        tp_session_close(session);
+    if (!opened || (params->algorithm->learning == TP_LEARNING_PRIORITIZED && !tp__prioritized_open(session)))
         return TP_ERR_NO_MEMORY;
-    }
-    tp_marks_init(&session->trace.follow, pool, search->width, search->height, &session->bytes, bytes_max);
-    tp_marks_init(&session->trace.fresh, pool, search->width, search->height, &session->bytes, bytes_max);
+    tp_marks_init(&session->trace.follow, pool, search->width, search->height, search->domain->moves_max, &session->bytes, bytes_max);
+    tp_marks_init(&session->trace.fresh, pool, search->width, search->height, search->domain->moves_max, &session->bytes, bytes_max);
     session->trace.follow_end = session->trace.fresh_end = TP_STATE_NONE;
     session->at = state_at(session, params->start, params->start_vx, params->start_vy);
     tp_state goals[TP_GOALS_MAX] = {search->domain->at_cell(search, params->goal)};
@@ -81,45 +70,57 @@ int tp_session_open(struct tp_session **out, const struct tp_session_params *par
     session->at_before = TP_STATE_NONE;
     tp__steady_begin(session);
     session->stats.move_hash = 0xcbf29ce484222325u;
-    *out = session;
+    session->may_pack = tp__packed_may(&session->params, map);
+    session->packs = true;
     return TP_OK;
 }
 
-void tp_session_close(struct tp_session *session)
+void tp__mind_fini(struct tp_mind *session)
 {
-    if (!session)
-        return;
     tp__shortcut_close(session);
     tp__smooth_close(session);
     tp__bound_close(session);
     tp__guide_close(session);
     tp__watch_forget(session);
+    tp__packed_close(session);
     if (session->params.algorithm->engine->close)
         session->params.algorithm->engine->close(session);
     tp_search_fini(&session->search);
-    tp_tiles_fini(&session->trace.follow);
-    tp_tiles_fini(&session->trace.fresh);
-    tp_tiles_fini(&session->learned);
-    tp_open_fini(&session->learn.heap);
+    tp_tiles_empty(&session->trace.follow);
+    tp_tiles_empty(&session->trace.fresh);
+    tp_tiles_empty(&session->learned);
+    tp_open_empty(&session->learn.heap);
     tp_belief_fini(&session->belief);
     tp__prioritized_close(session);
     if (session->params.knowledge == TP_KNOWLEDGE_MAP)
         tp_map_unref(session->params.known);
     TP_CHECK(session->bytes == 0);
     tp_map_unref(session->map);
-    free(session);
+}
+
+void *tp__mind_get(struct tp_mind *session, uint32_t bytes)
+{
+    return session->pooled ? tp_pool_get(session->pool, bytes) : malloc(bytes);
+}
+
+void tp__mind_put(struct tp_mind *session, void *memory, uint32_t bytes)
+{
+    if (!session->pooled)
+        free(memory);
+    else if (memory)
+        tp_pool_put(session->pool, memory, bytes);
 }
 
 /* ---- What the engines share ---- */
 
-static uint32_t cell_of(const struct tp_session *session, tp_state state)
+static uint32_t cell_of(const struct tp_mind *session, tp_state state)
 {
     return session->search.domain->cell(&session->search, state);
 }
 
 void tp__session_begin_search(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     if (session->search.active && session->search.partial)
         tp__nearest_wait_begin(session);
     tp__nearest_begin(session);
@@ -155,7 +156,7 @@ void tp__session_begin_search(struct tp_tick *tick)
 
 /* Whether something fell since the search began, so that its exhausted tree proves nothing: a cost of the map, or the
  * believed cost of a cell seen; for an agent that remembers, also a cost that may have fallen unseen. */
-static bool proof_is_stale(const struct tp_session *session)
+static bool proof_is_stale(const struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
     if (search->domain->map_in_moves && session->map->rose_version > search->begun_version)
@@ -166,18 +167,18 @@ static bool proof_is_stale(const struct tp_session *session)
 }
 
 /* Whether the search ran empty, for a goal and an agent that are where it takes them to be. */
-static bool ran_empty(const struct tp_session *session)
+static bool ran_empty(const struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
     return search->active && search->exhausted && !search->found && !session->restart_wanted;
 }
 
-bool tp__session_proved_unreachable(const struct tp_session *session)
+bool tp__session_proved_unreachable(const struct tp_mind *session)
 {
     return ran_empty(session) && !tp__nearest_due(session) && !proof_is_stale(session);
 }
 
-bool tp__session_forget_sights(struct tp_session *session)
+bool tp__session_forget_sights(struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
     struct tp_belief *belief = &session->belief;
@@ -192,7 +193,7 @@ bool tp__session_forget_sights(struct tp_session *session)
 
 bool tp__session_exhausted(struct tp_tick *tick, uint64_t expansions)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     const struct tp_search *search = &session->search;
     bool stale = search->exhausted && !search->found && proof_is_stale(session);
     bool rushed = stale && !session->restart_wanted && tp__nearest_due(session);
@@ -208,7 +209,7 @@ bool tp__session_exhausted(struct tp_tick *tick, uint64_t expansions)
     if (tp__nearest_due(session)) {
         enum tp_nearest_outcome outcome = tp__nearest_run(tick, rushed);
         if (outcome == TP_NEAREST_CHOSEN) {
-            if (tp_session_arrived(session))
+            if (tp__mind_arrived(session))
                 tick->reply->status = TP_STATUS_ARRIVED;
             return tick->reply->status == TP_STATUS_ARRIVED;
         }
@@ -219,7 +220,7 @@ bool tp__session_exhausted(struct tp_tick *tick, uint64_t expansions)
     return true;
 }
 
-tp_cost tp__session_dearest_way(struct tp_session *session)
+tp_cost tp__session_dearest_way(struct tp_mind *session)
 {
     const struct tp_map *map = session->map;
     const struct tp_domain *domain = session->search.domain;
@@ -234,14 +235,14 @@ tp_cost tp__session_dearest_way(struct tp_session *session)
     return session->dearest_way;
 }
 
-uint8_t tp__session_move_to_parent(const struct tp_session *session)
+uint8_t tp__session_move_to_parent(const struct tp_mind *session)
 {
     return tp_search_knows(&session->search, session->at) ? tp_search_move_to_parent(&session->search, session->at)
                                                           : TP_MOVE_NONE;
 }
 
 /* Whether the cell that a state stands on is impassable in this tick's version. */
-static bool impassable(const struct tp_session *session, tp_state state)
+static bool impassable(const struct tp_mind *session, tp_state state)
 {
     uint32_t cell = cell_of(session, state), width = session->map->width;
     if (session->map->graph)
@@ -249,15 +250,16 @@ static bool impassable(const struct tp_session *session, tp_state state)
     return session->search.domain->cells_can_block && !tp_map_passable(session->map, cell % width, cell / width);
 }
 
-bool tp__session_caught(const struct tp_session *session)
+bool tp__session_caught(const struct tp_mind *session)
 {
-    return impassable(session, session->at) && tp__session_move_to_parent(session) != TP_MOVE_NONE &&
+    bool on_whole_path = session->path_complete && tp__trace_next(session) != TP_MOVE_NONE;
+    return !on_whole_path && impassable(session, session->at) && tp__session_move_to_parent(session) != TP_MOVE_NONE &&
            !tp_search_closed(&session->search, session->at);
 }
 
 /* On a map that changed since the search began, a move may lead elsewhere than the search found: whether it still leads
  * along a branch of its tree, or back where the agent came from. */
-static bool leads_as_found(const struct tp_session *session, tp_state to, uint8_t move)
+static bool leads_as_found(const struct tp_mind *session, tp_state to, uint8_t move)
 {
     const struct tp_search *search = &session->search;
     uint8_t found_move = TP_MOVE_NONE;
@@ -269,7 +271,7 @@ static bool leads_as_found(const struct tp_session *session, tp_state to, uint8_
     return tp_search_knows(search, session->at) && tp_search_parent(search, session->at, &found_move) == to;
 }
 
-bool tp__session_move_legal(const struct tp_session *session, uint8_t move)
+bool tp__session_move_legal(const struct tp_mind *session, uint8_t move)
 {
     struct tp_successor successor;
     return session->search.domain->step(&session->search, session->map, session->at, move, &successor) &&
@@ -278,7 +280,7 @@ bool tp__session_move_legal(const struct tp_session *session, uint8_t move)
 
 void tp__session_move(struct tp_tick *tick, uint8_t move, bool back)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     const struct tp_search *search = &session->search;
     struct tp_successor successor;
     bool legal = search->domain->step(search, session->map, session->at, move, &successor);
@@ -288,9 +290,10 @@ void tp__session_move(struct tp_tick *tick, uint8_t move, bool back)
     session->stats.moves++;
     session->stats.back_moves += back;
     session->at_before = session->at;
+    tp__packed_moved(session, move);
     session->at = to;
     session->stats.move_hash = tp__session_hash(session->stats.move_hash, cell_of(session, to));
-    tick->reply->status = tp_session_arrived(session) ? TP_STATUS_ARRIVED : TP_STATUS_MOVING;
+    tick->reply->status = tp__mind_arrived(session) ? TP_STATUS_ARRIVED : TP_STATUS_MOVING;
     if (back)
         tick->reply->flags |= TP_FLAG_BACK_MOVE;
 }
@@ -298,7 +301,7 @@ void tp__session_move(struct tp_tick *tick, uint8_t move, bool back)
 /* ---- Ticks ---- */
 
 /* Takes up this tick's version; true when it is another than the last. Every search reads it through the belief. */
-static bool adopt_map(struct tp_session *session, const struct tp_map *map)
+static bool adopt_map(struct tp_mind *session, const struct tp_map *map)
 {
     const struct tp_map *before = session->map;
     if (map == before)
@@ -325,7 +328,7 @@ static bool adopt_map(struct tp_session *session, const struct tp_map *map)
 }
 
 /* Whether the agent takes its only goal for impassable, and may stand nowhere else. */
-static bool goal_taken_for_blocked(const struct tp_session *session)
+static bool goal_taken_for_blocked(const struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
     if (search->goals || session->params.goal_policy != TP_GOAL_EXACT)
@@ -336,7 +339,7 @@ static bool goal_taken_for_blocked(const struct tp_session *session)
 }
 
 /* Under NEAREST, when a cost fell since the search that chose its end began: a goal may be in reach. */
-static void doubt_the_end(struct tp_session *session)
+static void doubt_the_end(struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
     if (!search->active || !search->partial || session->restart_wanted || !proof_is_stale(session))
@@ -349,7 +352,7 @@ static void doubt_the_end(struct tp_session *session)
 
 /* Whether the only goal is taken for impassable (goal_taken_for_blocked) even after an agent that remembers looked again, and forgot
  * what may have become free out of its sight. */
-static bool goal_is_blocked(struct tp_session *session)
+static bool goal_is_blocked(struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
     struct tp_belief *belief = &session->belief;
@@ -365,7 +368,7 @@ static bool goal_is_blocked(struct tp_session *session)
 }
 
 /* Whether the agent stands on a goal, or near enough to one. */
-static bool on_goal(const struct tp_session *session)
+static bool on_goal(const struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
     if (search->goals)
@@ -377,7 +380,7 @@ static bool on_goal(const struct tp_session *session)
 
 /* Whether no move leads from where the agent stands to anywhere else, whatever it believes and whatever the status. A loop is no
  * way out. Cost: O(1), O(edges out of the node) on a graph. */
-static bool in_dead_end(const struct tp_session *session)
+static bool in_dead_end(const struct tp_mind *session)
 {
     const struct tp_domain *domain = session->search.domain;
     if (session->map->graph)
@@ -392,7 +395,7 @@ static bool in_dead_end(const struct tp_session *session)
 
 /* Whether the map's block graph proves at once that no goal can be reached from where the agent stands. What was searched is then
  * given up: the map may be quite another when a way opens. */
-static bool goals_are_apart(struct tp_session *session)
+static bool goals_are_apart(struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
     const struct tp_blocks *blocks = session->map->blocks;
@@ -411,7 +414,7 @@ static bool goals_are_apart(struct tp_session *session)
     return true;
 }
 
-static void book(struct tp_session *session, const struct tp_tick_work *work)
+static void book(struct tp_mind *session, const struct tp_tick_work *work)
 {
     struct tp_session_stats *stats = &session->stats;
     stats->ticks++;
@@ -427,7 +430,7 @@ static void book(struct tp_session *session, const struct tp_tick_work *work)
         stats->bytes_peak = session->bytes;
 }
 
-void tp_session_tick(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget,
+void tp__mind_tick(struct tp_mind *session, const struct tp_map *map, const struct tp_budget *budget,
                      struct tp_tick_reply *reply)
 {
     struct tp_refusal refusal;
@@ -445,7 +448,7 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
     tick.changed = adopt_map(session, map);
     doubt_the_end(session);
     tp__bound_begin(&tick);
-    if (tp_session_arrived(session)) /* vehicles: at whatever speed */
+    if (tp__mind_arrived(session)) /* vehicles: at whatever speed */
         session->at = session->search.domain->at_cell(&session->search, cell_of(session, session->at));
     reply->from = cell_of(session, session->at);
     if (impassable(session, session->at))
@@ -453,7 +456,7 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
 
     tp_state before = session->at;
     bool searches = false, was_complete = session->path_complete;
-    if (tp_session_arrived(session)) {
+    if (tp__mind_arrived(session)) {
         reply->status = TP_STATUS_ARRIVED;
     } else if (!session->follows && (goal_is_blocked(session) || goals_are_apart(session))) {
         /* rows that can't prove it don't say it, and wait */
@@ -476,6 +479,7 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
     if (tick.changed && searches && !(reply->flags & TP_FLAG_RESTARTED))
         reply->flags |= TP_FLAG_CONTINUED;
     tp__bound_run(&tick);
+    tp__packed_run(&tick);
     tp__steady_watch(&tick, before, was_complete);
     tp_map_unref(session->map_before);
     session->map_before = NULL;
@@ -489,31 +493,24 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
     tp__follow_settle(&tick);
 }
 
-void tp_session_prefetch(const struct tp_session *session, unsigned ahead)
+void tp__mind_prefetch(const struct tp_mind *session)
 {
-    enum { LEARNING = offsetof(struct tp_session, learned), SEARCH = offsetof(struct tp_session, search) };
-    if (ahead == TP_PREFETCH_AHEAD) {
-        tp_prefetch_bytes(session, LEARNING);
-        tp_prefetch_bytes((const char *)session + SEARCH, sizeof *session - SEARCH);
-    } else {
-        tp__search_prefetch(&session->search, ahead);
-    }
+    enum { LEARNING = offsetof(struct tp_mind, learned), SEARCH = offsetof(struct tp_mind, search) };
+    tp_prefetch_bytes(session, LEARNING);
+    tp_prefetch_bytes((const char *)session + SEARCH, sizeof *session - SEARCH);
 }
 
 /* ---- Between ticks ---- */
 
-int tp_session_at(struct tp_session *session, uint32_t cell)
-{
-    return tp_session_at_velocity(session, cell, 0, 0);
-}
-
 /* Whether the search under way serves an agent that was put on this state: it knows the state, and for one that had arrived
  * it would begin there. A tree grown from elsewhere would take every later trip round by its root (2012, Algorithm 4). A
  * blocked cell was perhaps expanded without a move: what the tree says of it proves nothing. */
-static bool search_serves(const struct tp_session *session, tp_state state, bool had_arrived)
+static bool search_serves(const struct tp_mind *session, tp_state state, bool had_arrived, bool goes_on)
 {
     const struct tp_search *search = &session->search;
     uint8_t move;
+    if (tp__is_packed(session))
+        return goes_on && !impassable(session, state);
     if (!tp_search_knows(search, state))
         return false;
     if (tp_search_parent(search, state, &move) == TP_STATE_NONE)
@@ -521,7 +518,7 @@ static bool search_serves(const struct tp_session *session, tp_state state, bool
     return !had_arrived && !impassable(session, state);
 }
 
-int tp_session_at_velocity(struct tp_session *session, uint32_t cell, int vx, int vy)
+int tp__mind_at_velocity(struct tp_mind *session, uint32_t cell, int vx, int vy)
 {
     uint32_t width = session->map->width;
     if (cell >= (uint64_t)width * session->map->height)
@@ -531,7 +528,7 @@ int tp_session_at_velocity(struct tp_session *session, uint32_t cell, int vx, in
     tp_state state = state_at(session, cell, vx, vy);
     if (state == session->at)
         return TP_OK;
-    bool had_arrived = tp_session_arrived(session);
+    bool had_arrived = tp__mind_arrived(session), goes_on = tp__packed_put(session, session->at, state);
     session->at = state;
     session->at_before = TP_STATE_NONE;
     session->follows = TP_FOLLOWS_NOT;
@@ -541,17 +538,21 @@ int tp_session_at_velocity(struct tp_session *session, uint32_t cell, int vx, in
     tp__steady_begin(session);
     tp__guide_trip(session);
     tp__bound_trip(session);
-    if (!session->params.algorithm->engine->own_search && !search_serves(session, state, had_arrived)) {
+    if (!session->params.algorithm->engine->own_search && !search_serves(session, state, had_arrived, goes_on)) {
         session->restart_wanted = true;
         tp__nearest_drop(session);
     }
+    if (!goes_on && tp__is_packed(session))
+        tp__trace_forget(session);
+    if (!goes_on)
+        tp__packed_unfinished(session);
     if (tp__trace_next(session) == TP_MOVE_NONE)
         session->path_complete = false; /* it was traced to where the agent stood, which need not be an ancestor */
     return TP_OK;
 }
 
 /* The goals are others: what was on the way to the former ones is done with. */
-static void take_goals(struct tp_session *session, const tp_state *states, uint32_t count)
+static void take_goals(struct tp_mind *session, const tp_state *states, uint32_t count)
 {
     tp__goals_set(session, states, count);
     tp__nearest_drop(session);
@@ -563,12 +564,14 @@ static void take_goals(struct tp_session *session, const tp_state *states, uint3
     session->displaced = session->goal_moved = true;
     session->path_complete = false;
     session->follows = TP_FOLLOWS_NOT;
+    session->restart_wanted |= tp__is_packed(session); /* it has no tree to be turned */
+    tp__packed_unfinished(session);
     tp__shortcut_forget(session);
     if (session->search.learned)
         tp__learning_forget(session);
 }
 
-int tp_session_retarget(struct tp_session *session, uint32_t goal)
+int tp__mind_retarget(struct tp_mind *session, uint32_t goal)
 {
     uint32_t width = session->map->width;
     if (goal >= (uint64_t)width * session->map->height)
@@ -581,6 +584,7 @@ int tp_session_retarget(struct tp_session *session, uint32_t goal)
     tp_cost moved = tp_search_h(search, session->goal, state), left = tp_search_h(search, session->at, state);
     bool few_steps = !search->domain->listed && moved <= RETARGET_STEPS * TP_COST_UNIT * search->h_unit;
     bool little = !was_set && (few_steps || moved <= left / 2);
+    session->after_somebody = little && (session->after_somebody || tp__is_packed(session));
     take_goals(session, &state, 1);
     bool kept = little && session->begun && !session->restart_wanted && !search->domain->goal_in_moves;
     if (session->params.algorithm->engine->own_search) {
@@ -598,7 +602,7 @@ int tp_session_retarget(struct tp_session *session, uint32_t goal)
     return TP_OK;
 }
 
-int tp_session_retarget_set(struct tp_session *session, const uint32_t *goals, uint32_t count)
+int tp__mind_retarget_set(struct tp_mind *session, const uint32_t *goals, uint32_t count)
 {
     const struct tp_search *search = &session->search;
     uint64_t cells = (uint64_t)session->map->width * session->map->height;
@@ -617,20 +621,22 @@ int tp_session_retarget_set(struct tp_session *session, const uint32_t *goals, u
     if (same)
         return TP_OK;
     if (count == 1)
-        return tp_session_retarget(session, goals[0]);
+        return tp__mind_retarget(session, goals[0]);
     take_goals(session, states, count);
     session->restart_wanted = true;
     session->turned_left = 0;
     return TP_OK;
 }
 
-uint32_t tp_session_path(const struct tp_session *session, uint32_t *cells, uint32_t max)
+uint32_t tp__mind_path(const struct tp_mind *session, uint32_t *cells, uint32_t max)
 {
     const struct tp_search *search = &session->search;
-    struct tp_session walker = *session; /* the look-ups below read the agent's state from a session */
-    uint8_t (*next)(const struct tp_session *, tp_state) = session->params.algorithm->engine->next;
+    struct tp_mind walker = *session; /* the look-ups below read the agent's state from a session */
+    uint8_t (*next)(const struct tp_mind *, tp_state) = session->params.algorithm->engine->next;
     uint32_t count = 0;
     bool stays = session->restart_wanted || goal_taken_for_blocked(session);
+    if (tp__is_packed(session) && !stays)
+        return tp__packed_path(session, cells, max);
     while (count < max) {
         cells[count++] = cell_of(session, walker.at);
         uint8_t step = stays ? TP_MOVE_NONE : next ? next(session, walker.at) : tp__trace_next(&walker);
@@ -646,7 +652,7 @@ uint32_t tp_session_path(const struct tp_session *session, uint32_t *cells, uint
     return count;
 }
 
-void tp_session_stats(const struct tp_session *session, struct tp_session_stats *stats)
+void tp__mind_stats(const struct tp_mind *session, struct tp_session_stats *stats)
 {
     *stats = session->stats;
     stats->bytes = session->bytes;
@@ -654,22 +660,17 @@ void tp_session_stats(const struct tp_session *session, struct tp_session_stats 
     stats->search_hash = session->search.hash;
 }
 
-uint32_t tp_session_cell(const struct tp_session *session)
+uint32_t tp__mind_cell(const struct tp_mind *session)
 {
     return cell_of(session, session->at);
 }
 
-uint32_t tp_session_goal(const struct tp_session *session)
+uint32_t tp__mind_goal(const struct tp_mind *session)
 {
     return cell_of(session, session->goal);
 }
 
-const struct tp_algorithm *tp_session_algorithm(const struct tp_session *session)
-{
-    return session->params.algorithm;
-}
-
-bool tp_session_arrived(const struct tp_session *session)
+bool tp__mind_arrived(const struct tp_mind *session)
 {
     return on_goal(session) || (tp__nearest_at_end(session) && !proof_is_stale(session));
 }

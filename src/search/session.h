@@ -144,7 +144,7 @@ bool tp_session_wants_blocks(const struct tp_session_params *params, const struc
 
 struct tp_session;
 
-/* Opens a session at params->start on this version; gives it in *out. Allocates no search memory yet.
+/* Opens a session at params->start on this version; gives it in *out. Allocates no search memory yet (rest.h).
  * TP_ERR_INVALID_ARGUMENT, TP_ERR_OUT_OF_RANGE, TP_ERR_UNSUPPORTED (all with *refusal filled), TP_ERR_NO_MEMORY.
  * On error *out is NULL. The pool is kept (borrowed) until close. Cost: O(1). */
 int tp_session_open(struct tp_session **out, const struct tp_session_params *params, const struct tp_map *map,
@@ -191,11 +191,11 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
 /* Has the processor fetch what the session's next tick will read first, while other sessions are ticked, so that many sessions whose memory
  * the caches can't hold are ticked faster in turn. In steps, each of which needs what the one before fetched: to be called with `ahead`
  * TP_PREFETCH_AHEAD down to 1, as many sessions before its turn. A hint: nothing is changed, and steps may be left out. Cost: O(1). */
-enum { TP_PREFETCH_AHEAD = 5 };
+enum { TP_PREFETCH_AHEAD = 6 };
 void tp_session_prefetch(const struct tp_session *session, unsigned ahead);
 
 /* Says where the agent truly stands. The search is kept when it knows the cell, else begun anew from there; what was seen and
- * learned is kept in any case. An agent that had arrived is on a new trip: its search is kept only if it began at the cell.
+ * learned is kept in any case. Of a path whose search was put back (packed.c) only the next steps are known: put elsewhere, it is begun anew. An agent that had arrived is on a new trip: its search is kept only if it began at the cell.
  * TP_ERR_OUT_OF_RANGE. Cost: O(1). */
 int tp_session_at(struct tp_session *session, uint32_t cell) TP_MUST_CHECK;
 
@@ -203,14 +203,14 @@ int tp_session_at(struct tp_session *session, uint32_t cell) TP_MUST_CHECK;
  * the session is no vehicle's. tp_session_at means at rest. */
 int tp_session_at_velocity(struct tp_session *session, uint32_t cell, int vx, int vy) TP_MUST_CHECK;
 
-/* Sets the goal. The same goal is free; a goal that moves a little keeps the search tree (f is re-keyed lazily);
+/* Sets the goal. The same goal is free; a goal that moves a little keeps the search tree (f is re-keyed lazily) where there still is one (packed.c);
  * else the next tick begins a new search from the agent. So does an agent that turned back for it time and again (steady.c).
  * TP_ERR_OUT_OF_RANGE. Cost: O(1). */
 int tp_session_retarget(struct tp_session *session, uint32_t goal) TP_MUST_CHECK;
 
 /* Sets a goal set, 1..TP_GOALS_MAX cells. The same set in the same order is free; of one goal, as above; else the next tick
  * begins a new search. TP_ERR_OUT_OF_RANGE; TP_ERR_INVALID_ARGUMENT: none or too many; TP_ERR_UNSUPPORTED: more than one, and
- * the row takes one goal only. */
+ * the row takes one goal only; TP_ERR_NO_MEMORY: none for a session that rests, which keeps its goals. */
 int tp_session_retarget_set(struct tp_session *session, const uint32_t *goals, uint32_t count) TP_MUST_CHECK;
 
 /* Copies up to `max` cells of the path the agent is going to follow, the agent's own cell first, into `cells`;
@@ -227,7 +227,7 @@ struct tp_session_stats {
     uint64_t learning_ticks; /* ticks that learned instead of moving: tbrwa's actions are its moves and these */
     uint64_t expansions_max; /* the largest in one tick */
     uint64_t touched;        /* states in the present search's tree, open or closed */
-    uint64_t bytes;          /* pool bytes held now, besides the session's own struct */
+    uint64_t bytes;          /* pool bytes held now, besides the session's own struct and mind (rest.h), which no cap of its own counts */
     uint64_t bytes_peak;
     uint64_t move_hash; /* FNV-1a over the cells moved to: same inputs, same hash */
     uint64_t search_hash; /* order-independent hash of the states expanded in the present search and their g */

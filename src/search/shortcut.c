@@ -34,7 +34,7 @@ struct tp_shortcut {
     struct tp_search search;
 };
 
-static struct tp_shortcut *shortcut_open(struct tp_session *session)
+static struct tp_shortcut *shortcut_open(struct tp_mind *session)
 {
     struct tp_shortcut *shortcut = malloc(sizeof *shortcut);
     if (!shortcut)
@@ -48,7 +48,7 @@ static struct tp_shortcut *shortcut_open(struct tp_session *session)
  * goal. */
 static void seed(struct tp_tick *tick, struct tp_shortcut *shortcut)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     const struct tp_search *tree = &session->search;
     tp_cost whole = tp_search_g(tree, tree->end);
     while (tp__tick_step(tick)) {
@@ -81,14 +81,14 @@ static void seed(struct tp_tick *tick, struct tp_shortcut *shortcut)
 }
 
 /* Whether the way found from the agent's state is shorter than moving back to the path and along it. */
-static bool shortens(const struct tp_session *session, const struct tp_shortcut *shortcut)
+static bool shortens(const struct tp_mind *session, const struct tp_shortcut *shortcut)
 {
     const struct tp_search *tree = &session->search;
     tp_cost back = tp_search_g(tree, session->at) - shortcut->met + tp_search_g(tree, tree->end) - shortcut->met;
     return tp_search_g(&shortcut->search, session->at) < back;
 }
 
-uint8_t tp__shortcut_next(const struct tp_session *session)
+uint8_t tp__shortcut_next(const struct tp_mind *session)
 {
     const struct tp_shortcut *shortcut = session->shortcut;
     if (!shortcut || shortcut->phase != SHORTCUT_FOLLOWING || !tp_search_knows(&shortcut->search, session->at))
@@ -98,7 +98,7 @@ uint8_t tp__shortcut_next(const struct tp_session *session)
 
 bool tp__shortcut_try(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_shortcut *shortcut = session->shortcut;
     if (!shortcut)
         shortcut = session->shortcut = shortcut_open(session);
@@ -126,13 +126,13 @@ bool tp__shortcut_try(struct tp_tick *tick)
     return true;
 }
 
-void tp__shortcut_forget(struct tp_session *session)
+void tp__shortcut_forget(struct tp_mind *session)
 {
     if (session->shortcut)
         session->shortcut->phase = SHORTCUT_NONE;
 }
 
-void tp__shortcut_close(struct tp_session *session)
+void tp__shortcut_close(struct tp_mind *session)
 {
     if (!session->shortcut)
         return;

@@ -42,7 +42,7 @@ struct tp_smooth {
     struct tp_search search; /* holds blocks while there are windows to search */
 };
 
-static struct tp_smooth *smooth_open(struct tp_session *session)
+static struct tp_smooth *smooth_open(struct tp_mind *session)
 {
     struct tp_smooth *smooth = NULL;
     if (session->bytes + sizeof *smooth > session->search.nodes.tiles.bytes_max || !(smooth = tp_pool_get(session->pool, sizeof *smooth)))
@@ -90,7 +90,7 @@ static void slide(const struct tp_tick *tick, struct tp_smooth *smooth)
 /* Goes on to where the window begins. False when it can't be paid. */
 static bool skip(struct tp_tick *tick, struct tp_smooth *smooth)
 {
-    const struct tp_session *session = tick->session;
+    const struct tp_mind *session = tick->session;
     for (; smooth->steps; smooth->steps--) {
         uint8_t move = tp__trace_move(session, smooth->cursor);
         if (move == TP_MOVE_NONE) {
@@ -117,7 +117,7 @@ static void search_begin(struct tp_smooth *smooth)
 }
 
 /* A step out of a state as the agent believes it; false where it is not legal. */
-static bool believed_step(const struct tp_session *session, tp_state from, uint8_t move, struct tp_successor *step)
+static bool believed_step(const struct tp_mind *session, tp_state from, uint8_t move, struct tp_successor *step)
 {
     const struct tp_search *tree = &session->search;
     const struct tp_belief *belief = &session->belief;
@@ -134,7 +134,7 @@ static bool believed_step(const struct tp_session *session, tp_state from, uint8
 /* Walks along the path's piece, and sums up what it costs now. False when it can't be paid. */
 static bool measure(struct tp_tick *tick, struct tp_smooth *smooth)
 {
-    const struct tp_session *session = tick->session;
+    const struct tp_mind *session = tick->session;
     for (; smooth->steps < smooth->span; smooth->steps++) {
         struct tp_successor step;
         uint8_t move = tp__trace_move(session, smooth->cursor);
@@ -179,7 +179,7 @@ static bool search(struct tp_tick *tick, struct tp_smooth *smooth)
     return true;
 }
 
-tp_state tp__smooth_link(struct tp_session *session, tp_state from, uint8_t move, bool *changed)
+tp_state tp__smooth_link(struct tp_mind *session, tp_state from, uint8_t move, bool *changed)
 {
     struct tp_search *tree = &session->search;
     struct tp_successor step;
@@ -214,7 +214,7 @@ static bool link_piece(struct tp_tick *tick, struct tp_smooth *smooth)
 /* Lowers g along the path behind the window, up to its end. False when it can't be paid. */
 static bool lower(struct tp_tick *tick, struct tp_smooth *smooth)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     bool changed = true;
     while (changed && smooth->cursor != session->trace.follow_end) {
         if (!tp__tick_step(tick))
@@ -233,7 +233,7 @@ static bool lower(struct tp_tick *tick, struct tp_smooth *smooth)
 /* Traces the path anew; it is taken where it leads on from the agent. False when it can't be paid, or the tick took one. */
 static bool trace(struct tp_tick *tick, struct tp_smooth *smooth)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_trace *trace = &session->trace;
     bool capped = tick->node_cap;
     bool whole = tp__trace_run(tick);
@@ -271,28 +271,37 @@ static bool go_on(struct tp_tick *tick, struct tp_smooth *smooth)
 }
 
 /* Whether the agent walked beyond the window's beginning before anything was linked. */
-static bool is_overtaken(const struct tp_session *session, const struct tp_smooth *smooth)
+static bool is_overtaken(const struct tp_mind *session, const struct tp_smooth *smooth)
 {
     const struct tp_search *tree = &session->search;
     tp_state from = smooth->phase == SMOOTH_SKIP ? smooth->cursor : smooth->from;
     return smooth->phase <= SMOOTH_SEARCH && (!tp_search_knows(tree, from) || tp_search_g(tree, from) < tp_search_g(tree, session->at));
 }
 
+/* Whether the session smooths its paths: over ground that nobody saw it is work for nothing. */
+static bool smooths(const struct tp_mind *session)
+{
+    return session->search.guide && (session->belief.full || session->belief.assumed);
+}
+
+bool tp__smooth_is_done(const struct tp_mind *session)
+{
+    return !smooths(session) || tp__is_packed(session) || (session->smooth && session->smooth->phase == SMOOTH_DONE);
+}
+
 void tp__smooth_run(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
-    if (!session->belief.full && !session->belief.assumed)
-        return; /* over ground that nobody saw it is work for nothing */
-    if (!session->path_complete || !session->search.guide || !tp_search_knows(&session->search, session->at) ||
+    struct tp_mind *session = tick->session;
+    if (!smooths(session) || !session->path_complete || tp__is_packed(session) || !tp_search_knows(&session->search, session->at) ||
         tp__trace_next(session) == TP_MOVE_NONE || tp__bound_shortens(session))
         return;
     if (!session->smooth && !(session->smooth = smooth_open(session)))
         return;
     struct tp_smooth *smooth = session->smooth;
-    if (tick->changed && session->belief.full) /* what an agent sees that does not know the map is aside of its path, or it searches anew */
-        tp__smooth_forget(session);
     if (smooth->phase == SMOOTH_DONE)
         return;
+    if (tick->changed && session->belief.full) /* what an agent sees that does not know the map is aside of its path, or it searches anew */
+        tp__smooth_forget(session);
     if (!smooth->span)
         begin_ahead(tick, smooth, SPAN_MIN, LEAD_SPANS);
     else if (is_overtaken(session, smooth))
@@ -301,12 +310,12 @@ void tp__smooth_run(struct tp_tick *tick)
         ;
 }
 
-bool tp__smooth_rests(const struct tp_session *session)
+bool tp__smooth_rests(const struct tp_mind *session)
 {
     return !session->search.guide || (session->smooth && session->smooth->phase == SMOOTH_DONE);
 }
 
-void tp__smooth_forget(struct tp_session *session)
+void tp__smooth_forget(struct tp_mind *session)
 {
     struct tp_smooth *smooth = session->smooth;
     if (!smooth)
@@ -317,7 +326,7 @@ void tp__smooth_forget(struct tp_session *session)
     smooth->span = 0;
 }
 
-void tp__smooth_close(struct tp_session *session)
+void tp__smooth_close(struct tp_mind *session)
 {
     if (!session->smooth)
         return;

@@ -13,13 +13,13 @@
 
 /* ---- The switch margin ---- */
 
-static bool leads_over(const struct tp_session *session, const struct tp_tiles *path, tp_state state)
+static bool leads_over(const struct tp_mind *session, const struct tp_tiles *path, tp_state state)
 {
     const struct tp_search *search = &session->search;
     return tp_marks_at(path, tp_state_x(search, state), tp_state_y(search, state)) != TP_MARK_NONE;
 }
 
-bool tp__steady_switches(const struct tp_session *session, bool reaches_goal)
+bool tp__steady_switches(const struct tp_mind *session, bool reaches_goal)
 {
     const struct tp_search *search = &session->search;
     const struct tp_trace *trace = &session->trace;
@@ -40,7 +40,7 @@ bool tp__steady_switches(const struct tp_session *session, bool reaches_goal)
 
 bool tp__steady_pauses(struct tp_tick *tick)
 {
-    const struct tp_session *session = tick->session;
+    const struct tp_mind *session = tick->session;
     if (session->params.pause_on_backtrack != TP_PAUSE_ON_BACKTRACK || session->path_complete || tick->node_cap)
         return false;
     tick->reply->status = TP_STATUS_BLOCKED;
@@ -48,7 +48,7 @@ bool tp__steady_pauses(struct tp_tick *tick)
     return true;
 }
 
-bool tp__steady_rests(const struct tp_session *session, tp_state best)
+bool tp__steady_rests(const struct tp_mind *session, tp_state best)
 {
     /* Where R is one purse a trace under way comes first. The path to where an agent stands that waits, or that no move takes back
      * to it, is always as long, so that one trace after another might leave less than an expansion in every tick, for ever. */
@@ -61,7 +61,7 @@ bool tp__steady_rests(const struct tp_session *session, tp_state best)
 
 void tp__steady_follow(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     uint8_t before = tp__trace_next(session);
     tp__trace_follow(session);
     if (before == TP_MOVE_NONE || tp__trace_next(session) == before)
@@ -74,7 +74,7 @@ void tp__steady_follow(struct tp_tick *tick)
 
 /* Each time it turns, an agent whose goal moves to and fro walks away from where the goal is next: the search is worth no more
  * walks than two. Each new search of that kind begins nearer to the goal than the one before, so that they end. */
-bool tp__steady_begins_anew(struct tp_session *session)
+bool tp__steady_begins_anew(struct tp_mind *session)
 {
     enum { TURNS = 2 };
     if (!session->goal_moved || !session->path_complete || session->search.partial)
@@ -89,14 +89,14 @@ bool tp__steady_begins_anew(struct tp_session *session)
 
 /* ---- The loop detector ---- */
 
-void tp__steady_begin(struct tp_session *session)
+void tp__steady_begin(struct tp_mind *session)
 {
     session->steady = (struct tp_steady){.anchor = session->at, .visits = 1, .stay = 1};
 }
 
 void tp__steady_watch(struct tp_tick *tick, tp_state before, bool was_complete)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_steady *steady = &session->steady;
     struct tp_tick_reply *reply = tick->reply;
     bool settled = reply->status == TP_STATUS_ARRIVED || reply->status == TP_STATUS_UNREACHABLE;

@@ -31,7 +31,7 @@
 #include "search/adaptive.h"
 #include "search/internal.h"
 
-static bool step_open(const struct tp_session *session)
+static bool step_open(const struct tp_mind *session)
 {
     uint8_t step = tp__trace_next(session);
     if (step == TP_MOVE_NONE)
@@ -42,7 +42,7 @@ static bool step_open(const struct tp_session *session)
 /* Whether the present search has to be given up before this tick. */
 static bool restart_due(struct tp_tick *tick)
 {
-    const struct tp_session *session = tick->session;
+    const struct tp_mind *session = tick->session;
     bool asked = tp__react(tick);
     return asked || !session->search.active || session->restart_wanted || tp__session_caught(session) ||
            !step_open(session);
@@ -82,7 +82,7 @@ static void expand_longest_path(struct tp_tick *tick, const struct tp_share *sha
 
 static void search_phase(struct tp_tick *tick, const struct tp_share *share)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     bool first = session->first_tick;
     session->first_tick = false;
     if (first && session->params.longest_path_rule && tick->budget->kind == TP_BUDGET_R)
@@ -94,7 +94,7 @@ static void search_phase(struct tp_tick *tick, const struct tp_share *share)
 }
 
 /* Whether the path just traced is taken: 2009, section 3.4, second enhancement, and the switch margin. */
-static bool switch_allowed(const struct tp_session *session, bool reaches_goal)
+static bool switch_allowed(const struct tp_mind *session, bool reaches_goal)
 {
     const struct tp_trace *trace = &session->trace;
     bool by_g = session->params.path_switch && !reaches_goal && trace->follow_end != TP_STATE_NONE;
@@ -105,7 +105,7 @@ static bool switch_allowed(const struct tp_session *session, bool reaches_goal)
 
 static void trace_phase(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     tp_state best;
     if (session->path_complete)
         return;
@@ -131,7 +131,7 @@ static void trace_phase(struct tp_tick *tick)
 }
 
 /* 2009, line 27, for TBA* alone: at the root without a path the agent steps back where it came from. */
-static uint8_t step_to_before(const struct tp_session *session)
+static uint8_t step_to_before(const struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
     if (session->at_before == TP_STATE_NONE || !(session->params.algorithm->capabilities & TP_CAN_SPLIT_R))
@@ -146,7 +146,7 @@ static uint8_t step_to_before(const struct tp_session *session)
 
 /* 2016, Algorithm 5, line 10, where no move leads to the agent's parent: it is off a path that was traced whole since it came
  * here. The next trace may be under way: with a small R there always is one, and nothing is left to expand a state. */
-static bool stranded(const struct tp_session *session)
+static bool stranded(const struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
     uint8_t move;
@@ -157,7 +157,7 @@ static bool stranded(const struct tp_session *session)
 /* What a stranded agent of the other rows does. It waits from then on (waits_for_path), or else it might be stranded for ever. */
 static void strand(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     if (session->displaced) { /* it did not wander here by itself */
         tp__adaptive_begin_search(tick);
     } else if (session->path_complete) {
@@ -171,7 +171,7 @@ static void strand(struct tp_tick *tick)
  * nothing (learn.c); it is only begun anew. */
 static void learn_and_restart(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     session->stats.learning_ticks++;
     if (!tp__learn_run(tick))
         return;
@@ -182,7 +182,7 @@ static void learn_and_restart(struct tp_tick *tick)
 /* Where the goal is out of reach, an agent with a small k might be stranded again and again before any open list runs empty,
  * and never know. So after PATIENCE strandings it waits at a new root for some expansions, twice as many after each DOUBLING
  * more, until one search is exhausted. Theorem 3 holds for any number of expansions between moves. */
-static bool waits_at_root(const struct tp_session *session)
+static bool waits_at_root(const struct tp_mind *session)
 {
     enum { PATIENCE = 1000, DOUBLING = 64 };
     if (session->strandings < PATIENCE)
@@ -193,7 +193,7 @@ static bool waits_at_root(const struct tp_session *session)
 
 static void move_phase(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     tp_state best;
     bool back = false, retreats = false;
     uint8_t step = tp__trace_next(session);
@@ -277,7 +277,7 @@ static uint64_t steps_for_tracing(const struct tp_tick *tick, const struct tp_sh
 
 static void time_bounded_tick(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_search *search = &session->search;
     if (session->follows && !step_open(session))
         session->follows = TP_FOLLOWS_NOT;

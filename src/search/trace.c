@@ -11,14 +11,14 @@
 _Static_assert((int)TP_MARK_NEXT + (int)TP_MOVES_MAX - 1 <= UINT8_MAX, "a mark holds any move");
 
 /* Marks a state of the fresh path; false without memory. */
-static bool mark(struct tp_session *session, tp_state state, uint8_t mark)
+static bool mark(struct tp_mind *session, tp_state state, uint8_t mark)
 {
     uint32_t x = tp_state_x(&session->search, state), y = tp_state_y(&session->search, state);
     struct tp_tiles *fresh = &session->trace.fresh;
     return tp_marks_set(fresh, x, y, mark) || (tp__bound_yield(session) && tp_marks_set(fresh, x, y, mark));
 }
 
-void tp__trace_begin(struct tp_session *session, tp_state end)
+void tp__trace_begin(struct tp_mind *session, tp_state end)
 {
     struct tp_trace *trace = &session->trace;
     tp_tiles_begin(&trace->fresh);
@@ -35,7 +35,7 @@ void tp__trace_begin(struct tp_session *session, tp_state end)
 
 /* 2012, Algorithm 2, line 9: whether the fresh path's steps are to be compared with what is believed now: a path may
  * lead through states that were expanded before a rise was seen. */
-static bool checks_rise(const struct tp_session *session)
+static bool checks_rise(const struct tp_mind *session)
 {
     if (session->search.domain->listed && !session->map->graph)
         return false; /* any change of their map restarts (react.c) */
@@ -57,7 +57,7 @@ tp_cost tp__trace_step_cost(const struct tp_search *search, tp_state from, tp_st
 }
 
 /* Whether the agent believes a step that the search found to be illegal or dearer now. */
-static bool step_rose(const struct tp_session *session, tp_state from, tp_state to, uint8_t move)
+static bool step_rose(const struct tp_mind *session, tp_state from, tp_state to, uint8_t move)
 {
     const struct tp_search *search = &session->search;
     const struct tp_belief *belief = &session->belief;
@@ -74,7 +74,7 @@ static bool step_rose(const struct tp_session *session, tp_state from, tp_state 
 }
 
 /* Adds a step of the fresh path, at what it costs in the present version, to its sum. */
-static void add_step(struct tp_session *session, tp_state from, uint8_t move)
+static void add_step(struct tp_mind *session, tp_state from, uint8_t move)
 {
     const struct tp_search *search = &session->search;
     struct tp_trace *trace = &session->trace;
@@ -85,7 +85,7 @@ static void add_step(struct tp_session *session, tp_state from, uint8_t move)
 
 bool tp__trace_run(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_trace *trace = &session->trace;
     const struct tp_search *search = &session->search;
     while (!trace->capped) {
@@ -114,7 +114,7 @@ bool tp__trace_run(struct tp_tick *tick)
     return false;
 }
 
-bool tp__trace_rose(struct tp_session *session)
+bool tp__trace_rose(struct tp_mind *session)
 {
     struct tp_trace *trace = &session->trace;
     if (!trace->rose || trace->given_up == session->stats.moves + 1)
@@ -123,7 +123,7 @@ bool tp__trace_rose(struct tp_session *session)
     return true;
 }
 
-void tp__trace_follow(struct tp_session *session)
+void tp__trace_follow(struct tp_mind *session)
 {
     struct tp_trace *trace = &session->trace;
     struct tp_tiles old = trace->follow;
@@ -131,37 +131,42 @@ void tp__trace_follow(struct tp_session *session)
     trace->fresh = old;
     trace->follow_end = trace->fresh_end;
     trace->fresh_end = TP_STATE_NONE;
+    tp__packed_forget(session);
     tp__shortcut_forget(session);
     tp__watch_path(session);
     tp__bound_follow(session);
 }
 
-void tp__trace_follow_rest(struct tp_session *session)
+void tp__trace_follow_rest(struct tp_mind *session)
 {
     bool walks = session->watch.walks;
     tp__trace_follow(session);
     session->watch.walks |= walks;
 }
 
-void tp__trace_forget(struct tp_session *session)
+void tp__trace_forget(struct tp_mind *session)
 {
     struct tp_trace *trace = &session->trace;
     tp_tiles_begin(&trace->follow);
     trace->follow_end = trace->fresh_end = trace->last_end = TP_STATE_NONE;
     trace->running = false;
+    tp__packed_forget(session);
     tp__smooth_forget(session);
     tp__bound_forget(session);
     tp__watch_forget(session);
 }
 
-uint8_t tp__trace_move(const struct tp_session *session, tp_state state)
+uint8_t tp__trace_move(const struct tp_mind *session, tp_state state)
 {
     const struct tp_search *search = &session->search;
+    const struct tp_steps *steps = &session->packed.steps;
+    if (tp__is_packed(session))
+        return state == session->at && steps->count ? tp_steps_first(steps) : TP_MOVE_NONE;
     uint8_t mark = tp_marks_at(&session->trace.follow, tp_state_x(search, state), tp_state_y(search, state));
     return mark >= TP_MARK_NEXT ? mark - TP_MARK_NEXT : TP_MOVE_NONE;
 }
 
-uint8_t tp__trace_next(const struct tp_session *session)
+uint8_t tp__trace_next(const struct tp_mind *session)
 {
     if (session->trace.follow_end == TP_STATE_NONE)
         return TP_MOVE_NONE;

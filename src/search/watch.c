@@ -19,14 +19,14 @@
 enum { TILES_A_LOOK = 64, EDGES_A_LOOK = 256 };
 
 /* Whether only a wall makes a step of the path dearer. */
-static bool walls_alone(const struct tp_session *session)
+static bool walls_alone(const struct tp_mind *session)
 {
     return !session->search.weighted && !session->search.domain->listed;
 }
 
 /* Whether a step of the path followed is illegal now, or dearer than when the search found it. What it costs now is added to the
  * watch's sum. */
-static bool step_rose(struct tp_session *session, tp_state from, tp_state to, uint8_t move)
+static bool step_rose(struct tp_mind *session, tp_state from, tp_state to, uint8_t move)
 {
     const struct tp_search *search = &session->search;
     struct tp_successor now;
@@ -41,7 +41,7 @@ static bool step_rose(struct tp_session *session, tp_state from, tp_state to, ui
     return now.cost > tp__trace_step_cost(search, from, to, move);
 }
 
-void tp__watch_path(struct tp_session *session)
+void tp__watch_path(struct tp_mind *session)
 {
     struct tp_watch *watch = &session->watch;
     watch->walks = session->trace.rose || session->map->rose_version > session->trace.version;
@@ -56,13 +56,13 @@ static void forget_falls(struct tp_watch *watch)
     watch->base = watch->aim = NULL;
 }
 
-void tp__watch_forget(struct tp_session *session)
+void tp__watch_forget(struct tp_mind *session)
 {
     forget_falls(&session->watch);
     session->watch.walks = session->watch.summed = false;
 }
 
-void tp__watch_begin(struct tp_session *session)
+void tp__watch_begin(struct tp_mind *session)
 {
     struct tp_watch *watch = &session->watch;
     if (!watch->for_fall)
@@ -100,7 +100,7 @@ static bool look(struct tp_tick *tick, uint64_t *looks)
  * without a look at the clock. Most changes of a map leave most of a path as it was: this is what they cost. */
 static void walk_open_steps(struct tp_tick *tick, uint64_t *looks)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     const struct tp_search *search = &session->search;
     const struct tp_map *map = session->map;
     enum tp_corners corners = session->params.corners;
@@ -118,7 +118,7 @@ static void walk_open_steps(struct tp_tick *tick, uint64_t *looks)
             if (!tile)
                 break;
         }
-        uint8_t mark = tile->mark[tp_tile_slot(x, y)], move = (uint8_t)(mark - TP_MARK_NEXT);
+        uint8_t mark = tp_marks_in(&session->trace.follow, tile, tp_tile_slot(x, y)), move = (uint8_t)(mark - TP_MARK_NEXT);
         if (mark < TP_MARK_NEXT || !tp_walk_open(map, x, y, move, corners))
             break;
         x += (uint32_t)tp_direction_dx[move];
@@ -131,14 +131,45 @@ static void walk_open_steps(struct tp_tick *tick, uint64_t *looks)
     *looks -= taken;
 }
 
+/* The same as below, along a packed path, which the agent is on. */
+static bool packed_rose(struct tp_tick *tick, uint64_t *looks)
+{
+    struct tp_mind *session = tick->session;
+    const struct tp_search *search = &session->search;
+    struct tp_watch *watch = &session->watch;
+    const struct tp_steps *steps = &session->packed.steps;
+    struct tp_steps_reader *reader = &watch->reader;
+    if (watch->step == TP_STATE_NONE || reader->left > steps->count) { /* it begins, or the agent overtook it */
+        watch->step = session->at;
+        watch->sum = 0;
+        watch->walked = session->stats.cost;
+        *reader = tp_steps_read(steps);
+    }
+    while (reader->left) {
+        if (!look(tick, looks))
+            return false;
+        uint8_t move = tp_steps_peek(reader);
+        if (!tp_walk_open(session->map, tp_state_x(search, watch->step), tp_state_y(search, watch->step), move, session->params.corners))
+            return true;
+        watch->sum += tp_direction_length[move];
+        watch->step = tp_state_step(search, watch->step, move);
+        tp_steps_next(reader);
+    }
+    watch->walks = false;
+    watch->summed = true;
+    return false;
+}
+
 /* Walks along the path from the agent on, or from where the walk was; true when one of its steps rose. From off the path it first
  * goes back by parents, as the agent will, and those steps are checked as well; for an agent on a shortcut, outside the tree,
  * it waits until it is back. */
 static bool path_rose(struct tp_tick *tick, uint64_t *looks)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     const struct tp_search *search = &session->search;
     struct tp_watch *watch = &session->watch;
+    if (tp__is_packed(session))
+        return packed_rose(tick, looks);
     if (watch->step == TP_STATE_NONE && tp_search_knows(search, session->at)) {
         watch->step = session->at;
         watch->sum = 0;
@@ -176,7 +207,7 @@ static bool path_rose(struct tp_tick *tick, uint64_t *looks)
 /* 2014, Algorithm 3, line 7: the cost of what is left of the path; before the goal is found, up to the best state and h
  * from there. Off the path the agent first has to go back. Where costs may have changed since the search grew the path (the walk
  * summed them up) it is what they are now. */
-static tp_cost cost_left(const struct tp_session *session)
+static tp_cost cost_left(const struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
     const struct tp_watch *watch = &session->watch;
@@ -184,6 +215,8 @@ static tp_cost cost_left(const struct tp_session *session)
     tp_cost moved = session->stats.cost - watch->walked;
     if (watch->summed && moved <= watch->sum)
         return watch->sum - moved + tp_search_h_goal(search, end);
+    if (tp__is_packed(session))
+        return session->packed.left + tp_search_h_goal(search, end);
     tp_cost to_end = tp_search_g(search, end), at = tp_search_knows(search, session->at) ? tp_search_g(search, session->at) : 0;
     bool on_path = session->at == end || tp__trace_next(session) != TP_MOVE_NONE;
     return (on_path ? to_end - at : to_end + at) + tp_search_h_goal(search, end);
@@ -198,7 +231,7 @@ static tp_cost h_to_rectangle(const struct tp_search *search, tp_state from, uin
 
 /* Whether a way through a move beside some cell of a rectangle (first and last column and row) may be w times shorter than
  * what is left of the path. */
-static bool may_shorten(const struct tp_session *session, uint32_t x0, uint32_t y0, uint32_t x1, uint32_t y1, tp_cost left)
+static bool may_shorten(const struct tp_mind *session, uint32_t x0, uint32_t y0, uint32_t x1, uint32_t y1, tp_cost left)
 {
     const struct tp_search *search = &session->search;
     const struct tp_goals *goals = &session->goals;
@@ -213,7 +246,7 @@ static bool may_shorten(const struct tp_session *session, uint32_t x0, uint32_t 
 
 /* 2014, Algorithm 3, lines 6 to 8, for the moves that a fallen cell made legal or cheaper: whether w times the least cost
  * through one of them is below what is left of the path. */
-static bool shortens(const struct tp_session *session, uint32_t x, uint32_t y, tp_cost left)
+static bool shortens(const struct tp_mind *session, uint32_t x, uint32_t y, tp_cost left)
 {
     const struct tp_search *search = &session->search;
     const struct tp_map *map = session->map, *base = session->watch.base;
@@ -241,7 +274,7 @@ static bool shortens(const struct tp_session *session, uint32_t x, uint32_t y, t
 }
 
 /* Whether what is left of the path costs at most w times what any way can. */
-static bool within_w(const struct tp_session *session, tp_cost left)
+static bool within_w(const struct tp_mind *session, tp_cost left)
 {
     return !tp_product_less(tp_search_h_goal(&session->search, session->at), session->params.w_milli, left, 1000);
 }
@@ -264,7 +297,7 @@ static uint64_t fallen(const struct tp_map *base, const struct tp_map *aim, uint
 }
 
 /* Whether a tile differs, and is not out of the way. */
-static bool concerns(const struct tp_session *session, uint64_t tile, tp_cost left)
+static bool concerns(const struct tp_mind *session, uint64_t tile, tp_cost left)
 {
     const struct tp_watch *watch = &session->watch;
     uint32_t x = (uint32_t)(tile % watch->aim->tiles_x) * TP_MAP_TILE, y = (uint32_t)(tile / watch->aim->tiles_x) * TP_MAP_TILE;
@@ -282,7 +315,7 @@ static void falls_seen(struct tp_watch *watch)
 }
 
 /* 2014, Algorithm 3, lines 6 to 8, of a graph's edge. */
-static bool edge_shortens(const struct tp_session *session, uint32_t at, struct tp_graph_out edge, tp_cost left)
+static bool edge_shortens(const struct tp_mind *session, uint32_t at, struct tp_graph_out edge, tp_cost left)
 {
     const struct tp_search *search = &session->search;
     uint32_t from = tp_graph_source(session->map->graph, at);
@@ -293,7 +326,7 @@ static bool edge_shortens(const struct tp_session *session, uint32_t at, struct 
 /* The same as below, on a graph. */
 static bool shorter_edge_opened(struct tp_tick *tick, uint64_t *looks)
 {
-    const struct tp_session *session = tick->session;
+    const struct tp_mind *session = tick->session;
     struct tp_watch *watch = &tick->session->watch;
     const struct tp_graph *base = watch->base->graph, *aim = watch->aim->graph;
     uint64_t pages = tp_graph_pages(aim);
@@ -324,7 +357,7 @@ static bool shorter_edge_opened(struct tp_tick *tick, uint64_t *looks)
  * as long as not all was seen. */
 static bool shortcut_opened(struct tp_tick *tick, uint64_t *looks)
 {
-    const struct tp_session *session = tick->session;
+    const struct tp_mind *session = tick->session;
     struct tp_watch *watch = &tick->session->watch;
     uint64_t tiles = (uint64_t)watch->aim->tiles_x * watch->aim->tiles_y;
     tp_cost left = cost_left(session);
@@ -354,14 +387,14 @@ static bool shortcut_opened(struct tp_tick *tick, uint64_t *looks)
 }
 
 /* Holds `base`, to compare it with the present version when it is time, if something fell since. */
-static void hold_falls(struct tp_session *session, const struct tp_map *base)
+static void hold_falls(struct tp_mind *session, const struct tp_map *base)
 {
     if (session->map->fell_version > base->version)
         session->watch.base = tp_map_ref(base);
 }
 
 /* Begins to compare what is held with the present version; lets it go, and gives false, where nothing fell between them. */
-static bool aim_falls(struct tp_session *session)
+static bool aim_falls(struct tp_mind *session)
 {
     struct tp_watch *watch = &session->watch;
     if (session->map->fell_version <= watch->base->version) {
@@ -375,7 +408,7 @@ static bool aim_falls(struct tp_session *session)
 }
 
 /* Whether a new search may begin for what fell; one that was done in the tick that began it may be given up at any time. */
-static bool may_begin_for_falls(const struct tp_session *session)
+static bool may_begin_for_falls(const struct tp_mind *session)
 {
     const struct tp_watch *watch = &session->watch;
     if (!session->path_complete)
@@ -383,7 +416,7 @@ static bool may_begin_for_falls(const struct tp_session *session)
     return watch->at_once || cost_left(session) < watch->left_bar;
 }
 
-static void begin_for_fall(struct tp_session *session)
+static void begin_for_fall(struct tp_mind *session)
 {
     struct tp_watch *watch = &session->watch;
     if (session->path_complete)
@@ -395,7 +428,7 @@ static void begin_for_fall(struct tp_session *session)
 
 bool tp__watch_run(struct tp_tick *tick)
 {
-    struct tp_session *session = tick->session;
+    struct tp_mind *session = tick->session;
     struct tp_watch *watch = &session->watch;
     const struct tp_map *before = session->map_before;
     bool follows = session->trace.follow_end != TP_STATE_NONE;

@@ -4,7 +4,7 @@ BENCH_RUNS ?= 5
 FRAMES_SECONDS ?= 60
 
 # Programs of the library, which read maps as the tool does; a client's; what another program is measured with beside ours; and all.
-BENCH_LIB := $(patsubst %,$(BUILD)/tests/bench/%,blocks guide open search deadline interleaved)
+BENCH_LIB := $(patsubst %,$(BUILD)/tests/bench/%,blocks guide open search deadline interleaved memory)
 BENCH_CLIENT := $(BUILD)/tests/bench/changes
 BENCH_BESIDE_US := $(BUILD)/tests/bench/cputime.so
 BENCHES := $(BENCH_LIB) $(BENCH_CLIENT) $(BENCH_BESIDE_US) $(BUILD)/tests/bench/echo
@@ -28,6 +28,10 @@ bench-open: $(BUILD)/tests/bench/open ## judge what an operation of the open lis
 .PHONY: bench-interleaved
 bench-interleaved: build $(BUILD)/tests/bench/interleaved ## judge what many sessions in turn promise
 	@tests/bench/bench.py --bin $(BUILD) --runs $(BENCH_RUNS) --interleaved
+
+.PHONY: bench-memory
+bench-memory: build $(BUILD)/tests/bench/memory ## judge what sessions may hold, on the maps of TICKPATH_MAPS
+	@tests/bench/bench.py --bin $(BUILD) --memory
 
 .PHONY: bench-deadline
 bench-deadline: build $(BUILD)/tests/bench/deadline ## judge what a tick's total of time promises

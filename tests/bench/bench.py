@@ -5,6 +5,7 @@ judged: exit code 1 when a bound is missed.
 
     tests/bench/bench.py [--bin build] [--runs 5] [--readme README.md]
     tests/bench/bench.py [--bin build] --blocks     the block graph's promises alone
+    tests/bench/bench.py [--bin build] --memory     what sessions may hold alone
     tests/bench/bench.py [--bin build] --search [--beside PROGRAM]     single searches alone
     tests/bench/bench.py [--bin build] --frames [--seconds 60]  frames through the network alone
     tests/bench/bench.py [--bin build] --interleaved     those of many sessions in turn
@@ -479,6 +480,78 @@ def guided_verdicts(guided):
     return verdicts
 
 
+# What sessions hold: a crowd on a map of 1024x1024, and searches one by one on maps whose tiles a search fills.
+MEMORY_SESSIONS, MEMORY_CROWD = 10000, ("sc1/Cauldron", "street/Paris_1_1024")
+MEMORY_MAPS = ("bg512/AR0011SR", "bg512/AR0700SR", "random/random512-25-0", "sc1/Cauldron", "street/Paris_1_1024")
+MEMORY_ROWS, MEMORY_PROBLEMS = ("astar", "tba", "tbwa", "guided"), 20
+MEMORY_PHASES = ("opened", "searching", "walking", "arrived")
+
+
+def memory_once(args, *arguments):
+    """One run of tests/bench/memory."""
+    return json.loads(subprocess.run([os.path.join(args.bin, "tests", "bench", "memory"), *map(str, arguments)], check=True,
+                                     capture_output=True, text=True).stdout)
+
+
+def memory_of(args, folder):
+    """The crowds by map, and the searches by row, list and map; without benchmark maps a crowd on a generated one alone."""
+    maps = os.environ.get("TICKPATH_MAPS")
+    if not maps:
+        path = os.path.join(folder, "memory.map")
+        subprocess.run([os.path.join(args.bin, "tickpath"), "map", "generate", "--kind", "city", "--size", "1024x1024", "--seed", "1", "--out", path],
+                       check=True)
+        return {"generated": memory_once(args, "crowd", path, MEMORY_SESSIONS, "guided", "bucket")}, {}
+    crowds = {name: memory_once(args, "crowd", os.path.join(maps, name + ".map"), MEMORY_SESSIONS, "guided", "bucket") for name in MEMORY_CROWD}
+    searches = {}
+    for name in MEMORY_MAPS:
+        base = os.path.join(maps, name)
+        for row in MEMORY_ROWS:
+            for kind in ("exact", "bucket"):
+                searches[row, kind, name] = memory_once(args, "search", base + ".map", base + ".scen", MEMORY_PROBLEMS, row, kind)
+    return crowds, searches
+
+
+def memory_mean(searches, row, kind):
+    """Bytes a touched state over all maps, and how full tiles are at the least."""
+    of = [f for (r, k, _), f in searches.items() if (r, k) == (row, kind)]
+    touched = sum(f["touched"] for f in of)
+    return sum(f["bytes_a_state"] * f["touched"] for f in of) / touched, min(f["fill"] for f in of), touched / len(of) / MEMORY_PROBLEMS
+
+
+def memory_rows(crowds, searches):
+    rows = []
+    for name, f in crowds.items():
+        for phase in MEMORY_PHASES:
+            p = f[phase]
+            rows.append((f"{f['sessions']:,} `guided` sessions on {name} ({f['width']}x{f['height']}), {phase}: MiB resident",
+                         f"{p['resident'] / 1048576:.1f}", f"{p['resident_an_agent']:.0f} bytes an agent; held by sessions {p['held_an_agent']:.0f}, "
+                         f"by ways and fields {p['ways_an_agent']:.0f}"))
+    for row in MEMORY_ROWS if searches else ():
+        for kind in ("exact", "bucket"):
+            mean, fill, states = memory_mean(searches, row, kind)
+            rows.append((f"`{row}`, list `{kind}`: bytes a touched state, tiles, tables, list and marks included, {len(MEMORY_MAPS)} maps",
+                         f"{mean:.2f}", f"{states:,.0f} states a search; tiles full to {100 * fill:.0f} % at the least"))
+    return rows
+
+
+def memory_verdicts(crowds, searches):
+    verdicts = []
+    for name, f in crowds.items():
+        most = max(f["walking"]["most_beside_path"], f["arrived"]["most_beside_path"])
+        verdicts.append((f"an agent that walks a whole path, or has arrived, on {name}: bytes beside a byte a step, most of {f['sessions']:,}",
+                         "below 512", f"{most}", most < 512))
+        step = f["walking"]["path_bytes_a_step"]
+        verdicts.append((f"its path on {name}, pieces rounded up", "at most 1 byte a step", f"{step:.2f}", step <= 1))
+        verdicts.append((f"left in the pool on {name} when all are closed", "0 bytes", f"{f['left']}", f["left"] == 0))
+    if not searches:
+        return verdicts + [("searches: maps to judge them on", f"{len(MEMORY_MAPS)}", "none", False)]
+    for row in ("astar", "tba", "tbwa"):
+        mean, fill, _ = memory_mean(searches, row, "bucket")
+        verdicts.append((f"`{row}`, list `bucket`: bytes a touched state", "at most 12", f"{mean:.2f}", mean <= 12))
+        verdicts.append((f"`{row}`, list `bucket`: tiles full, least of {len(MEMORY_MAPS)} maps", "at least 60 %", f"{100 * fill:.0f} %", fill >= 0.6))
+    return verdicts
+
+
 def changes_verdicts(steady, memory, stream):
     """What changing maps promise: (promise, bound, measured, whether it is kept)."""
     relative = [value / statistics.median(f["still_ms"]) for f in steady for value in f["changing_ms"]]
@@ -551,6 +624,7 @@ def measure(args):
             others = crowds(args, folder)
             searches = single.searches(args, folder)
             lists = single.open_once(args)
+            held = memory_of(args, folder)
         finally:
             daemon.stop()
         guided = guided_once(args, folder)
@@ -566,10 +640,10 @@ def measure(args):
     rows.append(("`tbwa` w = 1.8, k = 64 through a daemon, 16 agents on one connection, thousand ticks a second",
                  f"{statistics.median(ticks):.1f}", spread(ticks, 1)))
     rows += (single.searches_rows(searches) + single.open_rows(lists) + changes_rows(steady, memory, stream) + blocks_rows(blocks) + crowd_rows(crowd, others)
-             + frames_of_load.rows(*framed) + deadline_rows(deadline) + interleaved_rows(interleaved))
+             + frames_of_load.rows(*framed) + deadline_rows(deadline) + interleaved_rows(interleaved) + memory_rows(*held))
     return (rows, guided_table(guided),
             changes_verdicts(steady, memory, stream) + judged + crowd_verdicts(crowd, others) + guided_verdicts(guided)
-            + single.searches_verdicts(searches) + single.open_verdicts(lists) + deadline_verdicts(deadline) + interleaved_verdicts(interleaved) + frames_of_load.verdicts(*framed))
+            + single.searches_verdicts(searches) + single.open_verdicts(lists) + deadline_verdicts(deadline) + interleaved_verdicts(interleaved) + memory_verdicts(*held) + frames_of_load.verdicts(*framed))
 
 
 def main():
@@ -586,6 +660,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--deadline", action="store_true")
     parser.add_argument("--interleaved", action="store_true")
+    parser.add_argument("--memory", action="store_true")
     args = parser.parse_args()
     if args.history:
         print(history.table(processor()))
@@ -620,6 +695,12 @@ def main():
             changing_map(args, folder)
             verdicts = blocks_verdicts(blocks_of_all_maps(args, folder))
         print(verdict_table(verdicts))
+        return 0 if all(kept for *_, kept in verdicts) else 1
+    if args.memory:
+        with tempfile.TemporaryDirectory() as folder:
+            held = memory_of(args, folder)
+        verdicts = memory_verdicts(*held)
+        print(table(memory_rows(*held)) + "\n\n" + verdict_table(verdicts))
         return 0 if all(kept for *_, kept in verdicts) else 1
     rows, guided, verdicts = measure(args)
     source = "the benchmark maps named" if os.environ.get("TICKPATH_MAPS") else "generated maps"

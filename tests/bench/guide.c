@@ -10,7 +10,7 @@
  * counted. Exit code 2: it could not be run. */
 #include "guide/field.h"
 #include "map/layer.h"
-#include "search/internal.h"
+#include "search/rest.h"
 #include "tests/bench/bench.h"
 #include "tests/lib/rng.h"
 
@@ -173,7 +173,8 @@ static void note_once(bool *noted, bool now, struct samples *samples, uint32_t t
 /* After a tick of an agent that is on its way. */
 static void note_trip(struct agent *agent, const struct tp_tick_reply *reply)
 {
-    const struct tp_guide *guide = &agent->session->guide;
+    static const struct tp_guide none; /* it has what it needs, and rests */
+    const struct tp_guide *guide = agent->session->mind ? &agent->session->mind->guide : &none;
     struct part *part = agent->begun_in;
     bool led = is_to_goal(agent, &guide->now), coming = is_to_goal(agent, &guide->coming);
     agent->ticks++;

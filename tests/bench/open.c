@@ -121,7 +121,7 @@ static double measure_bucket(struct lists *lists, uint32_t size)
 {
     tp_bucket_init(&lists->bucket, 1, false, &lists->pool, &lists->bytes, UINT64_MAX);
     double ns = measure(lists, size, bucket_enter, bucket_take);
-    tp_bucket_fini(&lists->bucket);
+    tp_bucket_empty(&lists->bucket);
     return ns;
 }
 
@@ -129,7 +129,7 @@ static double measure_exact(struct lists *lists, uint32_t size)
 {
     tp_open_init(&lists->exact, false, &lists->pool, &lists->bytes, UINT64_MAX);
     double ns = measure(lists, size, exact_enter, exact_take);
-    tp_open_fini(&lists->exact);
+    tp_open_empty(&lists->exact);
     return ns;
 }
 

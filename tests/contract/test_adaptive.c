@@ -1,6 +1,6 @@
 /* What the adaptive rule costs (node/nodes.h): every h it raises is in the reply of the tick that raised it, and under R is
  * paid from that tick's purse. h is read from inside the session. */
-#include "search/internal.h"
+#include "tests/lib/mind.h"
 #include "tests/lib/play.h"
 #include "tests/lib/random_spaces.h"
 
@@ -11,7 +11,7 @@ enum { SIDE_MAX = 40 };
 
 static const char *const names[] = {"aastar", "tbaa", "rtaa", "dartaa"};
 
-static tp_cost learned_at(const struct tp_session *session, uint32_t cell)
+static tp_cost learned_at(const struct tp_mind *session, uint32_t cell)
 {
     const struct tp_search *search = &session->search;
     tp_state state = search->domain->at_cell(search, cell);
@@ -99,11 +99,11 @@ static struct tp_tick_reply tick(struct play *play)
     static tp_cost before[SIDE_MAX * SIDE_MAX];
     uint32_t cells = play->map->width * play->map->height;
     for (uint32_t cell = 0; cell < cells; cell++)
-        before[cell] = learned_at(play->session, cell);
+        before[cell] = learned_at(mind_of(play->session), cell);
     struct tp_tick_reply reply = play_tick(play, NULL);
     uint64_t raised = 0;
     for (uint32_t cell = 0; cell < cells; cell++)
-        raised += learned_at(play->session, cell) > before[cell];
+        raised += learned_at(mind_of(play->session), cell) > before[cell];
     PLAY_SAY(play, raised <= reply.work.learned, "%llu h were raised, %llu booked",
              (unsigned long long)raised, (unsigned long long)reply.work.learned);
     return reply;
@@ -222,7 +222,7 @@ START_TEST(former_searches_take_bounded_memory)
         struct play play;
         play_open(&play, &params, map);
         snprintf(play.label, sizeof play.label, "%s to and fro, %s", names[_i], shut ? "eager" : "a still map");
-        const struct tp_nodes_adaptive *adaptive = &play.session->adaptive;
+        const struct tp_nodes_adaptive *adaptive = &mind_of(play.session)->adaptive;
         uint64_t peak = 0, searches = 0;
         uint32_t before = 0;
         for (uint32_t tick = 0; tick < 6000; tick++) {
@@ -230,7 +230,7 @@ START_TEST(former_searches_take_bounded_memory)
                 play_set(&play, SIDE_MAX - 1, 0, tick % 2 ? '@' : '.');
             if (play_tick(&play, NULL).status == TP_STATUS_ARRIVED)
                 play_retarget(&play, play.cell ? 0 : params.goal);
-            uint32_t stamp = play.session->search.nodes.tiles.stamp;
+            uint32_t stamp = mind_of(play.session)->search.nodes.tiles.stamp;
             searches += stamp != before;
             before = stamp;
             PLAY_SAY(&play, adaptive->stamps <= adaptive->tiles + 1 && adaptive->room < adaptive->tiles + 2 + TP_TILE_CELLS,

@@ -1,7 +1,7 @@
 /* What an agent does that only has to walk (search/follow.c) is what the engine would do: each life is played twice from one number, the
  * second time with every tick sent through the engine, and all replies must be the same, to the last field. Lives are of all rows,
  * on grids; most of the time nothing changes, so that paths get whole and are walked. TICKPATH_SEED repeats a run. */
-#include "search/internal.h"
+#include "tests/lib/mind.h"
 #include "tests/lib/random_sessions.h"
 
 #include <stdio.h>
@@ -57,6 +57,7 @@ static void live(uint64_t number, const struct tp_algorithm *row, bool by_engine
     space_open(&play, &params, &space, NULL);
     snprintf(play.label, sizeof play.label, "life %llu of %s%s (TICKPATH_SEED=%llu)", (unsigned long long)number, row->name,
              by_engine ? ", by the engine" : "", (unsigned long long)tp_test_seed());
+    struct tp_mind *mind = mind_kept(play.session); /* else the path is packed, and the session rests */
     bool is_rich = tp_test_percent(&rng, 50);
     struct plain_vehicle before = play_vehicle(&play);
     for (int i = 0; i < TICKS; i++) {
@@ -64,9 +65,9 @@ static void live(uint64_t number, const struct tp_algorithm *row, bool by_engine
         struct tp_budget budget = random_budget(&rng, play.session, &clock, is_rich ? 1000 : 1);
         meddle(&rng, &play, &space, before);
         before = play_vehicle(&play);
-        trail->followed += play.session->follows == TP_FOLLOWS_AND_WALKS;
+        trail->followed += mind->follows == TP_FOLLOWS_AND_WALKS;
         if (by_engine)
-            play.session->follows = TP_FOLLOWS_NOT;
+            mind->follows = TP_FOLLOWS_NOT;
         trail->replies[i] = play_tick(&play, &budget);
         if (trail->replies[i].status == TP_STATUS_ARRIVED && tp_test_percent(&rng, 50))
             play_retarget(&play, space_cell(&rng, play.map, true));

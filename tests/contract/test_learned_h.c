@@ -1,8 +1,8 @@
 /* What was learned never overestimates, whoever moves the goal and whenever: after each tick that left no learning step under
  * way, h of every state, as learned, is at most the true cost to the present goal. For every row that learns, on grids and on
  * graphs, under small purses and small k, where a learning step takes many ticks and the goal moves in the course of it. */
-#include "search/internal.h"
 #include "tests/lib/distances.h"
+#include "tests/lib/mind.h"
 #include "tests/lib/play.h"
 #include "tests/lib/random_spaces.h"
 
@@ -37,14 +37,14 @@ static void costs_to_goal(const struct space *space, const struct play *play, ui
 
 static void check_h(struct play *play, const uint64_t *costs)
 {
-    const struct tp_search *search = &play->session->search;
+    const struct tp_search *search = &mind_of(play->session)->search;
     uint32_t states = play->map->width * play->map->height;
     for (uint32_t cell = 0; cell < states; cell++) {
         if (search->domain->cells_can_block && !tp_map_passable(play->map, cell % play->map->width, cell / play->map->width))
             continue; /* nobody gets there */
         tp_state state = search->domain->at_cell(search, cell);
-        tp_cost h = tp_search_h(search, state, play->session->goal) +
-                    tp_learned_at(&play->session->learned, tp_state_x(search, state), tp_state_y(search, state));
+        tp_cost h = tp_search_h(search, state, mind_of(play->session)->goal) +
+                    tp_learned_at(&mind_of(play->session)->learned, tp_state_x(search, state), tp_state_y(search, state));
         if (costs[cell] != UINT64_MAX && h > costs[cell])
             PLAY_SAY(play, false, "h of %u is %llu, the cost to %u is %llu", cell, (unsigned long long)h, play->goal,
                      (unsigned long long)costs[cell]);
@@ -84,10 +84,10 @@ static void one_life(struct tp_test_rng *rng, const struct tp_algorithm *row, ui
         costs_to_goal(&space, &play, costs);
         for (uint32_t tick = 0; tick < TICKS; tick++) {
             struct tp_tick_reply reply = play_tick(&play, NULL);
-            if (!play.session->learn.running)
+            if (!mind_of(play.session)->learn.running)
                 check_h(&play, costs);
             bool done = reply.status == TP_STATUS_ARRIVED || reply.status == TP_STATUS_UNREACHABLE;
-            if (!done && !tp_test_percent(rng, play.session->learn.running ? 40 : 8))
+            if (!done && !tp_test_percent(rng, mind_of(play.session)->learn.running ? 40 : 8))
                 continue;
             uint32_t goal = tp_test_percent(rng, 70) ? space_cell_near(rng, space.map, play.goal)
                                                      : space_cell(rng, space.map, true);

@@ -7,9 +7,9 @@
  * one fell, the first search begun after it finds the right cost (the number of trials that the rows promise is one).
  */
 #include "tests/lib/distances.h"
+#include "tests/lib/mind.h"
 #include "tests/lib/play.h"
 
-#include "search/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -245,7 +245,7 @@ END_TEST
 
 /* h of a state as the next search will take it: what was learned, and what the tile's last search still has to teach
  * (node/nodes.h: on first touch). */
-static uint64_t h_of(const struct tp_session *session, uint32_t cell)
+static uint64_t h_of(const struct tp_mind *session, uint32_t cell)
 {
     const struct tp_search *search = &session->search;
     const struct tp_nodes *nodes = &search->nodes;
@@ -270,7 +270,7 @@ static void check_h(struct trial *trial, uint64_t *raised)
     for (uint32_t cell = 0; cell < width * height; cell++) {
         if (!problem->weight[cell])
             continue;
-        uint64_t h = h_of(play->session, cell);
+        uint64_t h = h_of(mind_of(play->session), cell);
         PLAY_SAY(play, h <= trial->costs[cell], "h of %u is %llu, the way costs %llu", cell, (unsigned long long)h,
             (unsigned long long)trial->costs[cell]);
         *raised += h > ref_distance(problem, cell, play->goal);
@@ -280,7 +280,7 @@ static void check_h(struct trial *trial, uint64_t *raised)
                 if (x < 0 || y < 0 || x >= (int64_t)width || y >= (int64_t)height || y * width + x == cell ||
                     !ref_step(problem, cell, (uint32_t)(y * width + x), &cost))
                     continue;
-                uint64_t next = h_of(play->session, (uint32_t)(y * width + x));
+                uint64_t next = h_of(mind_of(play->session), (uint32_t)(y * width + x));
                 PLAY_SAY(play, h <= cost + next, "h of %u is %llu, of %lld beside it %llu, %llu away", cell, (unsigned long long)h,
                     (long long)(y * width + x), (unsigned long long)next, (unsigned long long)cost);
             }

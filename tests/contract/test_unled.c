@@ -3,7 +3,7 @@
  * same hashes, whatever happens to it. Where it is led it has a w, a pause and a restart rule of its own.
  *
  * TICKPATH_SEED repeats a run. */
-#include "search/internal.h"
+#include "tests/lib/mind.h"
 #include "tests/lib/random_sessions.h"
 
 static const struct tp_algorithm *guided(void)
@@ -212,9 +212,10 @@ static void in_effect(struct tp_session_params *params, const struct tp_map *map
     struct tp_refusal refusal;
     int error = tp_session_open(&session, params, map, pool, &refusal);
     ck_assert_msg(error == 0, "%s: %s", refusal.field, refusal.reason);
-    ck_assert_uint_eq(session->params.w_milli, w_milli);
-    ck_assert_int_eq(session->params.pause_on_backtrack, pause);
-    ck_assert_int_eq(session->params.restart, restart);
+    const struct tp_session_params *has = &mind_of(session)->params;
+    ck_assert_uint_eq(has->w_milli, w_milli);
+    ck_assert_int_eq(has->pause_on_backtrack, pause);
+    ck_assert_int_eq(has->restart, restart);
     tp_session_close(session);
 }
 

@@ -118,7 +118,7 @@ END_TEST
 /* Sessions that searched far, and held old versions, leave nothing when they are closed. */
 START_TEST(test_closed_sessions_give_memory_back)
 {
-    enum { SESSIONS = 400, EXPANSIONS = 20000, KEPT_MAX = 24 * MIB };
+    enum { SESSIONS = 450, EXPANSIONS = 20000, KEPT_MAX = 24 * MIB };
     begin("1000");
     uint64_t base = wire_resident_bytes(daemon_.pid);
     for (int round = 0; round < 2; round++) {

@@ -32,7 +32,7 @@ static void both_open(struct both *both, uint64_t h_factor, bool wide, uint64_t 
 
 static void both_close(struct both *both)
 {
-    tp_bucket_fini(&both->list);
+    tp_bucket_empty(&both->list);
     ck_assert_uint_eq(both->bytes, 0);
     ck_assert_uint_eq(both->pool.used_bytes, 0);
     tp_pool_fini(&both->pool);

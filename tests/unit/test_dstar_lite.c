@@ -60,7 +60,7 @@ START_TEST(the_queue_gives_the_least_key)
             ck_abort_msg("step %llu: state %u on top, not %u (TICKPATH_SEED=%llu)", (unsigned long long)step,
                          got, least, (unsigned long long)tp_test_seed());
     }
-    tp_open_fini(&heap);
+    tp_open_empty(&heap);
     ck_assert_uint_eq(bytes, 0);
     tp_pool_fini(&pool);
 }

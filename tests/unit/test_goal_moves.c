@@ -1,6 +1,6 @@
 /* A goal that moves or is blocked for a while: the search under a deadline goes on all the same, and no reply speaks of a path
  * into a blocked goal. */
-#include "search/internal.h"
+#include "tests/lib/mind.h"
 #include "tests/lib/play.h"
 
 /* A deadline counts time alone: renewing the open list after the goal moved leaves the rest of the tick to expansions. */
@@ -20,7 +20,7 @@ START_TEST(a_moved_goal_leaves_a_deadline_its_expansions)
     play_open(&play, &params, map);
     tp_map_unref(map);
     play_tick(&play, NULL);
-    ck_assert_uint_gt(play.session->search.open.count, OPEN_AT_LEAST);
+    ck_assert_uint_gt(mind_of(play.session)->search.open.count, OPEN_AT_LEAST);
     play_retarget(&play, 150 * SIDE + 285);
     struct play_clock clock = {.looks = 1000000};
     struct tp_budget forever = play_deadline(&clock);

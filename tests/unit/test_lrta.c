@@ -3,7 +3,7 @@
  * bound that learning gives. h is read from inside the session. That it never overestimates is asked of every agent-centred
  * row. */
 #include "map/graph.h"
-#include "search/internal.h"
+#include "tests/lib/mind.h"
 #include "tests/lib/play.h"
 #include "tests/lib/random_spaces.h"
 
@@ -13,7 +13,7 @@
 
 static const char *const names[] = {"lrta", "plrta", "lss", "lsswa", "rtaa", "dartaa"};
 
-static tp_cost h_of(const struct tp_session *session, uint32_t cell)
+static tp_cost h_of(const struct tp_mind *session, uint32_t cell)
 {
     const struct tp_search *search = &session->search;
     tp_state state = search->domain->at_cell(search, cell);
@@ -68,7 +68,7 @@ START_TEST(as_worked_out_by_hand)
     play_open(&play, &params, map);
     uint64_t before[15];
     for (uint32_t cell = 0; cell < 15; cell++)
-        before[cell] = h_of(play.session, cell);
+        before[cell] = h_of(mind_of(play.session), cell);
     char *cells = (char *)(uintptr_t)expected->cells, *work = (char *)(uintptr_t)expected->work;
     struct tp_tick_reply reply;
     do {
@@ -78,11 +78,11 @@ START_TEST(as_worked_out_by_hand)
     } while (*cells);
     ck_assert_int_eq(reply.status, TP_STATUS_ARRIVED);
     for (int i = 0; i < 4; i++) {
-        ck_assert_uint_eq(h_of(play.session, learning_cells[i]), expected->h[i] * TP_COST_UNIT);
+        ck_assert_uint_eq(h_of(mind_of(play.session), learning_cells[i]), expected->h[i] * TP_COST_UNIT);
         before[learning_cells[i]] = expected->h[i] * TP_COST_UNIT;
     }
     for (uint32_t cell = 0; cell < 15; cell++)
-        ck_assert_uint_eq(h_of(play.session, cell), before[cell]);
+        ck_assert_uint_eq(h_of(mind_of(play.session), cell), before[cell]);
     play_close(&play);
     tp_map_unref(map);
 }
@@ -119,9 +119,9 @@ static uint64_t *true_costs(const struct ref_problem *problem, uint32_t goal)
 static void check_admissible(const struct play *play, const uint64_t *cost)
 {
     for (uint32_t cell = 0; cell < play->plain.width * play->plain.height; cell++) {
-        if (play->plain.weight[cell] && h_of(play->session, cell) > cost[cell])
+        if (play->plain.weight[cell] && h_of(mind_of(play->session), cell) > cost[cell])
             ck_abort_msg("%s: tick %llu: h of %u is %llu, the true cost %llu", play->label,
-                         (unsigned long long)play->ticks, cell, (unsigned long long)h_of(play->session, cell),
+                         (unsigned long long)play->ticks, cell, (unsigned long long)h_of(mind_of(play->session), cell),
                          (unsigned long long)cost[cell]);
     }
 }
@@ -136,7 +136,7 @@ static void check_consistent(const struct play *play)
             uint32_t to = (uint32_t)(y * width + x);
             if (x >= 0 && y >= 0 && x < width && y < height && play->plain.weight[cell] &&
                 ref_step(&play->plain, (uint32_t)cell, to, &step) &&
-                h_of(play->session, (uint32_t)cell) > step + h_of(play->session, to))
+                h_of(mind_of(play->session), (uint32_t)cell) > step + h_of(mind_of(play->session), to))
                 ck_abort_msg("%s: tick %llu: h of %u and %u are not consistent", play->label,
                              (unsigned long long)play->ticks, (uint32_t)cell, to);
         }
@@ -206,10 +206,10 @@ START_TEST(the_agent_arrives_within_the_bound)
         uint64_t *cost = true_costs(&play.plain, params.goal);
         bool consistent = strcmp(name, "plrta") == 0 ||
                           (params.budget.kind == TP_BUDGET_K && params.budget.expansions == 1);
-        uint64_t bound = h_of(play.session, params.start), h_start = bound;
+        uint64_t bound = h_of(mind_of(play.session), params.start), h_start = bound;
         for (uint32_t cell = 0; cell < map->width * map->height; cell++)
             if (play.plain.weight[cell] && cost[cell] != UINT64_MAX)
-                bound += cost[cell] - h_of(play.session, cell);
+                bound += cost[cell] - h_of(mind_of(play.session), cell);
         /* an agent under R may need some ticks for each move */
         uint64_t ticks_max = (bound / TP_COST_UNIT + 1) * (params.budget.kind == TP_BUDGET_K ? 1 : 40);
         struct tp_tick_reply reply = {.status = TP_STATUS_SEARCHING};
@@ -254,8 +254,8 @@ START_TEST(h_never_overestimates_on_a_map_that_changes)
             if (tp_test_percent(&rng, 30))
                 play_retarget(&play, space_cell(&rng, play.map, true));
             struct tp_tick_reply reply = play_tick(&play, NULL);
-            bool of_the_past = play.map->fell_version > play.session->learned_fell_version;
-            if (reply.work.expansions == 0 || of_the_past || play.session->learn.running)
+            bool of_the_past = play.map->fell_version > mind_of(play.session)->learned_fell_version;
+            if (reply.work.expansions == 0 || of_the_past || mind_of(play.session)->learn.running)
                 continue; /* what it learned is forgotten when it looks ahead again; or it has not learned all */
             uint64_t *cost = true_costs(&play.plain, play.goal);
             check_admissible(&play, cost);
@@ -285,8 +285,8 @@ START_TEST(what_was_learned_is_kept)
             struct play_clock clock = {tp_test_between(&rng, 1, 12)};
             struct tp_budget budget = play_deadline(&clock);
             struct tp_tick_reply reply = play_tick(&play, by_clock ? &budget : NULL);
-            for (uint32_t cell = 0; cell < map->width * map->height && !play.session->learn.running; cell++) {
-                uint64_t h = h_of(play.session, cell);
+            for (uint32_t cell = 0; cell < map->width * map->height && !mind_of(play.session)->learn.running; cell++) {
+                uint64_t h = h_of(mind_of(play.session), cell);
                 PLAY_SAY(&play, h >= before[cell], "h of %u fell to %llu", cell, (unsigned long long)h);
                 before[cell] = h;
             }
@@ -397,10 +397,10 @@ START_TEST(one_way_edges)
             tp_session_tick(session, map, NULL, &reply);
             spent = reply.cost;
             for (uint32_t node = 0; node < nodes; node++)
-                if (h_of(session, node) > cost[node])
+                if (h_of(mind_of(session), node) > cost[node])
                     ck_abort_msg("case %llu of %s: h of node %u is %llu of %llu (TICKPATH_SEED=%llu)",
                                  (unsigned long long)i, names[_i], node,
-                                 (unsigned long long)h_of(session, node), (unsigned long long)cost[node],
+                                 (unsigned long long)h_of(mind_of(session), node), (unsigned long long)cost[node],
                                  (unsigned long long)tp_test_seed());
         } while (reply.status != TP_STATUS_ARRIVED && ++ticks < 40 * bound + 40);
         ck_assert_msg(reply.status == TP_STATUS_ARRIVED && spent <= bound,

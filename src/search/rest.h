@@ -1,0 +1,67 @@
+/* A session, as the public functions know it: a mind (internal.h), or what is kept of one while there is nothing to find out.
+ *
+ *     rests, without a path -> mind -> rests, with what is left of its path, or arrived -> mind -> ...
+ *         opened        a tick    some quiet ticks                 another version, goal or place
+ *
+ * What it is: a mind holds all that a search and its guide ask for, some KiB. A session has one from its first tick until its path is packed, its
+ * search put back and nothing changed for some ticks (packed.c); then it rests. What it keeps fits 512 bytes with what the
+ * system and the pool round up, and five eighths of a byte a step of its path. It walks on by itself as long as the map stays. Anything else gives it a mind
+ * again, that knows what the former did. Moves, statuses and costs are the same with and without: a test compares them.
+ * What it refuses: to rest where packed.c does not pack, and with goals that are met within a radius, or budgets of its own that ask a clock. Such a
+ * session has a mind for life, allocated when it opens; those of the others are blocks of the pool.
+ * Failure: without memory for a mind it says NODE_CAP; it walks on where the map allows its next step, and begins anew later where that map was
+ * another; put elsewhere, or sent to
+ * another goal, it forgets its path.
+ * Who calls it: session.h's own functions, all defined in rest.c; tests look into it.
+ */
+#ifndef TP_SEARCH_REST_H
+#define TP_SEARCH_REST_H
+
+#include "search/internal.h"
+
+/* What parameters say that are settled, of a session that may rest. */
+struct tp_rest_params {
+    const struct tp_algorithm *algorithm;
+    struct tp_field_cache *fields;
+    uint64_t node_bytes_max;
+    uint64_t budget_expansions;
+    uint32_t budget_r_milli, budget_c;
+    uint32_t w_milli, guide_units, switch_margin_milli, stamp_max;
+    uint8_t budget_kind, neighbours, corners, heuristic, goal_policy, restart, open_list, pause_on_backtrack;
+    bool longest_path_rule, path_switch;
+};
+
+/* Of the mind's members of these names, those that outlive it. */
+struct tp_rest {
+    uint64_t begun_version; /* of its search */
+    tp_cost h_bar, left_bar; /* tp_watch */
+    uint64_t watch_begun;
+    tp_cost turned_left;
+    uint64_t guide_left_bar, stalled_at;
+    uint64_t rest_epoch, rest_version, rest_points; /* tp_guide's rest */
+    tp_cost rest_left;
+    tp_state end;
+    uint32_t stalls, waited;
+    bool at_once, begun, active, path_complete, after_somebody, guide_rests, other, goal_moved, displaced, waits_for_path, packs, restart_wanted;
+};
+
+struct tp_session {
+    struct tp_mind *mind;     /* NULL: it rests; all below is of one that does, but for what it is opened with */
+    struct tp_pool *pool;     /* borrowed */
+    const struct tp_map *map; /* the version of the last tick, or of open; referenced */
+    bool may_rest;
+    bool blind; /* versions came that nobody could look at: with the next mind it begins anew */
+    uint8_t shift, more_goal_count;
+    tp_state at, at_before, goal;
+    tp_state *more_goals;     /* a block of the pool; NULL: none */
+    struct tp_steps steps;    /* the first leads out of where the agent stands */
+    tp_cost left;             /* what they cost */
+    struct tp_session_stats stats;
+    struct tp_rest_params params;
+    struct tp_rest rest;
+};
+
+/* The session's mind, given to it if it rests; NULL without memory. */
+struct tp_mind *tp__session_wake(struct tp_session *session);
+
+#endif
