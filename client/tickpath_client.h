@@ -269,7 +269,7 @@ enum tp_client_pause {
     TP_CLIENT_PAUSE_NEVER = 2,        /* it steps back */
 };
 
-/* How open states are ordered. 0: in buckets where the algorithm takes that, on grids, else exactly. */
+/* How open states are ordered. 0: in buckets where the algorithm takes that, on grids, but for guided where it is led; else exactly. */
 enum tp_client_open_list {
     TP_CLIENT_OPEN_LIST_EXACT = 1,  /* by f, then larger g, then lower cell: as the papers have it */
     TP_CLIENT_OPEN_LIST_BUCKET = 2, /* by f in steps, the newest first: faster */

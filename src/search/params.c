@@ -135,8 +135,10 @@ void tp__session_settle(struct tp_session_params *params, const struct tp_map *m
         params->pause_on_backtrack = own->pause_on_backtrack && params->knowledge == TP_KNOWLEDGE_FULL ? TP_PAUSE_ON_BACKTRACK : TP_PAUSE_NEVER;
     if (params->restart == TP_RESTART_DEFAULT)
         params->restart = params->knowledge == TP_KNOWLEDGE_FULL ? own->restart : params->algorithm->restart;
-    if (params->open_list == TP_OPEN_LIST_DEFAULT)
-        params->open_list = own->capabilities & TP_CAN_BUCKET && !map->graph ? TP_OPEN_LIST_BUCKET : TP_OPEN_LIST_EXACT;
+    if (params->open_list == TP_OPEN_LIST_DEFAULT) { /* led, a search has few open states, whose f lie far apart */
+        bool in_buckets = own->capabilities & TP_CAN_BUCKET && !map->graph && !tp__session_led(params, map);
+        params->open_list = in_buckets ? TP_OPEN_LIST_BUCKET : TP_OPEN_LIST_EXACT;
+    }
     if (params->guide_units == TP_GUIDE_UNITS_UNSET)
         params->guide_units = TP_GUIDE_UNITS_DEFAULT;
     if (!params->sensor_radius)

@@ -85,7 +85,7 @@ enum tp_pause {
 
 /* How the open list is ordered. */
 enum tp_open_list {
-    TP_OPEN_LIST_DEFAULT, /* BUCKET where the row and the map take it (TP_CAN_BUCKET, no graph), else EXACT */
+    TP_OPEN_LIST_DEFAULT, /* BUCKET where the row and the map take it (TP_CAN_BUCKET, no graph) and the search is not led, else EXACT */
     TP_OPEN_LIST_EXACT,   /* by f, then larger g, then lower state (open/exact.h) */
     TP_OPEN_LIST_BUCKET,  /* by f in steps, the newest first (open/bucket.h): three times as fast. With w = 1 as cheap in
                             * the end; with more a cost may be above w times the least, for no state is searched twice */
