@@ -459,7 +459,7 @@ START_TEST(sharing_changes_nothing)
 }
 END_TEST
 
-/* Without any room a session does what one without guide units does that waits and begins anew as it does, until it has a path to make
+/* Without any room a session does what one without guide units does that waits, begins anew and orders its open states as it does, until it has a path to make
  * shorter; with little it is led now and then, and goes on all the same. */
 START_TEST(no_room_is_no_harm)
 {
@@ -473,6 +473,7 @@ START_TEST(no_room_is_no_harm)
     struct scene unguided = scene;
     for (int i = 0; i < CROWD; i++) {
         unguided.params[i].guide_units = 0;
+        unguided.params[i].open_list = TP_OPEN_LIST_EXACT;
         unguided.params[i].pause_on_backtrack = TP_PAUSE_ON_BACKTRACK;
         unguided.params[i].restart = TP_RESTART_ON_RISE;
     }
