@@ -9,37 +9,29 @@ BENCH_CLIENT := $(BUILD)/tests/bench/changes
 BENCH_BESIDE_US := $(BUILD)/tests/bench/cputime.so
 BENCHES := $(BENCH_LIB) $(BENCH_CLIENT) $(BENCH_BESIDE_US) $(BUILD)/tests/bench/echo
 
+bench_run = tests/bench/bench.py --bin $(BUILD) --runs $(BENCH_RUNS) --seconds $(FRAMES_SECONDS)
+
 .PHONY: bench
-bench: build $(BENCHES) ## measure speed and memory, medians over runs, and judge what is promised of them (TICKPATH_MAPS; BENCH_RUNS=5; BENCH_README=1 writes README's figures; BENCH_HISTORY=1 keeps them in tests/bench/history.tsv; BENCH_BESIDE=program to be judged beside)
-	@tests/bench/bench.py --bin $(BUILD) --runs $(BENCH_RUNS) --seconds $(FRAMES_SECONDS) $(if $(BENCH_README),--readme README.md)
+bench: build $(BENCHES) ## measure speed and memory, medians over runs, and judge what is promised of them (TICKPATH_MAPS; BENCH_RUNS=5; BENCH_README=1 writes README's figures; BENCH_HISTORY=1 keeps them in tests/bench/history.tsv)
+	@$(bench_run) $(if $(BENCH_README),--readme README.md)
 
-.PHONY: bench-blocks
-bench-blocks: build $(BUILD)/tests/bench/blocks ## judge what the block graph promises, on every map of TICKPATH_MAPS
-	@tests/bench/bench.py --bin $(BUILD) --blocks
+# Each part of it alone, by the name that bench.py lists.
+bench-lines: ## measure searches as `tickpath bench` makes them
+bench-search: ## measure single searches, and judge them beside another program (BENCH_BESIDE: its path; TICKPATH_MAPS)
+bench-open: ## judge what an operation of the open list costs with a thousand and a million states open
+bench-changes: ## judge what ticks, batches of changes and old versions cost while the map changes
+bench-blocks: ## judge what the block graph promises, on every map of TICKPATH_MAPS
+bench-crowd: ## judge how soon a crowd of guided agents finds its ways, and what these hold
+bench-frames: ## judge what frames of many agents cost the daemon's loop, and single sessions beside a bare echo (FRAMES_SECONDS=60)
+bench-deadline: ## judge what a tick's total of time promises
+bench-interleaved: ## judge what many sessions in turn promise
+bench-memory: ## judge what sessions may hold, on the maps of TICKPATH_MAPS
+bench-guided: ## judge cost and back-moves of guided agents at k = 4 and 16 (TICKPATH_MAPS)
 
-.PHONY: bench-search
-bench-search: $(BUILD)/tests/bench/search $(BENCH_BESIDE_US) ## measure single searches, and judge them beside another program (BENCH_BESIDE: its path; TICKPATH_MAPS)
-	@tests/bench/bench.py --bin $(BUILD) --search --runs $(BENCH_RUNS)
-
-.PHONY: bench-open
-bench-open: $(BUILD)/tests/bench/open ## judge what an operation of the open list costs with a thousand and a million states open
-	@tests/bench/bench.py --bin $(BUILD) --open
-
-.PHONY: bench-interleaved
-bench-interleaved: build $(BUILD)/tests/bench/interleaved ## judge what many sessions in turn promise
-	@tests/bench/bench.py --bin $(BUILD) --runs $(BENCH_RUNS) --interleaved
-
-.PHONY: bench-memory
-bench-memory: build $(BUILD)/tests/bench/memory ## judge what sessions may hold, on the maps of TICKPATH_MAPS
-	@tests/bench/bench.py --bin $(BUILD) --memory
-
-.PHONY: bench-deadline
-bench-deadline: build $(BUILD)/tests/bench/deadline ## judge what a tick's total of time promises
-	@tests/bench/bench.py --bin $(BUILD) --runs $(BENCH_RUNS) --deadline
-
-.PHONY: bench-frames
-bench-frames: build $(BUILD)/tests/bench/echo ## judge what frames of many agents cost the daemon's loop, and single sessions beside a bare echo (FRAMES_SECONDS=60)
-	@tests/bench/bench.py --bin $(BUILD) --frames --seconds $(FRAMES_SECONDS)
+BENCH_PARTS := lines search open changes blocks crowd frames deadline interleaved memory guided
+.PHONY: $(BENCH_PARTS:%=bench-%)
+$(BENCH_PARTS:%=bench-%): bench-%: build $(BENCHES)
+	@$(bench_run) --only $*
 
 .PHONY: bench-frame
 bench-frame: $(BUILD)/tests/bench/frame ## what frames of ticks cost the daemon's loop, without its sockets

@@ -37,7 +37,7 @@ def table(processor):
             for row in list(file)[1:]:
                 date, of, processor_of, name, value = row.rstrip("\n").split("\t")
                 if processor_of == processor:
-                    entries.setdefault(name, []).append((date, of, float(value)))
+                    entries.setdefault(name, []).append((date, of, float(value.replace(",", ""))))
     if not entries:
         return f"no figures of {processor} in {os.path.relpath(PATH)}"
     lines = ["| figure | last | commit | before | commit | change |", "|---|---|---|---|---|---|"]

@@ -78,7 +78,8 @@ done
 
 # Every target that a person may type is listed by `make help` with its sentence.
 help=$(make --no-print-directory help)
-mapfile -t targets < <(sed -n 's/^\.PHONY:[[:space:]]*//p' Makefile ./*/*.mk ./*/*/*.mk 2>/dev/null | tr -s ' ' '\n')
+mapfile -t targets < <({ make --no-print-directory -qp help || true; } 2>/dev/null | sed -n 's/^\.PHONY:[[:space:]]*//p' | tr -s ' ' '\n')
+[ ${#targets[@]} -gt 10 ] || complain "make tells no targets"
 for target in "${targets[@]}"; do
     grep -qE "^${target} +[^ ]" <<<"$help" || complain "make help does not list the target $target"
 done
