@@ -92,6 +92,7 @@ class Result:
 
 
 RUNNING = set()  # sessions under way
+STOPPED = []  # signals that stopped all
 
 
 def run(path, timeout_s, env, log_path):
@@ -116,6 +117,8 @@ def run_in(folder, path, timeout_s, env, log_path):
             result.problem("could not be started: %s" % error)
             return result
         RUNNING.add(process.pid)
+        if STOPPED:  # meanwhile: whoever stopped all did not see it
+            kill_session(process.pid)
         timed_out = False
         try:
             status = process.wait(timeout_s)
@@ -224,16 +227,14 @@ def main():
                 results.append(result)
                 report(result)
 
-    stopped = []
-
     def stop(number, _frame):
-        stopped.append(number)
+        STOPPED.append(number)
         waiting.clear()
         for session in list(RUNNING):
             kill_session(session)
 
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, stop)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, stop)
 
     started = time.monotonic()
     workers = [threading.Thread(target=worker) for _ in range(max(1, options.jobs))]
@@ -245,8 +246,8 @@ def main():
     passed = sum(r.passed for r in results)
     failed = sum(r.failed for r in results)
     skipped = sum(len(r.skips) for r in results)
-    if stopped:
-        print("stopped by signal %d, with %d of %d programs run" % (stopped[0], len(results), len(options.programs)))
+    if STOPPED:
+        print("stopped by signal %d, with %d of %d programs run" % (STOPPED[0], len(results), len(options.programs)))
         failed += 1
     if passed + failed == 0:
         print("no test was run")

@@ -181,9 +181,7 @@ START_TEST(test_killed_in_a_frame)
     for (int round = 0; round < 10; round++) {
         int told[2];
         ck_assert_int_eq(pipe(told), 0);
-        fflush(NULL);
-        pid_t victim = fork();
-        ck_assert_int_ge(victim, 0);
+        pid_t victim = tp_test_fork();
         if (victim == 0) {
             struct wire wire;
             wire_open_greeted(&wire, daemon_.port);

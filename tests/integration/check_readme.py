@@ -6,6 +6,7 @@ Prints totals in Check's form."""
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -47,10 +48,18 @@ def with_free_ports(text):
     return text
 
 
-def run(command, folder, **options):
-    return subprocess.run(
-        command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options
+def run(command, folder, timeout=None):
+    """The program ended, with all that it started: also when it takes too long."""
+    process = subprocess.Popen(
+        command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, preexec_fn=os.setpgrp
     )
+    try:
+        stdout, _ = process.communicate(timeout=timeout)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    return subprocess.CompletedProcess(command, process.returncode, stdout)
 
 
 def check_tour(readme, folder):
@@ -122,7 +131,12 @@ def check_example(readme, folder):
             check(any("cell (20, 9)" in line for line in lines), "the example's agent did not take the gap")
     finally:
         daemon.terminate()
-        check(daemon.wait(30) == 0, "the example's daemon ended with %s" % daemon.returncode)
+        try:
+            daemon.wait(30)
+        except subprocess.TimeoutExpired:
+            daemon.kill()
+            daemon.wait()
+        check(daemon.returncode == 0, "the example's daemon ended with %s" % daemon.returncode)
 
 
 def check_knobs(readme):

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -38,10 +37,8 @@ static int run(const char *variable, char *said, size_t said_bytes, char *const 
 {
     int out[2];
     ck_assert_int_eq(pipe(out), 0);
-    fflush(NULL);
-    pid_t pid = fork();
+    pid_t pid = tp_test_fork();
     if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
         dup2(out[1], 1);
         dup2(out[1], 2);
         close(out[0]);
@@ -195,10 +192,8 @@ START_TEST(test_inherited_socket)
     ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &size), 0);
     const char *program =
         tp_test_program("tickpathd"); /* it asserts: not where descriptor 3 is no longer Check's */
-    fflush(NULL);
-    pid_t pid = fork();
+    pid_t pid = tp_test_fork();
     if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
         char own[32];
         snprintf(own, sizeof own, "%ld", (long)getpid());
         setenv("LISTEN_PID", own, 1);

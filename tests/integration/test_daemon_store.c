@@ -246,8 +246,7 @@ END_TEST
 START_TEST(test_folder_in_use)
 {
     stored_start();
-    fflush(NULL);
-    pid_t pid = fork();
+    pid_t pid = tp_test_fork();
     if (pid == 0) {
         char log[200];
         snprintf(log, sizeof log, "%s/log2", stored_daemon.folder);

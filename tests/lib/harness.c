@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -217,6 +219,20 @@ void tp_test_scratch_begin(struct tp_test_scratch *scratch)
     close(ends[0]);
     setenv("TMPDIR", path, 1);
     *scratch = (struct tp_test_scratch){.fd = ends[1], .pid = pid};
+}
+
+int tp_test_fork(void)
+{
+    pid_t parent = getpid();
+    fflush(NULL);
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(126);
+    }
+    return pid;
 }
 
 void tp_test_scratch_end(struct tp_test_scratch *scratch)

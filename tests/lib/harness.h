@@ -74,6 +74,10 @@ struct tp_test_scratch {
 void tp_test_scratch_begin(struct tp_test_scratch *scratch);
 void tp_test_scratch_end(struct tp_test_scratch *scratch);
 
+/* Forks a process that is killed when its parent ends, however that ends: a test that fails leaves nothing running. Gives what fork gives, which
+ * cannot fail here. */
+int tp_test_fork(void);
+
 /* Makes a fresh temporary folder, and removes a folder with all it holds. Gives the path in static memory,
  * one for all calls. */
 const char *tp_test_folder_make(void);

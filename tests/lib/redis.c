@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -101,14 +100,8 @@ void test_redis_start(struct test_redis *redis)
     ck_assert_int_eq(redis->pid, 0);
     char log_path[128];
     snprintf(log_path, sizeof log_path, "%s/log", redis->folder);
-    pid_t parent = getpid();
-    fflush(NULL);
-    pid_t pid = fork();
-    ck_assert_int_ge(pid, 0);
+    pid_t pid = tp_test_fork();
     if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent)
-            _exit(126);
         int log = open(log_path, O_WRONLY | O_CREAT | O_APPEND, 0600);
         int nothing = open("/dev/null", O_RDONLY);
         dup2(nothing, 0);

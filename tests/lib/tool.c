@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,10 +37,8 @@ static void run_line(struct tool_run *run, char *line)
     }
     int out = memfd_create("out", MFD_CLOEXEC), err = memfd_create("err", MFD_CLOEXEC);
     ck_assert(out >= 0 && err >= 0);
-    pid_t pid = fork();
-    ck_assert_int_ge(pid, 0);
+    pid_t pid = tp_test_fork();
     if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
         dup2(out, STDOUT_FILENO);
         dup2(err, STDERR_FILENO);
         alarm(RUN_SECONDS_MAX); /* survives exec */

@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -103,14 +102,8 @@ void wire_daemon_start(struct wire_daemon *daemon, ...)
     va_end(options);
     argv[argc] = NULL;
 
-    pid_t parent = getpid();
-    fflush(NULL);
-    pid_t pid = fork();
-    ck_assert_int_ge(pid, 0);
+    pid_t pid = tp_test_fork();
     if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent)
-            _exit(126);
         int log = open(log_path, O_WRONLY | O_CREAT | O_APPEND, 0600);
         int nothing = open("/dev/null", O_RDONLY);
         if (log < 0 || nothing < 0)

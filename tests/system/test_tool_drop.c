@@ -136,9 +136,7 @@ static pid_t start_long(const char *const words[LONG_WORDS])
     argv[count++] = via;
     argv[count++] = (char *)"--map";
     argv[count++] = map;
-    fflush(NULL);
-    pid_t pid = fork();
-    ck_assert_int_ge(pid, 0);
+    pid_t pid = tp_test_fork();
     if (pid == 0) {
         alarm(60);
         int null = open("/dev/null", O_WRONLY);

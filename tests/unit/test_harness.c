@@ -67,12 +67,39 @@ START_TEST(folder_goes_with_its_program)
 }
 END_TEST
 
+/* Who is forked holds the end of a pipe, and sleeps: it closes when that one is gone, after its parent. */
+START_TEST(forked_goes_with_its_parent)
+{
+    int ends[2], ending = endings[_i];
+    ck_assert_int_eq(pipe(ends), 0);
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        signal(SIGTERM, SIG_DFL);
+        if (tp_test_fork() == 0)
+            for (;;)
+                pause();
+        if (ending > 1)
+            raise(ending);
+        _exit(0);
+    }
+    close(ends[1]);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    char byte;
+    ck_assert_int_eq(read(ends[0], &byte, 1), 0);
+    close(ends[0]);
+}
+END_TEST
+
 static Suite *harness_suite(void)
 {
     Suite *suite = suite_create("harness");
     TCase *cases = tcase_create("temporary folders");
     tcase_add_checked_fixture(cases, parent_begin, parent_end);
     tcase_add_loop_test(cases, folder_goes_with_its_program, 0, (int)(sizeof endings / sizeof endings[0]));
+    suite_add_tcase(suite, cases);
+    cases = tcase_create("processes");
+    tcase_add_loop_test(cases, forked_goes_with_its_parent, 0, (int)(sizeof endings / sizeof endings[0]));
     suite_add_tcase(suite, cases);
     return suite;
 }
