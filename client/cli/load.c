@@ -176,6 +176,15 @@ static int open_sessions(struct tp_cli_load *load)
     return result;
 }
 
+static int find_loops(struct tp_cli_load *load)
+{
+    uint64_t pid = load->options.daemon_pid;
+    int error = tp_cli_threads_open(&load->loops, pid, "loop");
+    return error == 0 ? TP_CLI_OK
+                      : tp_cli_fail(&tp_cli__load_usage, "/proc/%llu/task: %s", (unsigned long long)pid,
+                                    strerror(error));
+}
+
 static int prepare(struct tp_cli_load *load)
 {
     struct tp_layer_kind kind;
@@ -183,7 +192,7 @@ static int prepare(struct tp_cli_load *load)
     if (result == TP_CLI_OK)
         result = put_map(load);
     if (result == TP_CLI_OK && load->options.daemon_pid != 0)
-        result = tp_cli__loops_open(&tp_cli__load_usage, load->options.daemon_pid, &load->loops);
+        result = find_loops(load);
     if (result != TP_CLI_OK)
         return result;
     bool is_layered = tp_cli_search_layer(&load->search, load->space.map.map, &kind);
@@ -232,7 +241,7 @@ static void tidy_up(struct tp_cli_load *load)
     if (load->client_count > 0)
         tp_client_close(load->clients[0]);
     free(load->clients);
-    tp_cli__loops_close(&load->loops);
+    tp_cli_threads_close(&load->loops);
     tp_cli_fleet_fini(&load->fleet);
     tp_cli_mirror_fini(&load->mirror);
     tp_cli_space_fini(&load->space);

@@ -72,7 +72,7 @@ static void read_loops(struct open_loop *loop)
 {
     if (loop->load->loops.count == 0)
         return;
-    uint64_t now_ns = tp_cli__loops_ns(&loop->load->loops);
+    uint64_t now_ns = tp_cli_threads_cpu_ns(&loop->load->loops);
     uint64_t share_ns =
         now_ns > loop->loop_ns && loop->unread > 0 ? (now_ns - loop->loop_ns) / loop->unread : 0;
     if (loop->unread > 1)
@@ -256,7 +256,7 @@ static int complete_between(struct open_loop *loop, uint64_t now_ns)
     struct timespec settle = {.tv_nsec = SETTLE_NS};
     nanosleep(&settle, NULL);
     if (load->loops.count > 0)
-        loop->loop_ns = tp_cli__loops_ns(&load->loops);
+        loop->loop_ns = tp_cli_threads_cpu_ns(&load->loops);
     return result;
 }
 
@@ -396,7 +396,7 @@ int tp_cli__load_frames(struct tp_cli_load *load)
         loop.period_ns = (uint64_t)llround(1e9 / load->options.hz);
         loop.frames = (uint64_t)ceil(load->options.seconds * load->options.hz);
         loop.begin_ns = tp_cli__load_now_ns() + loop.period_ns;
-        loop.loop_ns = load->loops.count > 0 ? tp_cli__loops_ns(&load->loops) : 0;
+        loop.loop_ns = load->loops.count > 0 ? tp_cli_threads_cpu_ns(&load->loops) : 0;
         result = run(&loop);
         settle(&loop);
     }

@@ -1,8 +1,7 @@
 /* What the parts of `tickpath load` share: the options, the load, and what was measured.
  *
  * load.c makes the load and ends it; load_agents.c gives agents new goals and the map changes; load_frames.c sends frames at
- * their times (open loop); load_single.c ticks sessions one by one (closed loop); load_loops.c reads what the daemon's loops
- * spend; load_table.c prints.
+ * their times (open loop); load_single.c ticks sessions one by one (closed loop); load_table.c prints.
  */
 #ifndef TP_CLI_LOAD_INTERNAL_H
 #define TP_CLI_LOAD_INTERNAL_H
@@ -12,6 +11,7 @@
 #include "client/cli/random.h"
 #include "client/cli/remote.h"
 #include "client/cli/rows.h"
+#include "client/cli/threads.h"
 
 enum tp_cli_load_workload {
     TP_CLI_LOAD_SEARCHING, /* goals are renewed as soon as the path is complete */
@@ -36,13 +36,6 @@ struct tp_cli_load_options {
     uint64_t total_expansions, total_us, total_guide_units; /* of a frame, all agents together; 0: none */
     uint64_t daemon_pid;                                    /* 0: not given */
     bool json;
-};
-
-/* The event loops of a daemon on this machine; count 0: not looked at. */
-enum { TP_CLI_LOOPS_MAX = 64 };
-struct tp_cli_loops {
-    size_t count;
-    int fd[TP_CLI_LOOPS_MAX]; /* their schedstat */
 };
 
 enum tp_cli_load_end {
@@ -95,7 +88,7 @@ struct tp_cli_load {
     size_t closed_first, closed_count, closed_room;
     uint32_t *change_cells, *change_terrains; /* of one frame */
     struct tp_cli_random random;
-    struct tp_cli_loops loops;
+    struct tp_cli_threads loops; /* of the daemon; none: not looked at */
     struct tp_cli_load_figures figures;
 };
 
@@ -136,15 +129,6 @@ int tp_cli__load_single(struct tp_cli_load *load);
 
 /* The connection an agent's session is of. */
 size_t tp_cli__load_client_of(const struct tp_cli_load *load, size_t agent);
-
-/* ---- load_loops.c ---- */
-
-/* Finds the loops of the daemon with this process id. TP_CLI_FAILED after saying why. */
-int tp_cli__loops_open(const struct tp_cli_usage *usage, uint64_t pid, struct tp_cli_loops *loops);
-void tp_cli__loops_close(struct tp_cli_loops *loops);
-
-/* CPU time that they spent since they began, ns; exact for loops that sleep. 0 when they are gone. */
-uint64_t tp_cli__loops_ns(const struct tp_cli_loops *loops);
 
 /* ---- load_table.c ---- */
 

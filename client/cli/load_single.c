@@ -121,12 +121,12 @@ static int run(struct closed_loop *loop)
     int result = TP_CLI_OK;
     while (result == TP_CLI_OK && f->measured_ns < all_ns && tp_cli__load_now_ns() < stop_ns) {
         uint64_t began_ns = tp_cli__load_now_ns(), left_ns = all_ns - f->measured_ns;
-        uint64_t spent_ns = tp_cli__loops_ns(&load->loops);
+        uint64_t spent_ns = tp_cli_threads_cpu_ns(&load->loops);
         result = run_slice(loop, began_ns + (left_ns < SECOND_NS ? left_ns : SECOND_NS));
         uint64_t ended_ns = tp_cli__load_now_ns();
         f->measured_ns += ended_ns - began_ns;
         sleep_ms(SETTLE_MS);
-        f->loop_ns += tp_cli__loops_ns(&load->loops) - spent_ns;
+        f->loop_ns += tp_cli_threads_cpu_ns(&load->loops) - spent_ns;
         if (ended_ns >= shown_ns + SECOND_NS) {
             shown_ns = ended_ns;
             tp_cli__load_progress(load, (double)f->measured_ns / 1e9);

@@ -3,11 +3,10 @@
 BENCH_RUNS ?= 5
 FRAMES_SECONDS ?= 60
 
-# Programs of the library, which read maps as the tool does; a client's; what another program is measured with beside ours; and all.
-BENCH_LIB := $(patsubst %,$(BUILD)/tests/bench/%,blocks guide open search deadline interleaved memory)
-BENCH_CLIENT := $(BUILD)/tests/bench/changes
+# Programs of the library and of the client library, which use what the tool has; what another program is measured with beside ours; and all.
+BENCH_LIB := $(patsubst %,$(BUILD)/tests/bench/%,blocks changes guide open search deadline interleaved memory)
 BENCH_BESIDE_US := $(BUILD)/tests/bench/cputime.so
-BENCHES := $(BENCH_LIB) $(BENCH_CLIENT) $(BENCH_BESIDE_US) $(BUILD)/tests/bench/echo
+BENCHES := $(BENCH_LIB) $(BENCH_BESIDE_US) $(BUILD)/tests/bench/echo
 
 bench_run = tests/bench/bench.py --bin $(BUILD) --runs $(BENCH_RUNS) --seconds $(FRAMES_SECONDS)
 
@@ -42,9 +41,6 @@ bench-history: ## the last figures of this processor (BENCH_HISTORY=1 has a benc
 	@tests/bench/bench.py --history
 
 bench_link = @mkdir -p $(@D) && $(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(1)) -lpthread -lm
-
-$(BENCH_CLIENT): $(BUILD)/obj/tests/bench/changes.o $(CLIENT_LIB)
-	$(call bench_link,$(PKGS_TOOL))
 
 $(BENCH_LIB): $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/tests/libtickpath-tool.a $(CLIENT_LIB) $(LIB)
 	$(call bench_link,$(PKGS_TOOL))

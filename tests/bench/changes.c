@@ -12,11 +12,11 @@
  * spends most of it while nothing changes (it reads and decodes the batches too), the world thread has its name. A frame's is read at
  * its end, when the loop sleeps. Bytes of maps are those that the daemon counts, and they are awaited: what is published is
  * left by the last loop a moment after the reply. */
+#include "client/cli/threads.h"
 #include "client/tickpath_client.h"
 #include "tests/lib/rng.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -37,12 +37,12 @@ enum {
     WINDOW = 32, /* batches under way */
     R = 100,
     C = 10, /* trace steps for one */
-    THREADS_MAX = 32,
     WARM_TICKS = 40,
     HOLDERS = 3, /* sessions that don't tick, each on a version of its own */
 };
 
 static const char *pid;
+static struct tp_cli_threads threads; /* the daemon's */
 static uint16_t port, stats_port;
 static uint32_t width, height;
 static uint8_t *cells;
@@ -80,77 +80,12 @@ static void sleep_until(uint64_t at_us)
 
 /* ---- what the daemon spends ---- */
 
-struct spent {
-    uint64_t cpu_ns;
-    uint64_t wait_ns; /* ready to run, and another thread was on the processor */
-};
-
-static struct spent task_spent(int task)
-{
-    char path[64];
-    unsigned long long ns = 0, wait_ns = 0;
-    snprintf(path, sizeof path, "/proc/%s/task/%d/schedstat", pid, task);
-    FILE *file = fopen(path, "r");
-    if (!file || fscanf(file, "%llu %llu", &ns, &wait_ns) != 2)
-        give_up("can't read %s", path);
-    fclose(file);
-    return (struct spent){ns, wait_ns};
-}
-
-struct usage {
-    size_t count;
-    int task[THREADS_MAX];
-    struct spent spent[THREADS_MAX];
-};
-
-static struct usage take_usage(void)
-{
-    struct usage usage = {0};
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%s/task", pid);
-    DIR *folder = opendir(path);
-    if (!folder)
-        give_up("can't read %s", path);
-    for (struct dirent *entry; (entry = readdir(folder)) && usage.count < THREADS_MAX;)
-        if (entry->d_name[0] != '.') {
-            usage.task[usage.count] = atoi(entry->d_name);
-            usage.spent[usage.count] = task_spent(usage.task[usage.count]);
-            usage.count++;
-        }
-    closedir(folder);
-    return usage;
-}
-
-/* The thread that spent most between two readings. */
-static int busiest(const struct usage *from, const struct usage *to)
-{
-    int task = 0;
-    uint64_t most = 0;
-    for (size_t i = 0; i < from->count; i++)
-        for (size_t j = 0; j < to->count; j++) {
-            uint64_t spent = to->spent[j].cpu_ns - from->spent[i].cpu_ns;
-            if (from->task[i] == to->task[j] && spent > most) {
-                most = spent;
-                task = to->task[j];
-            }
-        }
-    return task;
-}
-
 /* The thread of that name. */
-static int task_of(const char *name)
+static const struct tp_cli_thread *thread_of(const char *name)
 {
-    struct usage usage = take_usage();
-    for (size_t i = 0; i < usage.count; i++) {
-        char path[64], word[32] = "";
-        snprintf(path, sizeof path, "/proc/%s/task/%d/comm", pid, usage.task[i]);
-        FILE *file = fopen(path, "r");
-        if (!file || fscanf(file, "%31s", word) != 1)
-            give_up("can't read %s", path);
-        fclose(file);
-        if (strcmp(word, name) == 0)
-            return usage.task[i];
-    }
+    for (size_t i = 0; i < threads.count; i++)
+        if (strcmp(threads.thread[i].name, name) == 0)
+            return &threads.thread[i];
     give_up("the daemon has no thread %s", name);
 }
 
@@ -294,6 +229,25 @@ static void walkers_tick(struct walkers *w, bool renew)
         must(w->client, tp_client_set_goal(w->client, w->id[ended[i]], draw_free(), TIMEOUT_MS), "set goal");
 }
 
+/* The loop that serves them: the thread that spends most while they tick and nothing changes. */
+static const struct tp_cli_thread *loop_of(struct walkers *w)
+{
+    uint64_t before[TP_CLI_THREADS_MAX], most = 0;
+    size_t busiest = 0;
+    for (size_t i = 0; i < threads.count; i++)
+        before[i] = tp_cli_thread_spent(&threads.thread[i]).cpu_ns;
+    for (int i = 0; i < 5; i++)
+        walkers_tick(w, true);
+    for (size_t i = 0; i < threads.count; i++) {
+        uint64_t spent_ns = tp_cli_thread_spent(&threads.thread[i]).cpu_ns - before[i];
+        if (spent_ns > most) {
+            busiest = i;
+            most = spent_ns;
+        }
+    }
+    return &threads.thread[busiest];
+}
+
 /* Closes free cells, as many as half of them, and opens those that this function closed before, the oldest first: each cell named is
  * another one, and changes. */
 static void draw_changes(uint32_t *cell, uint32_t *terrain, size_t count)
@@ -383,20 +337,20 @@ struct steady {
 struct change {
     uint64_t ticket;
     double change_us;
-    struct spent world;
+    struct tp_cli_spent world;
 };
 
-static void change_send(struct change *change, struct tp_client *changer, int world)
+static void change_send(struct change *change, struct tp_client *changer, const struct tp_cli_thread *world)
 {
     struct tp_client_changes batch = scattered_batch();
     change->change_us = metric("tickpath_change_us_sum");
-    change->world = task_spent(world);
+    change->world = tp_cli_thread_spent(world);
     must(changer, tp_client_send_change(changer, &batch, &change->ticket, TIMEOUT_MS), "change");
 }
 
-static void change_note(const struct change *change, struct steady *run, int world)
+static void change_note(const struct change *change, struct steady *run, const struct tp_cli_thread *world)
 {
-    struct spent spent = task_spent(world);
+    struct tp_cli_spent spent = tp_cli_thread_spent(world);
     note(&run->applied, (metric("tickpath_change_us_sum") - change->change_us) / 1e3);
     note(&run->world_cpu, (double)(spent.cpu_ns - change->world.cpu_ns) / 1e6);
     note(&run->world_wait, (double)(spent.wait_ns - change->world.wait_ns) / 1e6);
@@ -416,10 +370,10 @@ static void hold_version(struct tp_client *client)
     must(client, tp_client_open_session(client, &params, &session, TIMEOUT_MS), "open session");
 }
 
-static void run_frames(struct steady *run, struct walkers *walkers, struct tp_client *changer, int loop,
-                       int world)
+static void run_frames(struct steady *run, struct walkers *walkers, struct tp_client *changer,
+                       const struct tp_cli_thread *loop, const struct tp_cli_thread *world)
 {
-    uint64_t next = now_us(), cpu_ns = task_spent(loop).cpu_ns;
+    uint64_t next = now_us(), cpu_ns = tp_cli_thread_spent(loop).cpu_ns;
     for (size_t frame = 0; frame < run->still + run->changing; frame++) {
         bool is_changing = frame >= run->still;
         size_t after = frame - run->still;
@@ -440,11 +394,11 @@ static void run_frames(struct steady *run, struct walkers *walkers, struct tp_cl
         next =
             next > began ? next : began; /* the machine is too slow for frames that short: no catching up */
         sleep_until(next += FRAME_US);
-        uint64_t spent_ns = task_spent(loop).cpu_ns;
+        uint64_t spent_ns = tp_cli_thread_spent(loop).cpu_ns;
         note(&run->cpu[is_changing], (double)(spent_ns - cpu_ns) / 1e6);
         if (changes)
             change_note(&change, run, world);
-        cpu_ns = task_spent(loop).cpu_ns;
+        cpu_ns = tp_cli_thread_spent(loop).cpu_ns;
     }
 }
 
@@ -491,11 +445,7 @@ static void steady(size_t sessions, size_t still, size_t changing)
     run.base = held_at(1);
     double resident_before = (double)resident_bytes() - metric("tickpath_node_bytes");
     walkers_open(&walkers, sessions);
-    struct usage before = take_usage();
-    for (int i = 0; i < 5; i++)
-        walkers_tick(&walkers, true);
-    struct usage after = take_usage();
-    run_frames(&run, &walkers, changer, busiest(&before, &after), task_of("world"));
+    run_frames(&run, &walkers, changer, loop_of(&walkers), thread_of("world"));
     double resident_under = (double)resident_bytes() - metric("tickpath_node_bytes");
     close_sessions(walkers.client);
     close_sessions(changer);
@@ -544,7 +494,6 @@ static void stream(size_t sessions, uint64_t seconds)
     if (pthread_create(&thread, NULL, tick_on, &walkers))
         give_up("no thread");
     uint64_t tickets[WINDOW], sent = 0, taken = 0, began = now_us(), until = began + seconds * 1000000;
-    struct usage before = take_usage();
     double batches = metric("tickpath_batches_applied_total");
     for (bool more = true; more || taken < sent;) {
         more = now_us() < until;
@@ -565,18 +514,11 @@ static void stream(size_t sessions, uint64_t seconds)
                  "changed");
     }
     double took = (double)(now_us() - began) / 1e6;
-    struct usage after = take_usage();
     batches = metric("tickpath_batches_applied_total") - batches;
     atomic_store(&over, true);
     pthread_join(thread, NULL);
     close_sessions(walkers.client);
     struct held left = held_at(base.versions);
-    double cpu = 0, most = 0;
-    for (size_t i = 0; i < after.count && i < before.count; i++) {
-        double spent = (double)(after.spent[i].cpu_ns - before.spent[i].cpu_ns) / 1e9;
-        cpu += spent;
-        most = spent > most ? spent : most;
-    }
     printf("{\"sessions\": %zu, \"over_budget\": %llu, \"agent_ticks\": %llu, \"changes_per_s\": %.0f, "
            "\"batches_sent\": %llu, "
            "\"batches_applied\": %.0f, ",
@@ -584,8 +526,7 @@ static void stream(size_t sessions, uint64_t seconds)
            (double)sent * BATCH / took, (unsigned long long)sent, batches);
     print_held("base", base);
     print_held("after", left);
-    printf("\"ticks\": %llu, \"seconds\": %.3f, \"daemon_cpu\": %.3f, \"busiest_cpu\": %.3f}\n",
-           (unsigned long long)walkers.ticks, took, cpu / took, most / took);
+    printf("\"ticks\": %llu, \"seconds\": %.3f}\n", (unsigned long long)walkers.ticks, took);
     tp_client_close(walkers.client);
     tp_client_close(changer);
 }
@@ -618,6 +559,8 @@ int main(int argc, char **argv)
     must(client, tp_client_put_map(client, "bench", width, height, cells, NULL, 0, true, NULL, TIMEOUT_MS),
          "put map");
     tp_client_close(client);
+    if (tp_cli_threads_open(&threads, strtoull(pid, NULL, 10), ""))
+        give_up("can't read the daemon's threads");
     size_t sessions = (size_t)atol(argv[6]);
     if (sessions < 1 || sessions > 100000)
         give_up("sessions: 1 to 100000");
@@ -625,5 +568,6 @@ int main(int argc, char **argv)
         steady(sessions, (size_t)atol(argv[7]), (size_t)atol(argv[8]));
     else
         stream(sessions, (uint64_t)atol(argv[7]));
+    tp_cli_threads_close(&threads);
     return 0;
 }

@@ -3,9 +3,10 @@
  *     deadline PORT PID MAP.map SESSIONS TOTAL_US BATCHES
  *
  * SESSIONS agents that search whenever they are not on a path to the end, far more than the time holds, on one connection to a
- * daemon with one loop, which is its first thread; who arrived is given another goal before the next batch. A batch's time is the CPU time of the loop's thread,
+ * daemon with one loop; who arrived is given another goal before the next batch. A batch's time is the CPU time of the loop's thread,
  * from /proc/PID/task, read before the request and when the loop sleeps again: reading the request, serving, packing and
  * sending the answer are all in it. Prints one JSON object; bench.py judges. Exit code 2: it could not be run. */
+#include "client/cli/threads.h"
 #include "client/tickpath_client.h"
 #include "map/walk.h"
 #include "tests/bench/bench.h"
@@ -19,7 +20,7 @@ enum { TIMEOUT_MS = 20000, WARM_BATCHES = 100, MOVES = 300, SETTLE_US = 300, K =
 
 static struct tp_test_rng rng = {7};
 static struct tp_client *client;
-static char schedstat[64]; /* the path of the loop's */
+static struct tp_cli_threads loop;
 
 static void ask(int error, const char *what)
 {
@@ -32,13 +33,8 @@ static void ask(int error, const char *what)
 /* CPU time of the loop, once it sleeps. */
 static double loop_us(void)
 {
-    unsigned long long ns;
     usleep(SETTLE_US);
-    FILE *file = fopen(schedstat, "r");
-    if (file == NULL || fscanf(file, "%llu", &ns) != 1)
-        give_up("can't read the loop's CPU time");
-    fclose(file);
-    return (double)ns / 1e3;
+    return (double)tp_cli_threads_cpu_ns(&loop) / 1e3;
 }
 
 /* ---- the agents ---- */
@@ -138,7 +134,7 @@ int main(int argc, char **argv)
     struct tp_client_error error;
     if (tp_client_open(&client, "127.0.0.1", (uint16_t)atoi(argv[1]), "deadline", TIMEOUT_MS, &error))
         give_up(error.message);
-    snprintf(schedstat, sizeof schedstat, "/proc/%d/task/%d/schedstat", atoi(argv[2]), atoi(argv[2]));
+    must(tp_cli_threads_open(&loop, strtoull(argv[2], NULL, 10), "loop"), "can't read the loop's CPU time");
     crowd.map = load("deadline", argv[3], 0);
     put_map(crowd.map);
     open_all(&crowd);
@@ -167,6 +163,7 @@ int main(int argc, char **argv)
            spent[batches * 999 / 1000] - limit, spent[batches - 1] - limit, longest,
            starved / (double)batches, expansions / (double)batches, crowd.arrived, crowd.illegal,
            crowd.unanswered, moves[MOVES / 2], moves[MOVES * 99 / 100]);
+    tp_cli_threads_close(&loop);
     tp_client_close(client);
     tp_map_unref(crowd.map);
     return 0;
