@@ -24,10 +24,11 @@ bench-crowd: ## judge how soon a crowd of guided agents finds its ways, and what
 bench-frames: ## judge what frames of many agents cost the daemon's loop, and single sessions beside a bare echo (FRAMES_SECONDS=60)
 bench-deadline: ## judge what a tick's total of time promises
 bench-interleaved: ## judge what many sessions in turn promise
+bench-threads: ## measure sessions on one thread and on two, in the library and through daemons of one loop and two
 bench-memory: ## judge what sessions may hold, on the maps of TICKPATH_MAPS
 bench-guided: ## judge cost and back-moves of guided agents at k = 4 and 16 (TICKPATH_MAPS)
 
-BENCH_PARTS := lines search open changes blocks crowd frames deadline interleaved memory guided
+BENCH_PARTS := lines search open changes blocks crowd frames deadline interleaved threads memory guided
 .PHONY: $(BENCH_PARTS:%=bench-%)
 $(BENCH_PARTS:%=bench-%): bench-%: build $(BENCHES)
 	@$(bench_run) --only $*

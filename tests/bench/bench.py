@@ -32,10 +32,10 @@ import traceback
 sys.dont_write_bytecode = True
 import history  # noqa: E402
 from measure import Bench, ROWS, processor, rows_table, verdicts_table  # noqa: E402
-from parts import blocks, changes, crowd, deadline, frames, guided, interleaved, lines, memory, open_list, search  # noqa: E402
+from parts import blocks, changes, crowd, deadline, frames, guided, interleaved, lines, memory, open_list, search, threads  # noqa: E402
 
 # In the order in which they are measured and printed.
-PARTS = [part.PART for part in (lines, search, open_list, changes, blocks, crowd, frames, deadline, interleaved, memory, guided)]
+PARTS = [part.PART for part in (lines, search, open_list, changes, blocks, crowd, frames, deadline, interleaved, threads, memory, guided)]
 
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 
@@ -88,9 +88,9 @@ def measure(parts, bench):
 def page(measured, bench):
     """What is printed: the conditions, the figures, words of parts, what is judged."""
     source = "the benchmark maps named" if bench.maps else "generated maps"
-    pinned = [f"{m.part.name} ({m.part.conditions(bench)})" for m in measured if m.part.conditions(bench)]
+    others = [f"; `{m.part.name}`: {m.part.conditions(bench)}" for m in measured if m.part.conditions(bench)]
     conditions = (f"{processor()}, {os.cpu_count()} cores, {platform.system()}; {bench.runs} runs, {ROWS} problems each, {source}; "
-                  f"no pinning{' but for ' + ', '.join(pinned) if pinned else ''}; load average at the end {os.getloadavg()[0]:.1f}.")
+                  f"no pinning{' but as told' if others else ''}{''.join(others)}; load average at the end {os.getloadavg()[0]:.1f}.")
     rows, verdicts = all_of(measured, "rows"), all_of(measured, "verdicts")
     return "\n\n".join([conditions, *([rows_table(rows)] if rows else []), *(m.words for m in measured if m.words),
                         *([verdicts_table(verdicts)] if verdicts else [])])

@@ -1,13 +1,16 @@
 /* Many sessions interleaved, measured: k expansions of one, k of the next, and round again.
  *
  *     interleaved library MAP.map FILE.scen SESSIONS K ROUNDS
+ *     interleaved threads MAP.map FILE.scen SESSIONS K ROUNDS THREADS
  *     interleaved daemon MAP.map FILE.scen SESSIONS K ROUNDS PORT PID CONNECTIONS
  *
  * Every session runs A* with w = 1 on the bucket list from one problem of the scenario to the next, each its own row; once its path is found it
  * is closed, and another opened for the next problem. library: rounds of one session alone, of one session alone that searches to the end in
- * one tick, and of all SESSIONS in turn, one after the other in the same process; the thread's CPU time. daemon: the same sessions on each of CONNECTIONS
- * connections, a tick of all of them in one request; the daemon's CPU time and wall time. Prints one JSON object, the expansions a second of
+ * one tick, and of all SESSIONS in turn, one after the other in the same process; the thread's CPU time. threads: SESSIONS on each of THREADS
+ * threads, with a pool each, over one map: rounds of one thread alone, and of all at once; each thread's CPU time, and wall time. daemon: the same
+ * sessions on each of CONNECTIONS connections, a tick of all of them in one request; the daemon's CPU time and wall time. Prints one JSON object, the expansions a second of
  * each round in it; bench.py judges. Exit code 2: it could not be run. */
+#include "base/line.h"
 #include "client/tickpath_client.h"
 #include "daemon/slabs.h"
 #include "search/session.h"
@@ -77,9 +80,11 @@ static void open_next(struct crowd *crowd, size_t i)
          "can't open a session");
 }
 
-static struct crowd crowd_of(size_t count, struct tp_pool *pool)
+/* Sessions of the problems from the first-th on. */
+static struct crowd crowd_of(size_t count, size_t first, struct tp_pool *pool)
 {
-    struct crowd crowd = {.sessions = take(count, sizeof crowd.sessions[0]), .count = count, .pool = pool};
+    struct crowd crowd = {
+        .sessions = take(count, sizeof crowd.sessions[0]), .count = count, .problems = first, .pool = pool};
     for (size_t i = 0; i < count; i++)
         open_next(&crowd, i);
     return crowd;
@@ -130,15 +135,22 @@ static void print(const char *name, const double *values, size_t count)
     printf("], ");
 }
 
+/* Memory as a loop of the daemon's has it. */
+static void memory_init(struct tp_pool *pool, struct tp_slabs *slabs)
+{
+    tp_slabs_init(slabs);
+    tp_pool_init(pool, NULL);
+    pool->source = &slabs->source;
+}
+
 static void run_library(size_t sessions, size_t rounds)
 {
     static const char *const names[] = {"single", "interleaved", "unfetched", "whole"};
     struct tp_pool pool;
     struct tp_slabs slabs;
-    tp_slabs_init(&slabs);
-    tp_pool_init(&pool, NULL);
-    pool.source = &slabs.source;
-    struct crowd all = crowd_of(sessions, &pool), single = crowd_of(1, &pool), whole = crowd_of(1, &pool);
+    memory_init(&pool, &slabs);
+    struct crowd all = crowd_of(sessions, 0, &pool), single = crowd_of(1, 0, &pool),
+                 whole = crowd_of(1, 0, &pool);
     double *rates[4];
     for (int i = 0; i < 4; i++)
         rates[i] = take(rounds, sizeof rates[i][0]);
@@ -162,6 +174,70 @@ static void run_library(size_t sessions, size_t rounds)
     close_crowd(&whole);
     tp_pool_fini(&pool);
     tp_slabs_fini(&slabs);
+}
+
+/* ---- On several threads ---- */
+
+enum { THREADS_MAX = 8 };
+
+/* What a thread has to itself, on cache lines of its own. */
+struct worker {
+    _Alignas(TP_LINE_BYTES) struct tp_slabs slabs;
+    struct tp_pool pool;
+    struct crowd crowd;
+    pthread_t thread;
+    double rate; /* of its last round, by its CPU time */
+};
+
+static void *run_round(void *context)
+{
+    struct worker *worker = context;
+    worker->rate = round_of(&worker->crowd, scene.k, true);
+    return NULL;
+}
+
+/* A round of the first `count`, each on a thread of its own. Gives the expansions a second: by CPU time, the sum of theirs; and by wall time. */
+static void threads_round(struct worker *workers, size_t count, double *by_cpu, double *by_wall)
+{
+    double wall_from = now_s(CLOCK_MONOTONIC);
+    for (size_t i = 0; i < count; i++)
+        must(pthread_create(&workers[i].thread, NULL, run_round, &workers[i]), "no thread");
+    *by_cpu = 0;
+    for (size_t i = 0; i < count; i++) {
+        pthread_join(workers[i].thread, NULL);
+        *by_cpu += workers[i].rate;
+    }
+    *by_wall = (double)count * ROUND_EXPANSIONS / (now_s(CLOCK_MONOTONIC) - wall_from);
+}
+
+static void run_threads(size_t sessions, size_t rounds, size_t count)
+{
+    static struct worker workers[THREADS_MAX];
+    static const char *const names[] = {"one_cpu", "one_wall", "all_cpu", "all_wall"};
+    double *rates[4], unused;
+    if (count < 1 || count > THREADS_MAX)
+        give_up("too many threads");
+    for (int i = 0; i < 4; i++)
+        rates[i] = take(rounds, sizeof rates[i][0]);
+    for (size_t i = 0; i < count; i++) {
+        memory_init(&workers[i].pool, &workers[i].slabs);
+        workers[i].crowd = crowd_of(sessions, i * sessions, &workers[i].pool);
+    }
+    for (int i = 0; i < WARM_ROUNDS; i++)
+        threads_round(workers, count, &unused, &unused);
+    for (size_t i = 0; i < rounds; i++) {
+        threads_round(workers, 1, &rates[0][i], &rates[1][i]);
+        threads_round(workers, count, &rates[2][i], &rates[3][i]);
+    }
+    printf("{");
+    for (int i = 0; i < 4; i++)
+        print(names[i], rates[i], rounds);
+    printf("\"threads\": %zu, \"sessions\": %zu, \"k\": %u}\n", count, sessions, scene.k);
+    for (size_t i = 0; i < count; i++) {
+        close_crowd(&workers[i].crowd);
+        tp_pool_fini(&workers[i].pool);
+        tp_slabs_fini(&workers[i].slabs);
+    }
 }
 
 /* ---- Through a daemon ---- */
@@ -322,9 +398,11 @@ int main(int argc, char **argv)
 {
     const struct tp_cli_usage usage = {.command = "interleaved"};
     bool is_library = argc == 7 && strcmp(argv[1], "library") == 0,
+         is_threads = argc == 8 && strcmp(argv[1], "threads") == 0,
          is_daemon = argc == 10 && strcmp(argv[1], "daemon") == 0;
-    if (!is_library && !is_daemon)
-        give_up("interleaved library|daemon MAP.map FILE.scen SESSIONS K ROUNDS [PORT PID CONNECTIONS]");
+    if (!is_library && !is_threads && !is_daemon)
+        give_up("interleaved library|threads|daemon MAP.map FILE.scen SESSIONS K ROUNDS [THREADS | PORT PID "
+                "CONNECTIONS]");
     scene.map = load("interleaved", argv[2], 0);
     if (tp_cli_scen_load(&usage, argv[3], &scene.scen))
         return 2;
@@ -332,6 +410,8 @@ int main(int argc, char **argv)
     scene.k = (uint32_t)strtoul(argv[5], NULL, 10);
     if (is_library)
         run_library(sessions, rounds);
+    else if (is_threads)
+        run_threads(sessions, rounds, strtoul(argv[7], NULL, 10));
     else
         run_daemon(sessions, rounds, (uint16_t)strtoul(argv[7], NULL, 10), (pid_t)strtol(argv[8], NULL, 10),
                    strtoul(argv[9], NULL, 10));

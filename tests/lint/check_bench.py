@@ -59,6 +59,7 @@ PRINTED = {
     "deadline": {"p50": 5, "p99": 9, "p999": 20, "max": 60, "expansions": 4000, "starved": 3, "moves_p50": 200, "moves_p99": 300, "longest": 2,
                  "illegal": 0, "unanswered": 0},
     "interleaved library": {"single": [20e6, 21e6], "interleaved": [12e6, 13e6], "unfetched": [8e6], "whole": [22e6], "k": 32},
+    "interleaved threads": {"one_cpu": [12e6], "one_wall": [11e6], "all_cpu": [23e6], "all_wall": [22e6], "threads": 2},
     "interleaved daemon": {"cpu": [11e6, 12e6], "wall": [10e6], "k": 32},
     "memory crowd": {"sessions": 10000, "width": 1024, "height": 1024, "left": 0, **{p: PHASE for p in ("opened", "searching", "walking", "arrived")}},
     "memory search": {"touched": 1000, "bytes_a_state": 9, "fill": 0.8},

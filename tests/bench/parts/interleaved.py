@@ -8,19 +8,19 @@ SESSIONS, K, ROUNDS, MAP, KIND = 512, 32, 5, "bg512/AR0700SR", "city"
 LOOPS = (1, 2)
 
 
-def run_of(bench, what, *numbers):
-    """The medians of a run's rounds."""
+def run_of(bench, what, sessions, *numbers):
+    """The medians of the rounds of a run with so many sessions."""
     map_path, scen, *_ = problems(bench, MAP, KIND)
-    figures = bench.program("interleaved", what, map_path, scen, SESSIONS, K, ROUNDS, *numbers)
+    figures = bench.program("interleaved", what, map_path, scen, sessions, K, ROUNDS, *numbers)
     return {name: statistics.median(value) if isinstance(value, list) else value for name, value in figures.items()}
 
 
 def each(bench):
     """One run of tests/bench/interleaved in the library, and through daemons of one loop and two."""
-    figures = run_of(bench, "library")
+    figures = run_of(bench, "library", SESSIONS)
     for loops in LOOPS:
         with bench.daemon("--threads", str(loops)) as daemon:
-            through = run_of(bench, "daemon", daemon.ports[0], daemon.pid, loops)
+            through = run_of(bench, "daemon", SESSIONS, daemon.ports[0], daemon.pid, loops)
         figures.update({f"{name}_{loops}": through[name] for name in ("cpu", "wall")})
     return figures
 
