@@ -76,6 +76,13 @@ struct server {
     struct tp_http *http;
     struct tp_stats_source stats;
 };
+TP_ASSERT_LINE(struct watch, is_over);
+TP_ASSERT_LINE(struct watch, drain_ms);
+TP_ASSERT_LINE(struct server, cap);
+TP_ASSERT_LINE(struct server, held);
+TP_ASSERT_LINE(struct server, upload_quota);
+TP_ASSERT_LINE(struct server, connections);
+TP_ASSERT_LINE(struct server, listen_fd);
 
 static uint64_t now_us(void *context)
 {
@@ -430,16 +437,9 @@ static int open_world(struct server *server)
     return tp_world_open(&server->world, &config) == 0 ? 0 : start_failed("out of memory");
 }
 
-/* Zeroed memory that begins with a cache line; freed with free(). */
-static void *take_lines(size_t bytes)
-{
-    void *memory = aligned_alloc(TP_LINE_BYTES, bytes); /* of structs that are as aligned: a multiple */
-    return memory != NULL ? memset(memory, 0, bytes) : NULL;
-}
-
 static int make_loops(struct server *server)
 {
-    server->loops = take_lines(server->threads * sizeof server->loops[0]);
+    server->loops = tp_lines_alloc(server->threads * sizeof server->loops[0]);
     if (server->loops == NULL)
         return start_failed("out of memory");
     for (; server->loops_made < server->threads; server->loops_made++) {
@@ -592,7 +592,7 @@ static void unwind(struct server *server)
 
 int tp_server_run(const struct tp_config *config)
 {
-    struct server *server = take_lines(sizeof *server);
+    struct server *server = tp_lines_alloc(sizeof *server);
     if (server == NULL)
         return 1;
     server->config = config;

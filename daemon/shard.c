@@ -7,9 +7,10 @@ enum { ARENA_PER_FRAME_BYTE = 16 };
 
 int tp_shard_init(struct tp_shard *shard, struct tp_pool_cap *cap)
 {
-    shard->current = calloc(shard->config->maps_max, sizeof(struct tp_map *));
-    shard->layers = calloc(shard->config->maps_max, sizeof(struct tp_world_layers *));
-    shard->seq = calloc(shard->config->maps_max, sizeof shard->seq[0]);
+    /* read in every tick, and set up one shard after the other: not on lines with what is another's */
+    shard->current = tp_lines_alloc(shard->config->maps_max * sizeof shard->current[0]);
+    shard->layers = tp_lines_alloc(shard->config->maps_max * sizeof shard->layers[0]);
+    shard->seq = tp_lines_alloc(shard->config->maps_max * sizeof shard->seq[0]);
     tp_slabs_init(&shard->slabs);
     tp_pool_init(&shard->pool, cap);
     shard->pool.source = &shard->slabs.source;

@@ -4,6 +4,8 @@
 #define TP_BASE_LINE_H
 
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { TP_LINE_BYTES = 64 };
 
@@ -16,5 +18,14 @@ enum { TP_LINE_BYTES = 64 };
 #define TP_ASSERT_LINE(type, b)                                                                              \
     _Static_assert(_Alignof(type) % TP_LINE_BYTES == 0 && offsetof(type, b) % TP_LINE_BYTES == 0,            \
                    #b " does not begin a cache line")
+
+/* Zeroed memory of whole lines, so that what lies beside it on the heap, another thread's perhaps, is on others; NULL when there is none. Freed
+ * with free(). */
+static inline void *tp_lines_alloc(size_t bytes)
+{
+    size_t whole = (bytes + TP_LINE_BYTES - 1) / TP_LINE_BYTES * TP_LINE_BYTES;
+    void *memory = aligned_alloc(TP_LINE_BYTES, whole);
+    return memory != NULL ? memset(memory, 0, whole) : NULL;
+}
 
 #endif

@@ -10,6 +10,7 @@
 #include "guide/field.h"
 
 #include "base/check.h"
+#include "base/line.h"
 #include "guide/field_internal.h"
 
 #include <stdlib.h>
@@ -471,7 +472,7 @@ bool tp_field_is_goal(const struct tp_field *field, uint32_t area)
 
 struct tp_field_cache *tp_field_cache_open(struct tp_pool *pool, uint64_t bytes_max)
 {
-    struct tp_field_cache *cache = calloc(1, sizeof *cache);
+    struct tp_field_cache *cache = tp_lines_alloc(sizeof *cache); /* its thread counts in it all the time */
     if (!cache)
         return NULL;
     cache->pool = pool;

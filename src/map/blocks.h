@@ -68,7 +68,8 @@ static inline bool tp_blocks_among(const uint32_t *numbers, uint32_t count, uint
 
 /* A tile's share of both levels. Its arrays follow it in one allocation. */
 struct tp_blocks_tile {
-    _Atomic uint32_t refs;
+    _Atomic uint32_t refs; /* counted by agents that lay what they know over it, on all threads */
+    uint8_t apart[TP_LINE_BYTES];
     uint16_t nodes, areas;
     uint16_t first[TP_BLOCKS_A_TILE + 1]; /* block b (row-major in the tile) has the nodes first[b] .. first[b + 1] - 1 */
     /* per node: its cells; its place in the block (TP_BLOCK_POINT), x then y; the area it belongs to; its weight.
@@ -88,6 +89,7 @@ struct tp_blocks_tile {
         uint16_t cells, weight;
     } *areas_at;
 };
+TP_ASSERT_APART(struct tp_blocks_tile, refs, nodes);
 
 struct tp_blocks {
     struct tp_gone gone;
@@ -113,6 +115,7 @@ struct tp_blocks {
     uint32_t turn;                /* the square at which the next version begins to look for one to make anew */
     struct tp_map_held *held;     /* borrowed: the map's count, in which these bytes are; NULL: nobody counts */
 };
+TP_ASSERT_APART(struct tp_blocks, refs, links);
 
 /* Makes the block graph of a version of a grid; gives a reference in *out. TP_ERR_UNSUPPORTED: no grid; TP_ERR_NO_MEMORY. On
  * error *out is NULL. Cost: O(cells / 8). */
