@@ -4,6 +4,7 @@
 #include "map/blocks.h"
 
 #include "base/check.h"
+#include "base/prefetch.h"
 #include "map/blocks_scratch.h"
 
 #include <stdlib.h>
@@ -196,26 +197,18 @@ static int steps_init(struct tp__steps *steps, const struct tp_map *before, cons
     return steps->of && steps->at ? TP_OK : TP_ERR_NO_MEMORY;
 }
 
-/* Memory of so many bytes is read soon: it comes while there is other work. */
-static void prefetch(const void *from, size_t bytes)
-{
-    enum { LINE = 64 };
-    for (size_t i = 0; i < bytes; i += LINE)
-        __builtin_prefetch((const char *)from + i);
-}
-
 /* Tile i comes soon, and the one that comes before long. */
 static void tile_expect(const struct tp_blocks *from, const struct tp_map *before, const struct tp_map *now, size_t i)
 {
     enum { SOON = 2, LATER = 12 };
     size_t tiles = tiles_of(from);
     if (i + LATER < tiles)
-        __builtin_prefetch(from->tiles[i + LATER], 1);
+        tp_prefetch(from->tiles[i + LATER]);
     if (i + SOON >= tiles || before->tiles[i + SOON] == now->tiles[i + SOON])
         return;
-    prefetch(before->tiles[i + SOON], sizeof(struct tp_map_tile) + TP_MAP_TILE * sizeof(uint64_t));
-    prefetch(now->tiles[i + SOON], sizeof(struct tp_map_tile) + TP_MAP_TILE * sizeof(uint64_t));
-    prefetch(from->tiles[i + SOON], tp__tile_bytes(from->tiles[i + SOON]));
+    tp_prefetch_bytes(before->tiles[i + SOON], sizeof(struct tp_map_tile) + TP_MAP_TILE * sizeof(uint64_t));
+    tp_prefetch_bytes(now->tiles[i + SOON], sizeof(struct tp_map_tile) + TP_MAP_TILE * sizeof(uint64_t));
+    tp_prefetch_bytes(from->tiles[i + SOON], tp__tile_bytes(from->tiles[i + SOON]));
 }
 
 /* Shares or makes all tiles. */

@@ -252,7 +252,7 @@ TP_ALWAYS_INLINE void tp_bucket_pop(struct tp_bucket *list, bool wide)
         tp__bucket_give(&list->chunks, chunk);
         list->least->set &= ~((uint64_t)!top << at);
         if (top) /* in a long list the chunks of a bucket lie anywhere: that before the next is wanted soon */
-            __builtin_prefetch(*(void **)((uintptr_t)top & ~(uintptr_t)(TP_BUCKET_CHUNK_BYTES - 1)));
+            tp_prefetch(*(void **)((uintptr_t)top & ~(uintptr_t)(TP_BUCKET_CHUNK_BYTES - 1)));
     }
     list->least->slot[at] = top;
     list->count--;
