@@ -1,5 +1,6 @@
 #include "daemon/scheduler_internal.h"
 
+#include "base/prefetch.h"
 #include "daemon/refusal.h"
 
 /* When a session's turn ends. */
@@ -63,10 +64,13 @@ static void refuse(struct tp_schedule *schedule, uint64_t id, int error)
 /* Fills slots[] with the sessions to serve, in order; the rest go to refused[]. */
 static void select_sessions(struct tp_schedule *schedule)
 {
+    enum { SLOTS_AHEAD = 16 };
     struct tp_sessions *sessions = schedule->sessions;
     if (schedule->all) {
-        for (uint32_t slot = sessions->first; slot != TP_AGENT_NONE; slot = sessions->agents[slot].next)
+        for (uint32_t slot = sessions->first; slot != TP_AGENT_NONE; slot = sessions->agents[slot].next) {
+            tp_prefetch(&sessions->agents[slot + SLOTS_AHEAD].next); /* those opened together mostly lie in this order */
             schedule->slots[schedule->served++] = slot;
+        }
         return;
     }
     for (size_t i = 0; i < schedule->id_count; i++) {
@@ -177,8 +181,12 @@ const struct tp_agent_budget *tp__schedule_budget(const struct tp_schedule *sche
 /* What the sessions after the i-th will read is fetched while it is served. */
 static void fetch_ahead(const struct tp_schedule *schedule, size_t i)
 {
-    for (unsigned ahead = 1; ahead <= TP_PREFETCH_AHEAD && i + ahead < schedule->served; ahead++)
-        tp_session_prefetch(schedule->sessions->agents[schedule->slots[i + ahead]].session, ahead);
+    for (unsigned step = 1; step <= TP_PREFETCH_STEPS; step++) {
+        size_t next = i + tp_prefetch_ahead[step - 1];
+        if (next >= schedule->served)
+            return;
+        tp_session_prefetch(schedule->sessions->agents[schedule->slots[next]].session, step);
+    }
 }
 
 /* Serves the sessions in the order named, each with its own budget, or the request's. */

@@ -11,8 +11,8 @@ int tp_shard_init(struct tp_shard *shard, struct tp_pool_cap *cap)
     shard->current = tp_lines_alloc(shard->config->maps_max * sizeof shard->current[0]);
     shard->layers = tp_lines_alloc(shard->config->maps_max * sizeof shard->layers[0]);
     shard->seq = tp_lines_alloc(shard->config->maps_max * sizeof shard->seq[0]);
-    tp_slabs_init(&shard->slabs);
-    tp_pool_init(&shard->pool, cap);
+    tp_slabs_init(&shard->slabs, cap);
+    tp_pool_init(&shard->pool, NULL);
     shard->pool.source = &shard->slabs.source;
     shard->fields = tp_field_cache_open(&shard->pool, shard->config->guide_bytes_max);
     if (shard->current == NULL || shard->layers == NULL || shard->seq == NULL || shard->fields == NULL) {

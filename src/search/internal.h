@@ -14,7 +14,6 @@
  *   lookahead.c     the breadth-first lookahead of LRTA*, and its learning
  *   prioritized.c   the learning of P-LRTA*
  *   react.c         what a changed map or a new sight asks: restart rules, forgetting what was learned
- *   follow.c        a tick that has only to take the next step of a path that is whole
  *   watch.c         what changed under the path followed, looked for over as many ticks as the budget asks
  *   goals.c         several goals, a radius, and the nearest state to goals that can't be reached
  *   guide.c         the h of guided rows: ways paid for, taken, replaced (guide.h)
@@ -149,13 +148,6 @@ struct tp_nearest {
 /* Where an agent-centred session stands in its cycle (agent_centred.c). */
 enum tp_cycle { TP_CYCLE_LOOK, TP_CYCLE_LEARN, TP_CYCLE_TRACE };
 
-/* What the next tick has only to do as long as the version stays (follow.c). */
-enum tp_follows {
-    TP_FOLLOWS_NOT,
-    TP_FOLLOWS_AND_SMOOTHS, /* to walk, and to make its path shorter */
-    TP_FOLLOWS_AND_WALKS,   /* to walk */
-};
-
 /* All that a session holds while it has to do with a search: `session` in the functions that take one. */
 struct tp_mind {
     struct tp_session_params params;
@@ -208,7 +200,6 @@ struct tp_mind {
     bool restart_wanted;        /* begin a new search at the next tick */
     bool path_fresh;            /* the path followed was traced since the agent's last move */
     bool path_complete;         /* the path followed reaches the goal (2009: solutionFoundAndTraced) */
-    enum tp_follows follows;    /* what a tick on the version of the last one has to do, if that is known (follow.c) */
     bool begun;                 /* some search has been begun in its life */
     bool first_tick;            /* of the present search */
     uint64_t bytes;             /* pool bytes held */
@@ -331,24 +322,6 @@ void tp__steady_follow(struct tp_tick *tick);
  * begin, its path having been complete already. Cost: O(1). */
 void tp__steady_begin(struct tp_mind *session);
 void tp__steady_watch(struct tp_tick *tick, tp_state before, bool was_complete);
-
-/* A move, after which nothing else happened: whether the agent goes round in circles. */
-static inline bool tp__steady_moved(struct tp_steady *steady, tp_state at)
-{
-    enum { VISITS_OF_A_LOOP = 3 };
-    steady->moves++;
-    if (at == steady->anchor) {
-        steady->visits++;
-        steady->looping |= steady->visits >= VISITS_OF_A_LOOP;
-    }
-    if (steady->moves == steady->stay) {
-        steady->anchor = at;
-        steady->visits = 1;
-        steady->moves = 0;
-        steady->stay *= 2;
-    }
-    return steady->looping;
-}
 
 /* Whether the agent, about to step back to a complete path, begins a new search from where it stands instead: its goal moves to
  * and fro between two branches of the tree. */
@@ -552,14 +525,6 @@ void tp__prioritized_close(struct tp_mind *session);
 /* P-LRTA*: updates the root, then what is in the queue, and weighs the frontier. True when done. */
 bool tp__prioritized_learn(struct tp_tick *tick);
 
-/* ---- follow.c ---- */
-
-/* At the end of a tick that the engine had: whether the next ones have only to follow. Cost: O(goals). */
-void tp__follow_settle(const struct tp_tick *tick);
-
-/* A whole tick of an agent that has only to walk: false where its step is the engine's affair, nothing being changed. Cost: O(1). */
-bool tp__follow_tick(struct tp_mind *session, struct tp_tick_reply *reply);
-
 /* ---- trace.c ---- */
 
 /* 2009, lines 10 to 12: takes up a new trace from `end`. */
@@ -645,8 +610,6 @@ void tp__shortcut_close(struct tp_mind *session);
 /* Where the path followed is whole, and the row can be guided: spends what the tick has left on making the rest of it shorter. */
 void tp__smooth_run(struct tp_tick *tick);
 
-/* Whether there is nothing to smooth any more, or nobody to do it. */
-bool tp__smooth_rests(const struct tp_mind *session);
 /* Whether nothing is left to be made shorter of the path followed. */
 bool tp__smooth_is_done(const struct tp_mind *session);
 

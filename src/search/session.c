@@ -434,10 +434,6 @@ void tp__mind_tick(struct tp_mind *session, const struct tp_map *map, const stru
                      struct tp_tick_reply *reply)
 {
     struct tp_refusal refusal;
-    if (map != session->map)
-        session->follows = TP_FOLLOWS_NOT;
-    if (session->follows == TP_FOLLOWS_AND_WALKS && tp__follow_tick(session, reply))
-        return;
     if (!budget)
         budget = &session->params.budget;
     TP_CHECK(tp__session_check_budget(session->params.algorithm, budget, &refusal) == TP_OK);
@@ -458,7 +454,7 @@ void tp__mind_tick(struct tp_mind *session, const struct tp_map *map, const stru
     bool searches = false, was_complete = session->path_complete;
     if (tp__mind_arrived(session)) {
         reply->status = TP_STATUS_ARRIVED;
-    } else if (!session->follows && (goal_is_blocked(session) || goals_are_apart(session))) {
+    } else if (goal_is_blocked(session) || goals_are_apart(session)) {
         /* rows that can't prove it don't say it, and wait */
         if (session->params.algorithm->capabilities & TP_CAN_DETECT_UNREACHABLE)
             reply->status = TP_STATUS_UNREACHABLE;
@@ -490,7 +486,6 @@ void tp__mind_tick(struct tp_mind *session, const struct tp_map *map, const stru
     reply->version = session->map->version;
     reply->epoch = session->map->epoch;
     reply->cost = session->stats.cost;
-    tp__follow_settle(&tick);
 }
 
 void tp__mind_prefetch(const struct tp_mind *session)
@@ -531,7 +526,6 @@ int tp__mind_at_velocity(struct tp_mind *session, uint32_t cell, int vx, int vy)
     bool had_arrived = tp__mind_arrived(session), goes_on = tp__packed_put(session, session->at, state);
     session->at = state;
     session->at_before = TP_STATE_NONE;
-    session->follows = TP_FOLLOWS_NOT;
     session->displaced = true;
     session->waits_for_path = false;
     session->watch.summed = false;
@@ -563,7 +557,6 @@ static void take_goals(struct tp_mind *session, const tp_state *states, uint32_t
     session->waits_for_path = false;
     session->displaced = session->goal_moved = true;
     session->path_complete = false;
-    session->follows = TP_FOLLOWS_NOT;
     session->restart_wanted |= tp__is_packed(session); /* it has no tree to be turned */
     tp__packed_unfinished(session);
     tp__shortcut_forget(session);
