@@ -47,6 +47,9 @@ static inline uint8_t tp_marks_at(const struct tp_tiles *marks, uint32_t x, uint
     return tile ? tp_marks_in(marks, tile, tp_tile_slot(x, y)) : TP_MARK_NONE;
 }
 
+/* Makes sure that a cell can be marked; false at the cap. Cost: O(1). */
+bool tp_marks_reserve(struct tp_tiles *marks, uint32_t x, uint32_t y);
+
 /* Marks a cell; false at the cap. Cost: O(1). */
 bool tp_marks_set(struct tp_tiles *marks, uint32_t x, uint32_t y, uint8_t mark);
 

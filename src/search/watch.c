@@ -110,6 +110,8 @@ static void walk_open_steps(struct tp_tick *tick, uint64_t *looks)
     uint32_t tile_x = ~x, tile_y = ~y; /* a cell of the tile at hand */
     const struct tp_marks_tile *tile = NULL;
     tp_cost sum = 0;
+    if (tp__trace_mark(session, watch->step) == TP_MARK_NONE)
+        return; /* all that it leads to is on the path, if it is */
     for (; taken < max; taken++) {
         if (((x ^ tile_x) | (y ^ tile_y)) >= TP_TILE_SIDE) {
             tile = (const struct tp_marks_tile *)tp_tiles_find(&session->trace.follow, x, y);
