@@ -152,16 +152,51 @@ static uint8_t mark_of(const struct tp_mind *session, tp_state state)
     return tp_marks_at(&session->trace.follow, tp_state_x(&session->search, state), tp_state_y(&session->search, state));
 }
 
-static void set_mark(struct tp_mind *session, tp_state state, uint8_t mark)
+/* A walk over states, and what is stored over the one at hand: grids. */
+struct walk {
+    tp_state state;
+    struct tp_tiles_walk nodes, marks;
+};
+
+static struct walk walk_from(tp_state state)
 {
-    tp_marks_set(&session->trace.follow, tp_state_x(&session->search, state), tp_state_y(&session->search, state), mark);
+    return (struct walk){state, TP_TILES_NOWHERE, TP_TILES_NOWHERE};
 }
 
-static bool reserve_mark(struct tp_mind *session, tp_state state)
+/* To the parent, giving the move that leads from there; false at a root. */
+static bool walk_back(const struct tp_mind *session, struct walk *walk, uint8_t *move)
 {
-    uint32_t x = tp_state_x(&session->search, state), y = tp_state_y(&session->search, state);
-    struct tp_tiles *follow = &session->trace.follow;
-    return tp_marks_reserve(follow, x, y) || (tp__bound_yield(session) && tp_marks_reserve(follow, x, y));
+    const struct tp_search *search = &session->search;
+    uint32_t x = tp_state_x(search, walk->state), y = tp_state_y(search, walk->state);
+    const struct tp_node_tile *tile = (const struct tp_node_tile *)tp_tiles_find_next(&search->nodes.tiles, &walk->nodes, x, y);
+    uint8_t meta = tile->meta[tp_tile_slot(x, y)], direction = meta & TP_NODE_PARENT;
+    if (meta & TP_NODE_ROOT)
+        return false;
+    *move = tp_direction_opposite[direction];
+    walk->state = tp_state_step(search, walk->state, direction);
+    return true;
+}
+
+/* The tile of marks over the state; NULL if nothing of the path followed is in it. */
+static struct tp_marks_tile *marks_under(const struct tp_mind *session, struct walk *walk)
+{
+    uint32_t x = tp_state_x(&session->search, walk->state), y = tp_state_y(&session->search, walk->state);
+    return (struct tp_marks_tile *)tp_tiles_find_next(&session->trace.follow, &walk->marks, x, y);
+}
+
+static uint32_t slot_of(const struct tp_mind *session, tp_state state)
+{
+    return tp_tile_slot(tp_state_x(&session->search, state), tp_state_y(&session->search, state));
+}
+
+/* Makes sure that the state can be marked; false at the cap. */
+static bool reserve_mark(struct tp_mind *session, struct walk *walk)
+{
+    if (marks_under(session, walk))
+        return true;
+    uint32_t x = tp_state_x(&session->search, walk->state), y = tp_state_y(&session->search, walk->state);
+    walk->marks.tile = (struct tp_tile *)tp_marks_touch(&session->trace.follow, x, y);
+    return walk->marks.tile != NULL;
 }
 
 bool tp__trace_branches(const struct tp_tick *tick)
@@ -171,11 +206,13 @@ bool tp__trace_branches(const struct tp_tick *tick)
 }
 
 /* Whether the way from the root to a state of the tree is that of the path followed. */
-static bool may_branch_from(const struct tp_mind *session, tp_state state)
+static bool may_branch_from(const struct tp_mind *session, struct walk *walk)
 {
     const struct tp_search *search = &session->search;
-    return session->trace.rooted && state != session->trace.follow_end && mark_of(session, state) != TP_MARK_NONE &&
-           tp__search_stays(search, tp_search_g(search, state));
+    const struct tp_trace *trace = &session->trace;
+    const struct tp_marks_tile *tile = trace->rooted ? marks_under(session, walk) : NULL;
+    return tile && walk->state != trace->follow_end && tp_marks_in(&trace->follow, tile, slot_of(session, walk->state)) != TP_MARK_NONE &&
+           tp__search_stays(search, tp_search_g(search, walk->state));
 }
 
 bool tp__trace_branch(struct tp_tick *tick, tp_state end)
@@ -183,29 +220,26 @@ bool tp__trace_branch(struct tp_tick *tick, tp_state end)
     struct tp_mind *session = tick->session;
     struct tp_trace *trace = &session->trace;
     const struct tp_search *search = &session->search;
+    struct walk walk = walk_from(end);
+    uint8_t move;
     begin(session, end, true);
     trace->over_agent = false;
     trace->branch = TP_STATE_NONE;
-    uint8_t move;
-    for (tp_state state = end; state != TP_STATE_NONE && trace->branch == TP_STATE_NONE; state = tp_search_parent(search, state, &move)) {
-        if (state != end) {
-            if (!tp__tick_step(tick)) {
-                tp__trace_begin(session, end); /* the tick is ended early: as long as that goes on, step by step */
-                return false;
-            }
-            if (may_branch_from(session, state)) {
-                trace->branch = state;
-                break;
-            }
-        }
-        if (!reserve_mark(session, state)) {
+    do {
+        if (!reserve_mark(session, &walk)) {
             tick->node_cap = trace->capped = true;
             return false;
         }
-        trace->over_agent |= state == session->at;
-    }
-    bool on_old = trace->branch != TP_STATE_NONE && session->at != trace->follow_end && mark_of(session, session->at) != TP_MARK_NONE;
-    if (on_old)
+        trace->over_agent |= walk.state == session->at;
+        if (!walk_back(session, &walk, &move))
+            return true;
+        if (!tp__tick_step(tick)) {
+            tp__trace_begin(session, end); /* the tick is ended early: as long as that goes on, step by step */
+            return false;
+        }
+    } while (!may_branch_from(session, &walk));
+    trace->branch = walk.state;
+    if (session->at != trace->follow_end && mark_of(session, session->at) != TP_MARK_NONE)
         trace->over_agent |= tp_search_g(search, session->at) <= tp_search_g(search, trace->branch);
     return true;
 }
@@ -213,10 +247,15 @@ bool tp__trace_branch(struct tp_tick *tick, tp_state end)
 /* The path followed ends at this state of it. */
 static void cut(struct tp_mind *session, tp_state state)
 {
-    for (uint8_t mark = mark_of(session, state); mark != TP_MARK_END;) {
-        state = tp_state_step(&session->search, state, mark - TP_MARK_NEXT);
-        mark = mark_of(session, state);
-        set_mark(session, state, TP_MARK_NONE);
+    struct tp_tiles *follow = &session->trace.follow;
+    struct walk walk = walk_from(state);
+    uint8_t mark = mark_of(session, state);
+    while (mark != TP_MARK_END) {
+        walk.state = tp_state_step(&session->search, walk.state, mark - TP_MARK_NEXT);
+        struct tp_marks_tile *tile = marks_under(session, &walk);
+        uint32_t slot = slot_of(session, walk.state);
+        mark = tp_marks_in(follow, tile, slot);
+        tp_marks_put(follow, tile, slot, TP_MARK_NONE);
     }
 }
 
@@ -229,11 +268,15 @@ static void take_branch(struct tp_mind *session)
         tp_tiles_begin(&trace->follow);
     else
         cut(session, trace->branch);
+    struct walk walk = walk_from(trace->fresh_end);
     uint8_t mark = TP_MARK_END, move;
-    for (tp_state state = trace->fresh_end; state != TP_STATE_NONE; mark = TP_MARK_NEXT + move) {
-        set_mark(session, state, mark);
-        state = state == trace->branch ? TP_STATE_NONE : tp_search_parent(search, state, &move);
-    }
+    do {
+        reserve_mark(session, &walk); /* as it was seen to */
+        tp_marks_put(&trace->follow, marks_under(session, &walk), slot_of(session, walk.state), mark);
+        if (walk.state == trace->branch || !walk_back(session, &walk, &move))
+            break;
+        mark = TP_MARK_NEXT + move;
+    } while (true);
     trace->rooted = true;
     trace->from = session->at;
     trace->from_g = trace->over_agent ? tp_search_g(search, session->at) : 0;
