@@ -60,7 +60,6 @@ bool tp__follow_tick(struct tp_mind *session, struct tp_tick_reply *reply)
     const struct tp_map *map = session->map;
     struct tp_session_stats *stats = &session->stats;
     uint32_t x = tp_state_x(search, session->at), y = tp_state_y(search, session->at);
-    /* it walked here along the path (follow_settle): this is tp__trace_mark */
     uint8_t mark = tp_marks_at(&session->trace.follow, x, y), move = (uint8_t)(mark - TP_MARK_NEXT);
     if (mark < TP_MARK_NEXT || !tp_walk_open(map, x, y, move, session->params.corners))
         return false;
