@@ -19,7 +19,8 @@ enum {
     TP_NODE_PARENT = 15,    /* direction to the parent; meaningless in the root */
     TP_NODE_ROOT = 1 << 4,  /* has no parent */
     TP_NODE_CLOSED = 1 << 5,/* expanded */
-    TP_NODE_REACHED = 1 << 6, /* the learning step has given it some h; a breadth-first lookahead: see lookahead.c */
+    TP_NODE_AGAIN = 1 << 6, /* of searches that open closed states again: it was expanded once, and may be a parent, though it be open */
+    TP_NODE_REACHED = 1 << 6, /* of searches that learn: the learning step has given it some h; a breadth-first lookahead: see lookahead.c */
     TP_NODE_LEARNED = 1 << 7, /* the learning step has given it its final h */
     TP_NODE_MARGIN = 2,     /* cells of surroundings a tile knows */
     TP_NODE_ROWS = TP_TILE_SIDE + 2 * TP_NODE_MARGIN,
@@ -31,6 +32,7 @@ struct tp_node_tile {
     uint16_t passable[TP_NODE_ROWS]; /* bit j of row i: cell (x0 - 2 + j, y0 - 2 + i) */
     struct tp_node_tile *beside[4]; /* grids: the tiles E, S, W, N as far as a search has gone from here, else tp_node_untouched */
     uint8_t meta[TP_TILE_CELLS];    /* TP_NODE_* */
+    uint8_t marks[TP_TILE_CELLS / 2]; /* of a path through the tree (node/marks.h, narrow): its owner's; TP_MARK_NONE in a new search */
     union {
         uint32_t narrow[TP_TILE_CELLS]; /* UINT32_MAX: not generated */
         uint64_t wide[TP_TILE_CELLS];   /* UINT64_MAX: not generated */

@@ -110,6 +110,8 @@ static void walk_open_steps(struct tp_tick *tick, uint64_t *looks)
     uint32_t tile_x = ~x, tile_y = ~y; /* a cell of the tile at hand */
     const struct tp_marks_tile *tile = NULL;
     tp_cost sum = 0;
+    if (session->trace.follows_tree)
+        return; /* its marks are elsewhere */
     for (; taken < max; taken++) {
         if (((x ^ tile_x) | (y ^ tile_y)) >= TP_TILE_SIDE) {
             tile = (const struct tp_marks_tile *)tp_tiles_find(&session->trace.follow, x, y);
