@@ -1,5 +1,6 @@
 #include "daemon/scheduler_internal.h"
 
+#include "base/prefetch.h"
 #include "daemon/refusal.h"
 
 /* When a session's turn ends. */
@@ -174,11 +175,20 @@ const struct tp_agent_budget *tp__schedule_budget(const struct tp_schedule *sche
     return schedule->each != NULL ? schedule->each : &agent->budget;
 }
 
+void tp__schedule_fetch(const struct tp_schedule *schedule, size_t index, unsigned ahead)
+{
+    const struct tp_agent *agent = &schedule->sessions->agents[schedule->slots[index]];
+    if (ahead > TP_PREFETCH_AHEAD)
+        tp_prefetch_bytes(agent, sizeof *agent);
+    else
+        tp_session_prefetch(agent->session, ahead);
+}
+
 /* What the sessions after the i-th will read is fetched while it is served. */
 static void fetch_ahead(const struct tp_schedule *schedule, size_t i)
 {
-    for (unsigned ahead = 1; ahead <= TP_PREFETCH_AHEAD && i + ahead < schedule->served; ahead++)
-        tp_session_prefetch(schedule->sessions->agents[schedule->slots[i + ahead]].session, ahead);
+    for (unsigned ahead = 1; ahead <= TP_TURN_AHEAD && i + ahead < schedule->served; ahead++)
+        tp__schedule_fetch(schedule, i + ahead, ahead);
 }
 
 /* Serves the sessions in the order named, each with its own budget, or the request's. */

@@ -23,6 +23,7 @@ enum {
     BESIDE_NS =
         60000, /* of a total, for reading the request and sending the answer; a part of a small one: */
     BESIDE_SHARE = 16,
+    TURNS_APART = 6, /* under a total of time: so many ticks from a slice to the next, if that can be */
     ANSWERS_MEASURED = 16, /* fewer tell too little of their pace */
 };
 
@@ -41,8 +42,11 @@ struct batch {
     uint64_t hard_left;  /* of total_expansions; expansions.left is the time's, too */
     uint64_t priorities; /* of all sessions served */
     uint32_t *order;     /* indices of schedule->slots: `idle` of them, then the round */
+    uint32_t *in_turn;   /* places in the round, as they are served */
     size_t idle, turns_left;
+    size_t fresh; /* of the round: who set off */
     size_t sure; /* the place in the round whose slice is given whatever the clock says */
+    uint64_t portion; /* slices are dealt in multiples of it: expansions */
     /* time */
     bool is_timed;
     uint64_t end_ns;                 /* of all that the total covers */
@@ -171,7 +175,7 @@ static uint64_t idle_allowance(const struct batch *batch, const struct purse *pu
     return least(cap, least(purse->left, part_of(purse->all, priority, batch->priorities)));
 }
 
-/* What the next of the round may spend: its slice, if those behind it can have theirs, and its part of what is left over. */
+/* What the next of the round may spend: its slice, as far as there is as much, and its part of what those behind it leave over. */
 static uint64_t allowance(const struct batch *batch, const struct purse *purse, const struct tp_claim *claim,
                           uint64_t cap, uint64_t priority)
 {
@@ -179,9 +183,9 @@ static uint64_t allowance(const struct batch *batch, const struct purse *purse, 
         return UINT64_MAX;
     if (claim->priority == 0)
         return idle_allowance(batch, purse, cap, priority);
-    uint64_t behind = purse->dealt - claim->slice, room = purse->left > behind ? purse->left - behind : 0;
-    if (room > claim->slice)
-        room = claim->slice + part_of(room - claim->slice, priority, purse->priorities);
+    uint64_t room = least(claim->slice, purse->left);
+    if (purse->left > purse->dealt)
+        room += part_of(purse->left - purse->dealt, priority, purse->priorities);
     return least(cap, room);
 }
 
@@ -242,6 +246,8 @@ static void tick(struct batch *batch, uint32_t index, uint64_t expansions, uint6
     budget.expired = is_asked ? turn_over_cb : NULL;
     budget.context = turn;
     budget.expansions_max = expansions;
+    budget.moves_only = turn->is_over;
+    budget.is_shared = batch->is_timed;
     budget.caps_guide = true;
     budget.guide_max = guide;
     struct tp_tick_reply *reply = &schedule->replies[index];
@@ -318,11 +324,12 @@ static void serve_idle(struct batch *batch, uint32_t index)
 }
 
 /* Carries over what was dealt and not given: the total was spent, or its time over. */
-static void carry(struct tp_share *share, const struct tp_claim *claim, uint64_t spent, bool was_cut)
+static void carry(struct tp_share *share, const struct tp_claim *claim, uint64_t portion, uint64_t spent, bool was_cut)
 {
+    uint64_t whole = portion * TP_SHARE_UNIT;
     share->owed = claim->owed;
     if (was_cut && claim->slice > 0 && spent == 0)
-        share->owed = share->owed % TP_SHARE_UNIT + TP_SHARE_UNIT;
+        share->owed = share->owed % whole + whole;
     if (!share->asks)
         share->owed %= TP_SHARE_UNIT;
 }
@@ -341,6 +348,8 @@ static void serve_next(struct batch *batch, size_t place)
     uint64_t units = 0;
     if (!is_late(batch))
         units = allowance(batch, &batch->guide, guide, agent->guide_units, agent->priority);
+    if (batch->is_timed && expansions < least(search->slice > 0 ? search->slice : 1, batch->portion))
+        expansions = 0; /* too few to be worth a turn, or it was dealt none: its turn is for a move alone */
     if (place == batch->sure && expansions < search->slice) {
         expansions = least(search->slice, TP_DEADLINE_STRIDE);
         turn.end_us = UINT64_MAX;
@@ -351,9 +360,9 @@ static void serve_next(struct batch *batch, size_t place)
     const struct tp_tick_reply *reply = &schedule->replies[index];
     bool was_cut = turn.was_cut || expansions < search->slice;
     agent->search.asks = asks_again(agent, reply, expansions);
-    carry(&agent->search, search, reply->work.expansions, was_cut);
+    carry(&agent->search, search, batch->portion, reply->work.expansions, was_cut);
     note_guide(agent, reply, units);
-    carry(&agent->guide, guide, reply->work.guide, turn.was_cut || units < guide->slice);
+    carry(&agent->guide, guide, 1, reply->work.guide, turn.was_cut || units < guide->slice);
     count_wait(schedule, agent, reply, expansions == 0 || was_cut);
 }
 
@@ -378,6 +387,7 @@ static void put_in_order(struct batch *batch)
     for (size_t i = 0; i < count; i++)
         at[class_of(batch, &schedule->sessions->agents[schedule->slots[i]]) + 1]++;
     batch->idle = at[1];
+    batch->fresh = at[WAITED_CLASSES + 2];
     for (size_t i = 1; i <= WAITED_CLASSES + 1; i++)
         at[i] += at[i - 1];
     for (size_t i = 0; i < count; i++) {
@@ -393,13 +403,33 @@ static struct purse purse_of(struct tp_claim *claims, uint64_t total)
     return (struct purse){.claims = claims, .all = all, .left = all};
 }
 
-static void deal(struct purse *purse, size_t count)
+/* Deals what is left in multiples of a portion; less of it than one to whom its cap holds there. */
+static void deal(struct purse *purse, size_t count, uint64_t portion)
 {
     if (purse->all == UINT64_MAX)
         return;
-    purse->dealt = tp_share_deal(purse->claims, count, purse->left);
+    for (size_t i = 0; portion > 1 && i < count; i++) {
+        purse->claims[i].owed /= portion;
+        purse->claims[i].cap = (purse->claims[i].cap + portion - 1) / portion;
+    }
+    tp_share_deal(purse->claims, count, purse->left / portion);
+    for (size_t i = 0; i < count; i++) {
+        struct tp_claim *claim = &purse->claims[i];
+        claim->owed *= portion;
+        claim->slice *= portion;
+        purse->dealt += claim->slice;
+        purse->priorities += claim->priority;
+    }
+}
+
+/* Where time is short for all who ask, an expansion each would go into fetching what they need for it: fewer get more. */
+static uint64_t portion_of(const struct batch *batch, size_t count)
+{
+    size_t asks = 0;
     for (size_t i = 0; i < count; i++)
-        purse->priorities += purse->claims[i].priority;
+        asks += batch->expansions.claims[i].priority > 0;
+    uint64_t portion = batch->expansions.left / (asks / TURNS_APART + 1);
+    return !batch->is_timed || portion < 1 ? 1 : least(portion, TP_DEADLINE_STRIDE);
 }
 
 /* Takes what each of the round asks for, and deals. */
@@ -418,8 +448,9 @@ static void deal_round(struct batch *batch, size_t count)
                                                    .cap = is_led ? agent->guide_units : 0,
                                                    .priority = is_led ? agent->priority : 0};
     }
-    deal(&batch->expansions, count);
-    deal(&batch->guide, count);
+    batch->portion = portion_of(batch, count);
+    deal(&batch->expansions, count, batch->portion);
+    deal(&batch->guide, count, 1);
 }
 
 /* What is there to deal: what is left of the total, and what its time holds, one expansion at the least. */
@@ -435,6 +466,7 @@ static void begin(struct batch *batch)
     batch->hard_left = schedule->total_expansions == TP_TOTAL_NONE ? UINT64_MAX : schedule->total_expansions;
     batch->turns_left = schedule->served;
     batch->order = schedule->order;
+    batch->in_turn = schedule->order + schedule->capacity;
     batch->expansions = purse_of(schedule->claims, schedule->total_expansions);
     batch->guide = purse_of(schedule->claims + schedule->capacity, schedule->total_guide_units);
     for (size_t i = 0; i < schedule->served; i++)
@@ -451,6 +483,25 @@ static void begin(struct batch *batch)
     batch->expansions.all = batch->expansions.left = in_time(batch);
 }
 
+/* Which part of the round is served first: who was dealt nothing, who set off, and the others. */
+static unsigned part_of_round(const struct batch *batch, size_t place, size_t count)
+{
+    if (batch->expansions.claims[place].slice == 0 && batch->guide.claims[place].slice == 0)
+        return 0;
+    return place >= count - batch->fresh ? 1 : 2;
+}
+
+/* Fills in_turn[], from the front on in each part. */
+static void put_in_turn(struct batch *batch, size_t count)
+{
+    size_t at[4] = {0};
+    for (size_t place = 0; place < count; place++)
+        at[part_of_round(batch, place, count) + 1]++;
+    at[2] += at[1];
+    for (size_t place = 0; place < count; place++)
+        batch->in_turn[at[part_of_round(batch, place, count)]++] = (uint32_t)place;
+}
+
 static void serve_round(struct batch *batch)
 {
     size_t count = batch->schedule->served - batch->idle;
@@ -461,10 +512,14 @@ static void serve_round(struct batch *batch)
     deal_round(batch, count);
     while (batch->sure < count && batch->expansions.claims[batch->sure].slice == 0)
         batch->sure++;
+    put_in_turn(batch, count);
     if (batch->is_timed)
         look(batch); /* dealing took its time, and no turn */
-    for (size_t place = count; place-- > 0;)
-        serve_next(batch, place);
+    for (size_t i = 0; i < count; i++) {
+        for (unsigned ahead = 1; ahead <= TP_TURN_AHEAD && i + ahead < count; ahead++)
+            tp__schedule_fetch(batch->schedule, batch->order[batch->idle + batch->in_turn[i + ahead]], ahead);
+        serve_next(batch, batch->in_turn[i]);
+    }
 }
 
 void tp__schedule_serve_shared(struct tp_schedule *schedule)
@@ -474,8 +529,11 @@ void tp__schedule_serve_shared(struct tp_schedule *schedule)
     struct batch batch = {.schedule = schedule};
     begin(&batch);
     put_in_order(&batch);
-    for (size_t i = 0; i < batch.idle; i++)
+    for (size_t i = 0; i < batch.idle; i++) {
+        for (unsigned ahead = 1; ahead <= TP_TURN_AHEAD && i + ahead < batch.idle; ahead++)
+            tp__schedule_fetch(schedule, batch.order[i + ahead], ahead);
         serve_idle(&batch, batch.order[i]);
+    }
     serve_round(&batch);
 }
 

@@ -156,6 +156,13 @@ enum tp_follows {
     TP_FOLLOWS_AND_WALKS,   /* to walk */
 };
 
+/* What a tick for a move alone has only to do as long as the version stays. */
+enum tp_strolls {
+    TP_STROLLS_NOT,
+    TP_STROLLS,       /* to walk on, or back */
+    TP_STROLLS_WAITS, /* to wait */
+};
+
 /* All that a session holds while it has to do with a search: `session` in the functions that take one. */
 struct tp_mind {
     struct tp_session_params params;
@@ -209,6 +216,8 @@ struct tp_mind {
     bool path_fresh;            /* the path followed was traced since the agent's last move */
     bool path_complete;         /* the path followed reaches the goal (2009: solutionFoundAndTraced) */
     enum tp_follows follows;    /* what a tick on the version of the last one has to do, if that is known (follow.c) */
+    enum tp_strolls strolls;    /* likewise of one for a move alone */
+    tp_state waits_on;          /* where it waits then if its path does not lead on from there */
     bool begun;                 /* some search has been begun in its life */
     bool first_tick;            /* of the present search */
     uint64_t bytes;             /* pool bytes held */
@@ -559,6 +568,9 @@ void tp__follow_settle(const struct tp_tick *tick);
 
 /* A whole tick of an agent that has only to walk: false where its step is the engine's affair, nothing being changed. Cost: O(1). */
 bool tp__follow_tick(struct tp_mind *session, struct tp_tick_reply *reply);
+
+/* The same of a tick for a move alone (budget.h). */
+bool tp__follow_stroll(struct tp_mind *session, const struct tp_map *map, struct tp_tick_reply *reply);
 
 /* ---- trace.c ---- */
 

@@ -532,6 +532,7 @@ int tp__mind_at_velocity(struct tp_mind *session, uint32_t cell, int vx, int vy)
     session->at = state;
     session->at_before = TP_STATE_NONE;
     session->follows = TP_FOLLOWS_NOT;
+    session->strolls = TP_STROLLS_NOT;
     session->displaced = true;
     session->waits_for_path = false;
     session->watch.summed = false;
@@ -564,6 +565,7 @@ static void take_goals(struct tp_mind *session, const tp_state *states, uint32_t
     session->displaced = session->goal_moved = true;
     session->path_complete = false;
     session->follows = TP_FOLLOWS_NOT;
+    session->strolls = TP_STROLLS_NOT;
     session->restart_wanted |= tp__is_packed(session); /* it has no tree to be turned */
     tp__packed_unfinished(session);
     tp__shortcut_forget(session);

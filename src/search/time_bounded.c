@@ -107,7 +107,7 @@ static void trace_phase(struct tp_tick *tick)
 {
     struct tp_mind *session = tick->session;
     tp_state best;
-    if (session->path_complete)
+    if (session->path_complete || tick->budget->moves_only)
         return;
     if (!session->trace.running) {
         if (!tp_search_best(&session->search, &best) || tp__steady_rests(session, best))

@@ -22,7 +22,7 @@ static struct stage {
     struct tp_histogram waits;
     /* a batch */
     const struct tp_map *current[1];
-    uint32_t slots[AGENTS_MAX], order[AGENTS_MAX];
+    uint32_t slots[AGENTS_MAX], order[2 * AGENTS_MAX];
     struct tp_tick_reply replies[AGENTS_MAX];
     struct tp_schedule_refused refused[3 * AGENTS_MAX];
     struct tp_claim claims[2 * AGENTS_MAX];
