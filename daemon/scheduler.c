@@ -175,11 +175,13 @@ const struct tp_agent_budget *tp__schedule_budget(const struct tp_schedule *sche
     return schedule->each != NULL ? schedule->each : &agent->budget;
 }
 
-void tp__schedule_fetch(const struct tp_schedule *schedule, size_t index, unsigned ahead)
+void tp__schedule_fetch(const struct tp_schedule *schedule, size_t index, unsigned ahead, bool walks)
 {
     const struct tp_agent *agent = &schedule->sessions->agents[schedule->slots[index]];
     if (ahead > TP_PREFETCH_AHEAD)
         tp_prefetch_bytes(agent, sizeof *agent);
+    else if (walks)
+        tp_session_prefetch_walk(agent->session, ahead);
     else
         tp_session_prefetch(agent->session, ahead);
 }
@@ -188,7 +190,7 @@ void tp__schedule_fetch(const struct tp_schedule *schedule, size_t index, unsign
 static void fetch_ahead(const struct tp_schedule *schedule, size_t i)
 {
     for (unsigned ahead = 1; ahead <= TP_TURN_AHEAD && i + ahead < schedule->served; ahead++)
-        tp__schedule_fetch(schedule, i + ahead, ahead);
+        tp__schedule_fetch(schedule, i + ahead, ahead, false);
 }
 
 /* Serves the sessions in the order named, each with its own budget, or the request's. */

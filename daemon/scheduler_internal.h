@@ -16,9 +16,9 @@ const struct tp_agent_budget *tp__schedule_budget(const struct tp_schedule *sche
 bool tp__schedule_over(const struct tp_schedule *schedule);
 
 /* Has the processor fetch what the turn of the session schedule->slots[index] reads first, to be called `ahead` turns before it, with each
- * of TP_TURN_AHEAD down to 1. */
+ * of TP_TURN_AHEAD down to 1. `walks`: most likely without a search. */
 enum { TP_TURN_AHEAD = TP_PREFETCH_AHEAD + 1 };
-void tp__schedule_fetch(const struct tp_schedule *schedule, size_t index, unsigned ahead);
+void tp__schedule_fetch(const struct tp_schedule *schedule, size_t index, unsigned ahead, bool walks);
 
 /* Serves the selected sessions under the shared totals. */
 void tp__schedule_serve_shared(struct tp_schedule *schedule);

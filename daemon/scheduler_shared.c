@@ -46,6 +46,7 @@ struct batch {
     size_t idle, turns_left;
     size_t fresh; /* of the round: who set off */
     size_t sure; /* the place in the round whose slice is given whatever the clock says */
+    size_t walking; /* of the round: who was dealt nothing, and is served first */
     uint64_t portion; /* slices are dealt in multiples of it: expansions */
     /* time */
     bool is_timed;
@@ -497,6 +498,7 @@ static void put_in_turn(struct batch *batch, size_t count)
     size_t at[4] = {0};
     for (size_t place = 0; place < count; place++)
         at[part_of_round(batch, place, count) + 1]++;
+    batch->walking = at[1];
     at[2] += at[1];
     for (size_t place = 0; place < count; place++)
         batch->in_turn[at[part_of_round(batch, place, count)]++] = (uint32_t)place;
@@ -517,7 +519,7 @@ static void serve_round(struct batch *batch)
         look(batch); /* dealing took its time, and no turn */
     for (size_t i = 0; i < count; i++) {
         for (unsigned ahead = 1; ahead <= TP_TURN_AHEAD && i + ahead < count; ahead++)
-            tp__schedule_fetch(batch->schedule, batch->order[batch->idle + batch->in_turn[i + ahead]], ahead);
+            tp__schedule_fetch(batch->schedule, batch->order[batch->idle + batch->in_turn[i + ahead]], ahead, i + ahead < batch->walking);
         serve_next(batch, batch->in_turn[i]);
     }
 }
@@ -531,7 +533,7 @@ void tp__schedule_serve_shared(struct tp_schedule *schedule)
     put_in_order(&batch);
     for (size_t i = 0; i < batch.idle; i++) {
         for (unsigned ahead = 1; ahead <= TP_TURN_AHEAD && i + ahead < batch.idle; ahead++)
-            tp__schedule_fetch(schedule, batch.order[i + ahead], ahead);
+            tp__schedule_fetch(schedule, batch.order[i + ahead], ahead, true);
         serve_idle(&batch, batch.order[i]);
     }
     serve_round(&batch);

@@ -191,6 +191,17 @@ struct tp_mind {
     uint64_t learned_falls, learned_fell_version; /* the state of falls when learning last began */
     struct tp_search search;
     struct tp_trace trace;
+
+    /* what an agent needs that only walks: near each other */
+    struct tp_steady steady;
+    tp_state at, at_before;     /* where the agent stands; where it stood before its last move (NONE: nowhere) */
+    tp_state goal;              /* the first of the goals */
+    enum tp_follows follows;    /* what a tick on the version of the last one has to do, if that is known (follow.c) */
+    enum tp_strolls strolls;    /* likewise of one for a move alone */
+    tp_state waits_on;          /* where it waits then if its path does not lead on from there */
+    bool path_fresh;            /* the path followed was traced since the agent's last move */
+    struct tp_session_stats stats;
+
     struct tp_packed packed;
     struct tp_sweep sweep;
     uint32_t quiet;         /* ticks that nothing could make the path better, nor changed the map */
@@ -199,29 +210,21 @@ struct tp_mind {
     bool pooled;            /* its memory, and what it makes once in its life, are blocks of the pool */
     bool after_somebody;    /* its goal moved a little while it followed a packed path */
     struct tp_watch watch;
-    struct tp_steady steady;
     struct tp_guide guide;      /* of rows that can be guided, on grids */
     struct tp_shortcut *shortcut; /* NULL until first needed */
     struct tp_smooth *smooth;     /* likewise */
     struct tp_bound *bound;       /* NULL: not asked for */
     struct tp_dstar *dstar;       /* the search of dstar_lite.c; NULL until first needed */
-    tp_state at, at_before;     /* where the agent stands; where it stood before its last move (NONE: nowhere) */
-    tp_state goal;              /* the first of the goals */
     struct tp_goals goals;
     struct tp_nearest nearest;
     bool waits_for_nearer;      /* the agent waits until the search meets a state nearer to a goal than this: */
     tp_cost nearer_than;        /* an h */
     bool rushed;                /* the search's partial end was chosen though a cost had fallen: it is walked to first */
     bool restart_wanted;        /* begin a new search at the next tick */
-    bool path_fresh;            /* the path followed was traced since the agent's last move */
     bool path_complete;         /* the path followed reaches the goal (2009: solutionFoundAndTraced) */
-    enum tp_follows follows;    /* what a tick on the version of the last one has to do, if that is known (follow.c) */
-    enum tp_strolls strolls;    /* likewise of one for a move alone */
-    tp_state waits_on;          /* where it waits then if its path does not lead on from there */
     bool begun;                 /* some search has been begun in its life */
     bool first_tick;            /* of the present search */
     uint64_t bytes;             /* pool bytes held */
-    struct tp_session_stats stats;
 };
 
 /* One tick under way: what may be spent, what was spent, what is decided. */
@@ -417,6 +420,7 @@ void tp__mind_put(struct tp_mind *session, void *memory, uint32_t bytes);
 void tp__mind_tick(struct tp_mind *session, const struct tp_map *map, const struct tp_budget *budget, struct tp_tick_reply *reply);
 /* Has the processor fetch what a tick reads first. */
 void tp__mind_prefetch(const struct tp_mind *session);
+void tp__mind_prefetch_walk(const struct tp_mind *session, unsigned ahead); /* of one that only walks: tp_session_prefetch_walk's steps */
 int tp__mind_at_velocity(struct tp_mind *session, uint32_t cell, int vx, int vy) TP_MUST_CHECK;
 int tp__mind_retarget(struct tp_mind *session, uint32_t goal) TP_MUST_CHECK;
 int tp__mind_retarget_set(struct tp_mind *session, const uint32_t *goals, uint32_t count) TP_MUST_CHECK;

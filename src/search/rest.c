@@ -444,6 +444,16 @@ void tp_session_prefetch(const struct tp_session *session, unsigned ahead)
         tp__search_prefetch(&session->mind->search, ahead);
 }
 
+void tp_session_prefetch_walk(const struct tp_session *session, unsigned ahead)
+{
+    if (ahead == TP_PREFETCH_AHEAD)
+        tp_prefetch(session); /* one that rests is fetched one step later */
+    else if (session->mind)
+        tp__mind_prefetch_walk(session->mind, ahead);
+    else if (ahead == TP_PREFETCH_AHEAD - 1)
+        tp_prefetch_bytes(session, sizeof *session);
+}
+
 /* ---- Between ticks ---- */
 
 int tp_session_check_budget(const struct tp_session *session, const struct tp_budget *budget, struct tp_refusal *refusal)

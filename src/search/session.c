@@ -500,6 +500,33 @@ void tp__mind_prefetch(const struct tp_mind *session)
     tp_prefetch_bytes((const char *)session + SEARCH, sizeof *session - SEARCH);
 }
 
+void tp__mind_prefetch_walk(const struct tp_mind *session, unsigned ahead)
+{
+    enum { WALK = offsetof(struct tp_mind, steady), WALK_END = offsetof(struct tp_mind, packed) };
+    const struct tp_tiles *path = &session->trace.follow;
+    const struct tp_map *map = session->map;
+    if (ahead == TP_PREFETCH_AHEAD - 1) {
+        tp_prefetch(&session->params.corners);
+        tp_prefetch(&session->map);
+        tp_prefetch(&session->search.shift);
+        tp_prefetch_bytes(path, sizeof *path);
+        tp_prefetch_bytes((const char *)session + WALK, WALK_END - WALK);
+        return;
+    }
+    if (session->strolls == TP_STROLLS_WAITS || !path->top || ahead == 1)
+        return;
+    uint32_t x = tp_state_x(&session->search, session->at), y = tp_state_y(&session->search, session->at);
+    if (ahead == 4) {
+        tp_prefetch(tp_tiles_peek_top(path, x, y));
+        if (!session->search.domain->listed)
+            tp_prefetch(&tp_map_tile_at(map, x, y)->passable[y % TP_MAP_TILE]);
+    } else if (ahead == 3) {
+        tp_prefetch(tp_tiles_peek_at(path, x, y));
+    } else {
+        tp_prefetch(tp_tiles_peek(path, x, y));
+    }
+}
+
 /* ---- Between ticks ---- */
 
 /* Whether the search under way serves an agent that was put on this state: it knows the state, and for one that had arrived

@@ -194,6 +194,9 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
 enum { TP_PREFETCH_AHEAD = 6 };
 void tp_session_prefetch(const struct tp_session *session, unsigned ahead);
 
+/* The same for a tick in which it will most likely but walk: for a move alone, or along a path that is whole. */
+void tp_session_prefetch_walk(const struct tp_session *session, unsigned ahead);
+
 /* Says where the agent truly stands. The search is kept when it knows the cell, else begun anew from there; what was seen and
  * learned is kept in any case. Of a path whose search was put back (packed.c) only the next steps are known: put elsewhere, it is begun anew. An agent that had arrived is on a new trip: its search is kept only if it began at the cell.
  * TP_ERR_OUT_OF_RANGE. Cost: O(1). */
