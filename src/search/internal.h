@@ -15,6 +15,7 @@
  *   prioritized.c   the learning of P-LRTA*
  *   react.c         what a changed map or a new sight asks: restart rules, forgetting what was learned
  *   follow.c        a tick that has only to take the next step of a path that is whole
+ *   stroll.c        a tick for a move alone, of one that is still searching
  *   watch.c         what changed under the path followed, looked for over as many ticks as the budget asks
  *   goals.c         several goals, a radius, and the nearest state to goals that can't be reached
  *   guide.c         the h of guided rows: ways paid for, taken, replaced (guide.h)
@@ -156,7 +157,7 @@ enum tp_follows {
     TP_FOLLOWS_AND_WALKS,   /* to walk */
 };
 
-/* What a tick for a move alone has only to do as long as the version stays. */
+/* What a tick for a move alone has only to do as long as the version stays (stroll.c). */
 enum tp_strolls {
     TP_STROLLS_NOT,
     TP_STROLLS,       /* to walk on, or back */
@@ -198,7 +199,9 @@ struct tp_mind {
     tp_state goal;              /* the first of the goals */
     enum tp_follows follows;    /* what a tick on the version of the last one has to do, if that is known (follow.c) */
     enum tp_strolls strolls;    /* likewise of one for a move alone */
-    tp_state waits_on;          /* where it waits then if its path does not lead on from there */
+    tp_state waits_on;          /* where it waits then, if its path does not lead on from there; */
+    tp_state back_from;         /* and whence its last step back leads, by */
+    uint8_t back_move;          /* this */
     bool path_fresh;            /* the path followed was traced since the agent's last move */
     struct tp_session_stats stats;
 
@@ -573,8 +576,13 @@ void tp__follow_settle(const struct tp_tick *tick);
 /* A whole tick of an agent that has only to walk: false where its step is the engine's affair, nothing being changed. Cost: O(1). */
 bool tp__follow_tick(struct tp_mind *session, struct tp_tick_reply *reply);
 
-/* The same of a tick for a move alone (budget.h). */
-bool tp__follow_stroll(struct tp_mind *session, const struct tp_map *map, struct tp_tick_reply *reply);
+/* ---- stroll.c ---- */
+
+/* At the end of a tick that the engine had: whether ticks for a move alone that come next need it. Cost: O(1). */
+void tp__stroll_settle(const struct tp_tick *tick);
+
+/* A whole tick for a move alone, of a session that strolls: false where the engine has to see to it, nothing being changed. Cost: O(1). */
+bool tp__stroll(struct tp_mind *session, const struct tp_map *map, struct tp_tick_reply *reply);
 
 /* ---- trace.c ---- */
 

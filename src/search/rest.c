@@ -423,7 +423,7 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
         rest_tick(session, map, reply);
         return;
     }
-    if (budget && budget->moves_only && session->mind && tp__follow_stroll(session->mind, map, reply))
+    if (budget && budget->moves_only && session->mind && tp__stroll(session->mind, map, reply))
         return;
     if (!tp__session_wake(session)) {
         starved_tick(session, map, reply);

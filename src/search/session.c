@@ -491,6 +491,7 @@ void tp__mind_tick(struct tp_mind *session, const struct tp_map *map, const stru
     reply->epoch = session->map->epoch;
     reply->cost = session->stats.cost;
     tp__follow_settle(&tick);
+    tp__stroll_settle(&tick);
 }
 
 void tp__mind_prefetch(const struct tp_mind *session)
