@@ -128,6 +128,14 @@ static bool is_of_another_kind(const Tickpath__OpenSession *open)
     return open->profile != NULL || (open->has_agent_size && open->agent_size != 1);
 }
 
+/* The session's own, which is checked and never used, for every tick is given its budget: without a clock, that the session may rest (search/rest.h). */
+static struct tp_budget own_budget(const struct tp_agent_budget *budget)
+{
+    struct tp_budget own = tp_agent_budget_for_check(budget);
+    own.expired = NULL;
+    return own.kind == TP_BUDGET_DEADLINE ? tp_budget_k(1) : own;
+}
+
 static int read_params(struct tp_session_params *params, struct tp_agent_budget *budget,
                        const Tickpath__OpenSession *open, struct tp_refusal *refusal)
 {
@@ -204,7 +212,7 @@ static int read_params(struct tp_session_params *params, struct tp_agent_budget 
         if (error != 0)
             return error;
     }
-    params->budget = tp_agent_budget_for_check(budget);
+    params->budget = own_budget(budget);
     return 0;
 }
 

@@ -64,10 +64,13 @@ static void refuse(struct tp_schedule *schedule, uint64_t id, int error)
 /* Fills slots[] with the sessions to serve, in order; the rest go to refused[]. */
 static void select_sessions(struct tp_schedule *schedule)
 {
+    enum { SLOTS_AHEAD = 16 };
     struct tp_sessions *sessions = schedule->sessions;
     if (schedule->all) {
-        for (uint32_t slot = sessions->first; slot != TP_AGENT_NONE; slot = sessions->agents[slot].next)
+        for (uint32_t slot = sessions->first; slot != TP_AGENT_NONE; slot = sessions->agents[slot].next) {
+            tp_prefetch(&sessions->agents[slot + SLOTS_AHEAD].next); /* those opened together mostly lie in this order */
             schedule->slots[schedule->served++] = slot;
+        }
         return;
     }
     for (size_t i = 0; i < schedule->id_count; i++) {
@@ -175,28 +178,29 @@ const struct tp_agent_budget *tp__schedule_budget(const struct tp_schedule *sche
     return schedule->each != NULL ? schedule->each : &agent->budget;
 }
 
-void tp__schedule_fetch(const struct tp_schedule *schedule, size_t index, unsigned ahead, bool walks)
+void tp__line_fetch(const struct tp_schedule *schedule, const struct tp_line *line, size_t i)
 {
-    const struct tp_agent *agent = &schedule->sessions->agents[schedule->slots[index]];
-    if (ahead > TP_PREFETCH_AHEAD)
-        tp_prefetch_bytes(agent, sizeof *agent);
-    else if (walks)
-        tp_session_prefetch_walk(agent->session, ahead);
-    else
-        tp_session_prefetch(agent->session, ahead);
-}
-
-/* What the sessions after the i-th will read is fetched while it is served. */
-static void fetch_ahead(const struct tp_schedule *schedule, size_t i)
-{
-    for (unsigned ahead = 1; ahead <= TP_TURN_AHEAD && i + ahead < schedule->served; ahead++)
-        tp__schedule_fetch(schedule, i + ahead, ahead, false);
+    enum { AGENT_AHEAD = 20 };
+    const struct tp_agent *agents = schedule->sessions->agents;
+    for (unsigned step = 1; step <= TP_PREFETCH_STEPS; step++) {
+        size_t next = i + tp_prefetch_ahead[step - 1];
+        if (next >= line->count)
+            return;
+        const struct tp_session *session = agents[schedule->slots[tp__line_index(line, next)]].session;
+        if (next < line->walking)
+            tp_session_prefetch_walk(session, step);
+        else
+            tp_session_prefetch(session, step);
+    }
+    if (line->order != NULL && i + AGENT_AHEAD < line->count) /* else they mostly lie in this order */
+        tp_prefetch_bytes(&agents[schedule->slots[tp__line_index(line, i + AGENT_AHEAD)]], sizeof *agents);
 }
 
 /* Serves the sessions in the order named, each with its own budget, or the request's. */
 static void serve_each(struct tp_schedule *schedule)
 {
     const struct tp_clock *clock = &schedule->clock;
+    const struct tp_line line = {.count = schedule->served};
     for (size_t i = 0; i < schedule->served; i++) {
         struct tp_agent *agent = &schedule->sessions->agents[schedule->slots[i]];
         const struct tp_agent_budget *own = tp__schedule_budget(schedule, agent);
@@ -210,7 +214,7 @@ static void serve_each(struct tp_schedule *schedule)
             budget.expired = schedule->is_over != NULL ? given_up_cb : NULL;
         }
         struct tp_tick_reply *reply = &schedule->replies[i];
-        fetch_ahead(schedule, i);
+        tp__line_fetch(schedule, &line, i);
         tp_session_tick(agent->session, tp__schedule_map(schedule, schedule->slots[i]), &budget, reply);
         schedule->expansions += reply->work.expansions;
         agent->waited = 0;

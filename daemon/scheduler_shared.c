@@ -517,9 +517,10 @@ static void serve_round(struct batch *batch)
     put_in_turn(batch, count);
     if (batch->is_timed)
         look(batch); /* dealing took its time, and no turn */
+    const struct tp_line line = {
+        .order = batch->order + batch->idle, .place = batch->in_turn, .count = count, .walking = batch->walking};
     for (size_t i = 0; i < count; i++) {
-        for (unsigned ahead = 1; ahead <= TP_TURN_AHEAD && i + ahead < count; ahead++)
-            tp__schedule_fetch(batch->schedule, batch->order[batch->idle + batch->in_turn[i + ahead]], ahead, i + ahead < batch->walking);
+        tp__line_fetch(batch->schedule, &line, i);
         serve_next(batch, batch->in_turn[i]);
     }
 }
@@ -531,9 +532,9 @@ void tp__schedule_serve_shared(struct tp_schedule *schedule)
     struct batch batch = {.schedule = schedule};
     begin(&batch);
     put_in_order(&batch);
+    const struct tp_line idle = {.order = batch.order, .count = batch.idle, .walking = batch.idle};
     for (size_t i = 0; i < batch.idle; i++) {
-        for (unsigned ahead = 1; ahead <= TP_TURN_AHEAD && i + ahead < batch.idle; ahead++)
-            tp__schedule_fetch(schedule, batch.order[i + ahead], ahead, true);
+        tp__line_fetch(schedule, &idle, i);
         serve_idle(&batch, batch.order[i]);
     }
     serve_round(&batch);

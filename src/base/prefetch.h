@@ -11,6 +11,12 @@ static inline void tp_prefetch(const void *address)
     __builtin_prefetch(address, 1);
 }
 
+/* The same for memory that others read too, and that will not be written. */
+static inline void tp_prefetch_to_read(const void *address)
+{
+    __builtin_prefetch(address, 0);
+}
+
 /* Every line that so many bytes lie in. */
 static inline void tp_prefetch_bytes(const void *address, size_t bytes)
 {

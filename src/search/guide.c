@@ -565,14 +565,6 @@ enum tp_guide_outcome tp__guide_run(struct tp_tick *tick)
     return outcome;
 }
 
-bool tp__guide_rests(const struct tp_mind *session)
-{
-    const struct tp_guide *guide = &session->guide;
-    bool looks_for_better = guide->now.scout && !guide->now.goes_straight && !guide->settled;
-    return !guide->coming.blocks && !looks_for_better && !is_outdated(session) &&
-           is_of(session, &guide->now, tp__overlay_blocks(session));
-}
-
 bool tp__guide_open(struct tp_mind *session)
 {
     const struct tp_session_params *params = &session->params;

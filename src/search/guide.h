@@ -106,9 +106,6 @@ void tp__guide_see(struct tp_mind *session, const struct tp_belief_change *chang
 enum tp_guide_outcome { TP_GUIDE_ON, TP_GUIDE_ANEW, TP_GUIDE_WAIT };
 enum tp_guide_outcome tp__guide_run(struct tp_tick *tick);
 
-/* Whether that would pay for nothing and take no other way, as long as the goals and the version stay and the agent follows a path that is
- * whole. Of a session whose map is known and has a block graph. Cost: O(goals). */
-bool tp__guide_rests(const struct tp_mind *session);
 /* Whether nothing is paid for, nor would be at the next tick, of an agent that follows a whole path on a map that stays. Cost: O(log of the way's
  * nodes). */
 bool tp__guide_is_idle(const struct tp_mind *session);

@@ -14,7 +14,6 @@
  *   lookahead.c     the breadth-first lookahead of LRTA*, and its learning
  *   prioritized.c   the learning of P-LRTA*
  *   react.c         what a changed map or a new sight asks: restart rules, forgetting what was learned
- *   follow.c        a tick that has only to take the next step of a path that is whole
  *   stroll.c        a tick for a move alone, of one that is still searching
  *   watch.c         what changed under the path followed, looked for over as many ticks as the budget asks
  *   goals.c         several goals, a radius, and the nearest state to goals that can't be reached
@@ -150,13 +149,6 @@ struct tp_nearest {
 /* Where an agent-centred session stands in its cycle (agent_centred.c). */
 enum tp_cycle { TP_CYCLE_LOOK, TP_CYCLE_LEARN, TP_CYCLE_TRACE };
 
-/* What the next tick has only to do as long as the version stays (follow.c). */
-enum tp_follows {
-    TP_FOLLOWS_NOT,
-    TP_FOLLOWS_AND_SMOOTHS, /* to walk, and to make its path shorter */
-    TP_FOLLOWS_AND_WALKS,   /* to walk */
-};
-
 /* What a tick for a move alone has only to do as long as the version stays (stroll.c). */
 enum tp_strolls {
     TP_STROLLS_NOT,
@@ -197,8 +189,7 @@ struct tp_mind {
     struct tp_steady steady;
     tp_state at, at_before;     /* where the agent stands; where it stood before its last move (NONE: nowhere) */
     tp_state goal;              /* the first of the goals */
-    enum tp_follows follows;    /* what a tick on the version of the last one has to do, if that is known (follow.c) */
-    enum tp_strolls strolls;    /* likewise of one for a move alone */
+    enum tp_strolls strolls;    /* what a tick for a move alone, on the version of the last one, has to do, if that is known */
     tp_state waits_on;          /* where it waits then, if its path does not lead on from there; */
     tp_state back_from;         /* and whence its last step back leads, by */
     uint8_t back_move;          /* this */
@@ -347,24 +338,6 @@ void tp__steady_follow(struct tp_tick *tick);
 void tp__steady_begin(struct tp_mind *session);
 void tp__steady_watch(struct tp_tick *tick, tp_state before, bool was_complete);
 
-/* A move, after which nothing else happened: whether the agent goes round in circles. */
-static inline bool tp__steady_moved(struct tp_steady *steady, tp_state at)
-{
-    enum { VISITS_OF_A_LOOP = 3 };
-    steady->moves++;
-    if (at == steady->anchor) {
-        steady->visits++;
-        steady->looping |= steady->visits >= VISITS_OF_A_LOOP;
-    }
-    if (steady->moves == steady->stay) {
-        steady->anchor = at;
-        steady->visits = 1;
-        steady->moves = 0;
-        steady->stay *= 2;
-    }
-    return steady->looping;
-}
-
 /* Whether the agent, about to step back to a complete path, begins a new search from where it stands instead: its goal moves to
  * and fro between two branches of the tree. */
 bool tp__steady_begins_anew(struct tp_mind *session);
@@ -423,7 +396,7 @@ void tp__mind_put(struct tp_mind *session, void *memory, uint32_t bytes);
 void tp__mind_tick(struct tp_mind *session, const struct tp_map *map, const struct tp_budget *budget, struct tp_tick_reply *reply);
 /* Has the processor fetch what a tick reads first. */
 void tp__mind_prefetch(const struct tp_mind *session);
-void tp__mind_prefetch_walk(const struct tp_mind *session, unsigned ahead); /* of one that only walks: tp_session_prefetch_walk's steps */
+void tp__mind_prefetch_walk(const struct tp_mind *session, unsigned step); /* tp_session_prefetch_walk's steps */
 int tp__mind_at_velocity(struct tp_mind *session, uint32_t cell, int vx, int vy) TP_MUST_CHECK;
 int tp__mind_retarget(struct tp_mind *session, uint32_t goal) TP_MUST_CHECK;
 int tp__mind_retarget_set(struct tp_mind *session, const uint32_t *goals, uint32_t count) TP_MUST_CHECK;
@@ -568,14 +541,6 @@ void tp__prioritized_close(struct tp_mind *session);
 /* P-LRTA*: updates the root, then what is in the queue, and weighs the frontier. True when done. */
 bool tp__prioritized_learn(struct tp_tick *tick);
 
-/* ---- follow.c ---- */
-
-/* At the end of a tick that the engine had: whether the next ones have only to follow. Cost: O(goals). */
-void tp__follow_settle(const struct tp_tick *tick);
-
-/* A whole tick of an agent that has only to walk: false where its step is the engine's affair, nothing being changed. Cost: O(1). */
-bool tp__follow_tick(struct tp_mind *session, struct tp_tick_reply *reply);
-
 /* ---- stroll.c ---- */
 
 /* At the end of a tick that the engine had: whether ticks for a move alone that come next need it. Cost: O(1). */
@@ -669,8 +634,6 @@ void tp__shortcut_close(struct tp_mind *session);
 /* Where the path followed is whole, and the row can be guided: spends what the tick has left on making the rest of it shorter. */
 void tp__smooth_run(struct tp_tick *tick);
 
-/* Whether there is nothing to smooth any more, or nobody to do it. */
-bool tp__smooth_rests(const struct tp_mind *session);
 /* Whether nothing is left to be made shorter of the path followed. */
 bool tp__smooth_is_done(const struct tp_mind *session);
 

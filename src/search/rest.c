@@ -52,8 +52,6 @@ static struct tp_rest_params keep_params(const struct tp_session_params *params)
         .guide_units = params->guide_units,
         .switch_margin_milli = params->switch_margin_milli,
         .stamp_max = params->stamp_max,
-        .neighbours = (uint8_t)params->neighbours,
-        .corners = (uint8_t)params->corners,
         .heuristic = (uint8_t)params->heuristic,
         .goal_policy = (uint8_t)params->goal_policy,
         .restart = (uint8_t)params->restart,
@@ -73,8 +71,8 @@ static struct tp_session_params params_of(const struct tp_session *session)
         .start = cell_of(session, session->at),
         .goal = cell_of(session, session->goal),
         .w_milli = kept->w_milli,
-        .neighbours = (enum tp_neighbours)kept->neighbours,
-        .corners = (enum tp_corners)kept->corners,
+        .neighbours = (enum tp_neighbours)session->neighbours,
+        .corners = (enum tp_corners)session->corners,
         .heuristic = (enum tp_heuristic)kept->heuristic,
         .goal_policy = (enum tp_goal_policy)kept->goal_policy,
         .knowledge = TP_KNOWLEDGE_FULL,
@@ -125,6 +123,8 @@ static int open_at_rest(struct tp_session *session, const struct tp_session_para
     while (1u << session->shift < map->width)
         session->shift++;
     session->params = keep_params(params);
+    session->neighbours = (uint8_t)params->neighbours;
+    session->corners = (uint8_t)params->corners;
     session->at = state_of(session, params->start);
     session->goal = state_of(session, params->goal);
     session->at_before = session->rest.end = TP_STATE_NONE;
@@ -179,7 +179,7 @@ static void forget_steps(struct tp_session *session)
 {
     uint64_t bytes = tp_steps_bytes(&session->steps);
     tp_steps_empty(&session->steps, session->pool, &bytes);
-    session->rest.path_complete = false;
+    session->path_complete = false;
 }
 
 void tp_session_close(struct tp_session *session)
@@ -233,7 +233,7 @@ static void recall_path(struct tp_session *session, struct tp_mind *mind)
     mind->search.hash = session->stats.search_hash;
     mind->packed.phase = TP_PACKED_FOLLOWED;
     mind->packed.steps = session->steps;
-    mind->packed.left = session->left;
+    mind->packed.left = session->cost_there - session->stats.cost;
     mind->bytes = tp_steps_bytes(&session->steps);
     session->steps = (struct tp_steps){0};
 }
@@ -248,7 +248,7 @@ static void recall(struct tp_session *session, struct tp_mind *mind)
     mind->at_before = session->at_before;
     mind->stats = session->stats;
     mind->begun = rest->begun;
-    mind->path_complete = rest->path_complete;
+    mind->path_complete = session->path_complete;
     mind->restart_wanted = rest->restart_wanted;
     mind->displaced = rest->displaced;
     mind->goal_moved = rest->goal_moved;
@@ -308,7 +308,6 @@ static void keep(struct tp_rest *rest, const struct tp_mind *mind)
         .at_once = mind->watch.at_once,
         .begun = mind->begun,
         .active = mind->search.active,
-        .path_complete = mind->path_complete,
         .after_somebody = mind->after_somebody,
         .guide_rests = guide->rest.is,
         .other = guide->other,
@@ -318,6 +317,11 @@ static void keep(struct tp_rest *rest, const struct tp_mind *mind)
         .packs = mind->packs,
         .restart_wanted = mind->restart_wanted,
     };
+}
+
+static bool takes_goal_for_closed(const struct tp_session *session)
+{
+    return session->params.goal_policy == TP_GOAL_EXACT && !session->more_goal_count && !is_passable(session, session->map, session->goal);
 }
 
 /* Lets go of a mind that has nothing to do; it stays where there is no memory for the goals. */
@@ -331,8 +335,10 @@ static void rest(struct tp_session *session)
     session->at_before = mind->at_before;
     session->goal = mind->goal;
     session->steps = mind->packed.steps;
-    session->left = mind->packed.left;
     tp__mind_stats(mind, &session->stats);
+    session->cost_there = session->stats.cost + mind->packed.left;
+    session->path_complete = mind->path_complete;
+    session->goal_closed = takes_goal_for_closed(session);
     keep(&session->rest, mind);
     mind->packed.steps = (struct tp_steps){0};
     mind->bytes = 0;
@@ -355,7 +361,6 @@ static void step(struct tp_session *session)
     uint8_t move = tp_steps_first(&session->steps);
     uint64_t bytes = tp_steps_bytes(&session->steps);
     tp_steps_pop(&session->steps, session->pool, &bytes);
-    session->left -= tp_direction_length[move];
     session->at_before = session->at;
     session->at = ((session->at >> session->shift) + (uint32_t)tp_direction_dy[move]) << session->shift |
                   ((session->at & ((1u << session->shift) - 1)) + (uint32_t)tp_direction_dx[move]);
@@ -367,30 +372,34 @@ static void step(struct tp_session *session)
 /* Whether the path leads on from where the agent stands by a move that is legal in this version. */
 static bool leads_on(const struct tp_session *session, const struct tp_map *map)
 {
-    if (!session->steps.count || session->rest.restart_wanted)
+    if (!session->steps.count)
         return false;
     return tp_walk_open(map, session->at & ((1u << session->shift) - 1), session->at >> session->shift, tp_steps_first(&session->steps),
-                        (enum tp_corners)session->params.corners);
+                        (enum tp_corners)session->corners);
 }
 
-/* The tick of one that rests: it stands on its goal, or takes the next step where it can. */
-static void rest_tick(struct tp_session *session, const struct tp_map *map, struct tp_tick_reply *reply)
+static bool in_dead_end(const struct tp_session *session, const struct tp_map *map)
 {
-    const struct tp_rest_params *params = &session->params;
-    bool was_there = is_goal(session, session->at), exact = params->goal_policy == TP_GOAL_EXACT && !session->more_goal_count;
+    struct tp_window window = tp_walk_window(map, session->at & ((1u << session->shift) - 1), session->at >> session->shift);
+    return !tp_walk_moves(&window, (enum tp_neighbours)session->neighbours, (enum tp_corners)session->corners);
+}
+
+/* The tick of one that rests: it takes the next step, which is legal, or stands where it is. */
+static void rest_tick(struct tp_session *session, const struct tp_map *map, bool steps, struct tp_tick_reply *reply)
+{
     *reply = (struct tp_tick_reply){.from = cell_of(session, session->at), .status = TP_STATUS_SEARCHING, .version = map->version, .epoch = map->epoch};
     if (!is_passable(session, map, session->at))
         reply->flags |= TP_FLAG_START_BLOCKED;
-    if (!was_there && leads_on(session, map)) {
+    if (steps) {
         step(session);
         reply->status = TP_STATUS_MOVING;
     }
     if (is_goal(session, session->at))
         reply->status = TP_STATUS_ARRIVED;
-    struct tp_window window = tp_walk_window(map, session->at & ((1u << session->shift) - 1), session->at >> session->shift);
-    if (!tp_walk_moves(&window, (enum tp_neighbours)params->neighbours, (enum tp_corners)params->corners))
+    bool came_in = steps && !reply->flags; /* the way that it came is one out */
+    if (!came_in && in_dead_end(session, map))
         reply->flags |= TP_FLAG_DEAD_END;
-    if (session->rest.path_complete && !(exact && !is_passable(session, map, session->goal)))
+    if (session->path_complete && !session->goal_closed)
         reply->flags |= TP_FLAG_PATH_COMPLETE;
     session->stats.ticks++;
     reply->to = cell_of(session, session->at);
@@ -404,25 +413,30 @@ static void starved_tick(struct tp_session *session, const struct tp_map *map, s
     if (map != before) {
         session->map = tp_map_ref(map);
         session->blind = session->rest.active;
+        session->goal_closed = takes_goal_for_closed(session);
         tp_map_unref(before);
     }
-    rest_tick(session, map, reply);
+    rest_tick(session, map, !is_goal(session, session->at) && leads_on(session, map), reply);
     reply->flags |= TP_FLAG_NODE_CAP;
 }
 
-/* Whether it may be ticked without a mind: nothing changed, and there is nothing to find out. */
-static bool rests_on(const struct tp_session *session, const struct tp_map *map)
+/* The tick of one that has nothing to find out: on the version of its last tick it stands on its goal, or its path leads on. False: it has. */
+static bool rests_on(struct tp_session *session, const struct tp_map *map, struct tp_tick_reply *reply)
 {
-    return map == session->map && !session->blind && (is_goal(session, session->at) || leads_on(session, map));
+    if (map != session->map || session->blind)
+        return false;
+    bool steps = !is_goal(session, session->at);
+    if (steps && !leads_on(session, map))
+        return false;
+    rest_tick(session, map, steps, reply);
+    return true;
 }
 
 void tp_session_tick(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget,
                      struct tp_tick_reply *reply)
 {
-    if (!session->mind && rests_on(session, map)) {
-        rest_tick(session, map, reply);
+    if (!session->mind && rests_on(session, map, reply))
         return;
-    }
     if (budget && budget->moves_only && session->mind && tp__stroll(session->mind, map, reply))
         return;
     if (!tp__session_wake(session)) {
@@ -434,24 +448,37 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
         rest(session);
 }
 
-void tp_session_prefetch(const struct tp_session *session, unsigned ahead)
+/* ---- Fetching ahead ---- */
+
+const uint8_t tp_prefetch_ahead[TP_PREFETCH_STEPS] = {1, 2, 3, 4, 8, 14};
+
+/* What the next tick of one that rests reads beside the session: the step, and the ground under it. */
+static void prefetch_step(const struct tp_session *session)
 {
-    if (ahead == TP_PREFETCH_AHEAD)
-        tp_prefetch_bytes(session, sizeof *session);
-    else if (session->mind && ahead == TP_PREFETCH_AHEAD - 1)
-        tp__mind_prefetch(session->mind);
-    else if (session->mind)
-        tp__search_prefetch(&session->mind->search, ahead);
+    uint32_t x = session->at & ((1u << session->shift) - 1), y = session->at >> session->shift;
+    tp_prefetch(session->steps.first);
+    tp_prefetch_to_read(&tp_map_tile_at(session->map, x, y)->passable[y % TP_MAP_TILE]);
 }
 
-void tp_session_prefetch_walk(const struct tp_session *session, unsigned ahead)
+void tp_session_prefetch(const struct tp_session *session, unsigned step)
 {
-    if (ahead == TP_PREFETCH_AHEAD)
-        tp_prefetch(session); /* one that rests is fetched one step later */
+    enum { WALKS = offsetof(struct tp_session, stats) + offsetof(struct tp_session_stats, back_moves) };
+    if (step == TP_PREFETCH_STEPS)
+        tp_prefetch_bytes(session, WALKS);
+    else if (session->mind && step == TP_PREFETCH_STEPS - 1)
+        tp__mind_prefetch(session->mind);
     else if (session->mind)
-        tp__mind_prefetch_walk(session->mind, ahead);
-    else if (ahead == TP_PREFETCH_AHEAD - 1)
-        tp_prefetch_bytes(session, sizeof *session);
+        tp__search_prefetch(&session->mind->search, step);
+    else if (step == TP_PREFETCH_STEPS - 1)
+        prefetch_step(session);
+}
+
+void tp_session_prefetch_walk(const struct tp_session *session, unsigned step)
+{
+    if (step < TP_PREFETCH_STEPS && session->mind)
+        tp__mind_prefetch_walk(session->mind, step);
+    else
+        tp_session_prefetch(session, step);
 }
 
 /* ---- Between ticks ---- */

@@ -27,7 +27,7 @@ struct tp_rest_params {
     uint64_t budget_expansions;
     uint32_t budget_r_milli, budget_c;
     uint32_t w_milli, guide_units, switch_margin_milli, stamp_max;
-    uint8_t budget_kind, neighbours, corners, heuristic, goal_policy, restart, open_list, pause_on_backtrack;
+    uint8_t budget_kind, heuristic, goal_policy, restart, open_list, pause_on_backtrack;
     bool longest_path_rule, path_switch;
 };
 
@@ -42,21 +42,23 @@ struct tp_rest {
     tp_cost rest_left;
     tp_state end;
     uint32_t stalls, waited;
-    bool at_once, begun, active, path_complete, after_somebody, guide_rests, other, goal_moved, displaced, waits_for_path, packs, restart_wanted;
+    bool at_once, begun, active, after_somebody, guide_rests, other, goal_moved, displaced, waits_for_path, packs, restart_wanted;
 };
 
+/* What a tick of one that walks on reads and writes comes first, down to the stats' first: a line of memory and a half. */
 struct tp_session {
     struct tp_mind *mind;     /* NULL: it rests; all below is of one that does, but for what it is opened with */
-    struct tp_pool *pool;     /* borrowed */
     const struct tp_map *map; /* the version of the last tick, or of open; referenced */
     bool may_rest;
     bool blind; /* versions came that nobody could look at: with the next mind it begins anew */
-    uint8_t shift, more_goal_count;
+    bool path_complete, goal_closed; /* the mind's; and whether it takes its only goal for impassable in this version */
+    uint8_t shift, more_goal_count, neighbours, corners;
     tp_state at, at_before, goal;
-    tp_state *more_goals;     /* a block of the pool; NULL: none */
-    struct tp_steps steps;    /* the first leads out of where the agent stands */
-    tp_cost left;             /* what they cost */
+    struct tp_steps steps;    /* the first leads out of where the agent stands, in this version; none where a search is to begin anew */
     struct tp_session_stats stats;
+    tp_cost cost_there;       /* stats.cost at the path's end */
+    struct tp_pool *pool;     /* borrowed */
+    tp_state *more_goals;     /* a block of the pool; NULL: none */
     struct tp_rest_params params;
     struct tp_rest rest;
 };

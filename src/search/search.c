@@ -186,11 +186,11 @@ static void prefetch_best(const struct tp_search *search, bool index)
     }
 }
 
-void tp__search_prefetch(const struct tp_search *search, unsigned ahead)
+void tp__search_prefetch(const struct tp_search *search, unsigned step)
 {
     if (!search->bucketed || !search->active || !search->nodes.tiles.top)
         return;
-    switch (ahead) {
+    switch (step) {
     case 4:
         tp_prefetch_bytes(search->nodes.tiles.top, 2 * TP_LINE_BYTES);
         tp_bucket_prefetch_pages(&search->bucket);
@@ -200,7 +200,7 @@ void tp__search_prefetch(const struct tp_search *search, unsigned ahead)
         break;
     case 2:
     case 1:
-        prefetch_best(search, ahead == 2);
+        prefetch_best(search, step == 2);
     }
 }
 

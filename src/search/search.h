@@ -105,7 +105,7 @@ bool tp_search_add_seed(struct tp_search *search, tp_state state, tp_cost g);
 void tp_search_run(struct tp_search *search, struct tp_run *run);
 
 /* Has the processor fetch what the next run will read first, in steps: tp_session_prefetch's. Only where the list is in buckets. Cost: O(1). */
-void tp__search_prefetch(const struct tp_search *search, unsigned ahead);
+void tp__search_prefetch(const struct tp_search *search, unsigned step);
 
 /* Whether the state was expanded by the present search. */
 bool tp_search_closed(const struct tp_search *search, tp_state state);

@@ -434,10 +434,6 @@ void tp__mind_tick(struct tp_mind *session, const struct tp_map *map, const stru
                      struct tp_tick_reply *reply)
 {
     struct tp_refusal refusal;
-    if (map != session->map)
-        session->follows = TP_FOLLOWS_NOT;
-    if (session->follows == TP_FOLLOWS_AND_WALKS && tp__follow_tick(session, reply))
-        return;
     if (!budget)
         budget = &session->params.budget;
     TP_CHECK(tp__session_check_budget(session->params.algorithm, budget, &refusal) == TP_OK);
@@ -458,7 +454,7 @@ void tp__mind_tick(struct tp_mind *session, const struct tp_map *map, const stru
     bool searches = false, was_complete = session->path_complete;
     if (tp__mind_arrived(session)) {
         reply->status = TP_STATUS_ARRIVED;
-    } else if (!session->follows && (goal_is_blocked(session) || goals_are_apart(session))) {
+    } else if (goal_is_blocked(session) || goals_are_apart(session)) {
         /* rows that can't prove it don't say it, and wait */
         if (session->params.algorithm->capabilities & TP_CAN_DETECT_UNREACHABLE)
             reply->status = TP_STATUS_UNREACHABLE;
@@ -490,7 +486,6 @@ void tp__mind_tick(struct tp_mind *session, const struct tp_map *map, const stru
     reply->version = session->map->version;
     reply->epoch = session->map->epoch;
     reply->cost = session->stats.cost;
-    tp__follow_settle(&tick);
     tp__stroll_settle(&tick);
 }
 
@@ -501,30 +496,28 @@ void tp__mind_prefetch(const struct tp_mind *session)
     tp_prefetch_bytes((const char *)session + SEARCH, sizeof *session - SEARCH);
 }
 
-void tp__mind_prefetch_walk(const struct tp_mind *session, unsigned ahead)
+void tp__mind_prefetch_walk(const struct tp_mind *session, unsigned step)
 {
     enum { WALK = offsetof(struct tp_mind, steady), WALK_END = offsetof(struct tp_mind, packed) };
     const struct tp_tiles *path = &session->trace.follow;
-    const struct tp_map *map = session->map;
-    if (ahead == TP_PREFETCH_AHEAD - 1) {
-        tp_prefetch(&session->params.corners);
-        tp_prefetch(&session->map);
-        tp_prefetch(&session->search.shift);
+    if (step == TP_PREFETCH_STEPS - 1) {
+        tp_prefetch_to_read(&session->params.corners);
+        tp_prefetch_to_read(&session->map);
+        tp_prefetch_to_read(&session->search.shift);
         tp_prefetch_bytes(path, sizeof *path);
         tp_prefetch_bytes((const char *)session + WALK, WALK_END - WALK);
         return;
     }
-    if (session->strolls == TP_STROLLS_WAITS || !path->top || ahead == 1)
+    if (session->strolls == TP_STROLLS_WAITS || session->search.domain->listed || !path->top)
         return;
     uint32_t x = tp_state_x(&session->search, session->at), y = tp_state_y(&session->search, session->at);
-    if (ahead == 4) {
-        tp_prefetch(tp_tiles_peek_top(path, x, y));
-        if (!session->search.domain->listed)
-            tp_prefetch(&tp_map_tile_at(map, x, y)->passable[y % TP_MAP_TILE]);
-    } else if (ahead == 3) {
-        tp_prefetch(tp_tiles_peek_at(path, x, y));
-    } else {
-        tp_prefetch(tp_tiles_peek(path, x, y));
+    if (step == 4) {
+        tp_prefetch_to_read(tp_tiles_peek_top(path, x, y));
+        tp_prefetch_to_read(&tp_map_tile_at(session->map, x, y)->passable[y % TP_MAP_TILE]);
+    } else if (step == 3) {
+        tp_prefetch_to_read(tp_tiles_peek_at(path, x, y));
+    } else if (step == 2) {
+        tp_prefetch_to_read(tp_tiles_peek(path, x, y));
     }
 }
 
@@ -559,7 +552,6 @@ int tp__mind_at_velocity(struct tp_mind *session, uint32_t cell, int vx, int vy)
     bool had_arrived = tp__mind_arrived(session), goes_on = tp__packed_put(session, session->at, state);
     session->at = state;
     session->at_before = TP_STATE_NONE;
-    session->follows = TP_FOLLOWS_NOT;
     session->strolls = TP_STROLLS_NOT;
     session->displaced = true;
     session->waits_for_path = false;
@@ -592,7 +584,6 @@ static void take_goals(struct tp_mind *session, const tp_state *states, uint32_t
     session->waits_for_path = false;
     session->displaced = session->goal_moved = true;
     session->path_complete = false;
-    session->follows = TP_FOLLOWS_NOT;
     session->strolls = TP_STROLLS_NOT;
     session->restart_wanted |= tp__is_packed(session); /* it has no tree to be turned */
     tp__packed_unfinished(session);

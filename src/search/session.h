@@ -189,13 +189,15 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
                      struct tp_tick_reply *reply);
 
 /* Has the processor fetch what the session's next tick will read first, while other sessions are ticked, so that many sessions whose memory
- * the caches can't hold are ticked faster in turn. In steps, each of which needs what the one before fetched: to be called with `ahead`
- * TP_PREFETCH_AHEAD down to 1, as many sessions before its turn. A hint: nothing is changed, and steps may be left out. Cost: O(1). */
-enum { TP_PREFETCH_AHEAD = 6 };
-void tp_session_prefetch(const struct tp_session *session, unsigned ahead);
+ * the caches can't hold are ticked faster in turn. In steps, each of which needs what the one before fetched: TP_PREFETCH_STEPS down to 1, each to be
+ * called tp_prefetch_ahead[step - 1] sessions before its turn: the first ones the farthest, for who rests is ticked in less time than memory
+ * takes to answer. A hint: nothing is changed, and steps may be left out. Cost: O(1). */
+enum { TP_PREFETCH_STEPS = 6 };
+extern const uint8_t tp_prefetch_ahead[TP_PREFETCH_STEPS];
+void tp_session_prefetch(const struct tp_session *session, unsigned step);
 
 /* The same for a tick in which it will most likely but walk: for a move alone, or along a path that is whole. */
-void tp_session_prefetch_walk(const struct tp_session *session, unsigned ahead);
+void tp_session_prefetch_walk(const struct tp_session *session, unsigned step);
 
 /* Says where the agent truly stands. The search is kept when it knows the cell, else begun anew from there; what was seen and
  * learned is kept in any case. Of a path whose search was put back (packed.c) only the next steps are known: put elsewhere, it is begun anew. An agent that had arrived is on a new trip: its search is kept only if it began at the cell.
@@ -222,9 +224,10 @@ uint32_t tp_session_path(const struct tp_session *session, uint32_t *cells, uint
 
 /* Measures of the session's life; each counts from its opening. */
 struct tp_session_stats {
-    uint64_t ticks, moves, back_moves;
+    uint64_t ticks, moves;
     tp_cost cost;
-    uint64_t expansions, generated, traced, learned, rekeyed, guide;
+    uint64_t move_hash; /* FNV-1a over the cells moved to: same inputs, same hash */
+    uint64_t back_moves, expansions, generated, traced, learned, rekeyed, guide;
     uint64_t restarts;       /* searches begun after the first */
     uint64_t flips;          /* times the path followed was left for one that does not go on from it (time-bounded rows) */
     uint64_t learning_ticks; /* ticks that learned instead of moving: tbrwa's actions are its moves and these */
@@ -232,7 +235,6 @@ struct tp_session_stats {
     uint64_t touched;        /* states in the present search's tree, open or closed */
     uint64_t bytes;          /* pool bytes held now, besides the session's own struct and mind (rest.h), which no cap of its own counts */
     uint64_t bytes_peak;
-    uint64_t move_hash; /* FNV-1a over the cells moved to: same inputs, same hash */
     uint64_t search_hash; /* order-independent hash of the states expanded in the present search and their g */
 };
 void tp_session_stats(const struct tp_session *session, struct tp_session_stats *stats);

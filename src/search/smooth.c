@@ -310,11 +310,6 @@ void tp__smooth_run(struct tp_tick *tick)
         ;
 }
 
-bool tp__smooth_rests(const struct tp_mind *session)
-{
-    return !session->search.guide || (session->smooth && session->smooth->phase == SMOOTH_DONE);
-}
-
 void tp__smooth_forget(struct tp_mind *session)
 {
     struct tp_smooth *smooth = session->smooth;

@@ -94,6 +94,24 @@ void tp__steady_begin(struct tp_mind *session)
     session->steady = (struct tp_steady){.anchor = session->at, .visits = 1, .stay = 1};
 }
 
+/* A move, after which nothing else happened: whether the agent goes round in circles. */
+static bool moved(struct tp_steady *steady, tp_state at)
+{
+    enum { VISITS_OF_A_LOOP = 3 };
+    steady->moves++;
+    if (at == steady->anchor) {
+        steady->visits++;
+        steady->looping |= steady->visits >= VISITS_OF_A_LOOP;
+    }
+    if (steady->moves == steady->stay) {
+        steady->anchor = at;
+        steady->visits = 1;
+        steady->moves = 0;
+        steady->stay *= 2;
+    }
+    return steady->looping;
+}
+
 void tp__steady_watch(struct tp_tick *tick, tp_state before, bool was_complete)
 {
     struct tp_mind *session = tick->session;
@@ -105,7 +123,7 @@ void tp__steady_watch(struct tp_tick *tick, tp_state before, bool was_complete)
         tp__steady_begin(session);
         return;
     }
-    bool looping = session->at != before ? tp__steady_moved(steady, session->at) : steady->looping;
+    bool looping = session->at != before ? moved(steady, session->at) : steady->looping;
     if (looping)
         reply->flags |= TP_FLAG_LOOPING;
 }

@@ -279,13 +279,6 @@ static void time_bounded_tick(struct tp_tick *tick)
 {
     struct tp_mind *session = tick->session;
     struct tp_search *search = &session->search;
-    if (session->follows && !step_open(session))
-        session->follows = TP_FOLLOWS_NOT;
-    if (session->follows) {
-        tp__smooth_run(tick);
-        move_phase(tick);
-        return;
-    }
     if (session->learn.running) {
         learn_and_restart(tick);
         return;

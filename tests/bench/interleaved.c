@@ -114,9 +114,8 @@ static double round_of(struct crowd *crowd, uint64_t k, bool looks_ahead)
     double from = now_s(CLOCK_THREAD_CPUTIME_ID);
     while (done < ROUND_EXPANSIONS)
         for (size_t i = 0; i < crowd->count; i++) {
-            for (unsigned ahead = 1; looks_ahead && ahead <= TP_PREFETCH_AHEAD && i + ahead < crowd->count;
-                 ahead++)
-                tp_session_prefetch(crowd->sessions[i + ahead], ahead);
+            for (unsigned step = 1; looks_ahead && step <= TP_PREFETCH_STEPS && i + tp_prefetch_ahead[step - 1] < crowd->count; step++)
+                tp_session_prefetch(crowd->sessions[i + tp_prefetch_ahead[step - 1]], step);
             done += tick(crowd, i, &budget);
         }
     return (double)done / (now_s(CLOCK_THREAD_CPUTIME_ID) - from);

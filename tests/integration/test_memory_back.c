@@ -1,4 +1,4 @@
-/* What sessions that nobody ticks hold of a changing map is bounded, and what closed sessions held goes back to the system. */
+/* What sessions that nobody ticks hold of a changing map is bounded, what agents that walk hold is little, and what closed sessions held goes back to the system. */
 #include "tests/lib/harness.h"
 #include "tests/lib/wire.h"
 
@@ -145,6 +145,49 @@ START_TEST(test_closed_sessions_give_memory_back)
 }
 END_TEST
 
+static void open_budgeted(uint32_t start, uint32_t goal, Tickpath__Budget budget)
+{
+    Tickpath__OpenSession open = TICKPATH__OPEN_SESSION__INIT;
+    open.map = (char *)"m";
+    open.has_start = open.has_goal = 1;
+    open.start = start;
+    open.goal = goal;
+    open.algorithm = (char *)"tbwa";
+    open.budget = &budget;
+    wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED));
+}
+
+static void tick_all(void)
+{
+    Tickpath__Tick tick = TICKPATH__TICK__INIT;
+    tick.has_all = tick.all = 1;
+    wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_TICK, &tick, TICKPATH__REPLY__BODY_TICKED));
+}
+
+/* Agents that walk a path which is whole hold that path and little else, whatever their budgets: their minds alone would be more than 3 KiB each. */
+START_TEST(test_who_walks_holds_a_path)
+{
+    enum { WALKERS = 2500, PATH = 400, TICKS = 150, MOST = 3 * WALKERS * 2048 };
+    Tickpath__Budget k = TICKPATH__BUDGET__INIT, r = TICKPATH__BUDGET__INIT, deadline = TICKPATH__BUDGET__INIT;
+    k.has_k = r.has_resource_limit = deadline.has_deadline_us = 1;
+    k.k = r.resource_limit = 1000;
+    deadline.deadline_us = 1000000;
+    const Tickpath__Budget budgets[] = {k, r, deadline};
+    begin("10");
+    uint64_t base = wire_resident_bytes(daemon_.pid), held;
+    for (uint32_t i = 0; i < 3 * WALKERS; i++)
+        open_budgeted(i % SIDE * SIDE, i % SIDE * SIDE + PATH, budgets[i / WALKERS]);
+    for (int i = 0; i < TICKS; i++)
+        tick_all();
+    uint64_t end_ms = wire_now_ms() + WIRE_TIMEOUT_MS;
+    while ((held = wire_resident_bytes(daemon_.pid) - base) > MOST && wire_now_ms() < end_ms)
+        rest();
+    printf("%llu bytes for each that walks\n", (unsigned long long)(held / (3 * WALKERS)));
+    ck_assert_uint_le(held, MOST);
+    end();
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("memory back");
@@ -155,7 +198,9 @@ static Suite *suite(void)
 #ifdef SANITIZED
     printf("what goes back to the system is not looked at: the sanitizer has an allocator of its own\n");
     (void)test_closed_sessions_give_memory_back;
+    (void)test_who_walks_holds_a_path;
 #else
+    tcase_add_test(tcase, test_who_walks_holds_a_path);
     tcase_add_test(tcase, test_closed_sessions_give_memory_back);
 #endif
     suite_add_tcase(suite, tcase);
