@@ -194,9 +194,11 @@ struct tp_mind {
     tp_state back_from;         /* and whence its last step back leads, by */
     uint8_t back_move;          /* this */
     bool path_fresh;            /* the path followed was traced since the agent's last move */
+    bool path_complete;         /* the path followed reaches the goal (2009: solutionFoundAndTraced) */
+    struct tp_shortcut *shortcut; /* NULL until first needed */
+    struct tp_packed packed;
     struct tp_session_stats stats;
 
-    struct tp_packed packed;
     struct tp_sweep sweep;
     uint32_t quiet;         /* ticks that nothing could make the path better, nor changed the map */
     bool may_pack;          /* tp__packed_may */
@@ -205,8 +207,7 @@ struct tp_mind {
     bool after_somebody;    /* its goal moved a little while it followed a packed path */
     struct tp_watch watch;
     struct tp_guide guide;      /* of rows that can be guided, on grids */
-    struct tp_shortcut *shortcut; /* NULL until first needed */
-    struct tp_smooth *smooth;     /* likewise */
+    struct tp_smooth *smooth;     /* NULL until first needed */
     struct tp_bound *bound;       /* NULL: not asked for */
     struct tp_dstar *dstar;       /* the search of dstar_lite.c; NULL until first needed */
     struct tp_goals goals;
@@ -215,7 +216,6 @@ struct tp_mind {
     tp_cost nearer_than;        /* an h */
     bool rushed;                /* the search's partial end was chosen though a cost had fallen: it is walked to first */
     bool restart_wanted;        /* begin a new search at the next tick */
-    bool path_complete;         /* the path followed reaches the goal (2009: solutionFoundAndTraced) */
     bool begun;                 /* some search has been begun in its life */
     bool first_tick;            /* of the present search */
     uint64_t bytes;             /* pool bytes held */
@@ -396,6 +396,7 @@ void tp__mind_put(struct tp_mind *session, void *memory, uint32_t bytes);
 void tp__mind_tick(struct tp_mind *session, const struct tp_map *map, const struct tp_budget *budget, struct tp_tick_reply *reply);
 /* Has the processor fetch what a tick reads first. */
 void tp__mind_prefetch(const struct tp_mind *session);
+void tp__mind_prefetch_search(const struct tp_mind *session, unsigned step); /* tp_session_prefetch's further steps */
 void tp__mind_prefetch_walk(const struct tp_mind *session, unsigned step); /* tp_session_prefetch_walk's steps */
 int tp__mind_at_velocity(struct tp_mind *session, uint32_t cell, int vx, int vy) TP_MUST_CHECK;
 int tp__mind_retarget(struct tp_mind *session, uint32_t goal) TP_MUST_CHECK;

@@ -468,7 +468,7 @@ void tp_session_prefetch(const struct tp_session *session, unsigned step)
     else if (session->mind && step == TP_PREFETCH_STEPS - 1)
         tp__mind_prefetch(session->mind);
     else if (session->mind)
-        tp__search_prefetch(&session->mind->search, step);
+        tp__mind_prefetch_search(session->mind, step);
     else if (step == TP_PREFETCH_STEPS - 1)
         prefetch_step(session);
 }
