@@ -180,20 +180,17 @@ const struct tp_agent_budget *tp__schedule_budget(const struct tp_schedule *sche
 
 void tp__line_fetch(const struct tp_schedule *schedule, const struct tp_line *line, size_t i)
 {
-    enum { AGENT_AHEAD = 20 };
+    enum { AGENT_AHEAD = 36 };
     const struct tp_agent *agents = schedule->sessions->agents;
-    for (unsigned step = 1; step <= TP_PREFETCH_STEPS; step++) {
-        size_t next = i + tp_prefetch_ahead[step - 1];
-        if (next >= line->count)
-            return;
-        const struct tp_session *session = agents[schedule->slots[tp__line_index(line, next)]].session;
-        if (next < line->walking)
-            tp_session_prefetch_walk(session, step);
-        else
-            tp_session_prefetch(session, step);
-    }
     if (line->order != NULL && i + AGENT_AHEAD < line->count) /* else they mostly lie in this order */
         tp_prefetch_bytes(&agents[schedule->slots[tp__line_index(line, i + AGENT_AHEAD)]], sizeof *agents);
+    for (unsigned step = 1; step <= TP_PREFETCH_STEPS; step++) {
+        size_t walks = i + tp_prefetch_walk_ahead[step - 1], searches = i + tp_prefetch_ahead[step - 1];
+        if (walks < line->walking)
+            tp_session_prefetch_walk(agents[schedule->slots[tp__line_index(line, walks)]].session, step);
+        if (searches >= line->walking && searches < line->count)
+            tp_session_prefetch(agents[schedule->slots[tp__line_index(line, searches)]].session, step);
+    }
 }
 
 /* Serves the sessions in the order named, each with its own budget, or the request's. */

@@ -451,6 +451,7 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
 /* ---- Fetching ahead ---- */
 
 const uint8_t tp_prefetch_ahead[TP_PREFETCH_STEPS] = {1, 2, 3, 4, 8, 14};
+const uint8_t tp_prefetch_walk_ahead[TP_PREFETCH_STEPS] = {1, 5, 10, 15, 22, 28};
 
 /* What the next tick of one that rests reads beside the session: the step, and the ground under it. */
 static void prefetch_step(const struct tp_session *session)
