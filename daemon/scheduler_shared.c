@@ -18,12 +18,13 @@
 
 enum {
     WAITED_CLASSES =
-        64, /* who waited so long, or longer, goes in one class: what they are owed keeps them apart then */
-    LOOK_NS = 4000,
+        256, /* who waited so long, or longer, goes in one class: what they are owed keeps them apart then */
+    LOOK_NS = 2000,
+    LOOK_WALKING_NS = 16000, /* nothing is decided by it among those that move alone: to learn how long that takes */
     BESIDE_NS =
         60000, /* of a total, for reading the request and sending the answer; a part of a small one: */
     BESIDE_SHARE = 16,
-    TURNS_APART = 6, /* under a total of time: so many ticks from a slice to the next, if that can be */
+    TURNS_APART = 7, /* under a total of time: so many ticks from a slice to the next, if that can be */
     ANSWERS_MEASURED = 16, /* fewer tell too little of their pace */
 };
 
@@ -48,12 +49,15 @@ struct batch {
     size_t sure; /* the place in the round whose slice is given whatever the clock says */
     size_t walking; /* of the round: who was dealt nothing, and is served first */
     uint64_t portion; /* slices are dealt in multiples of it: expansions */
+    size_t slices_left; /* of those dealt, under a total of time, */
+    bool is_short;      /* which does not hold a portion for all who ask */
+    size_t next_end; /* the places of the round up to here that were dealt nothing come next, should time be left over */
     /* time */
     bool is_timed;
     uint64_t end_ns;                 /* of all that the total covers */
     uint64_t look_ns;                /* the clock at the last look, */
     uint64_t now_ns;                 /* and by estimate since */
-    uint64_t turns, expansions_made; /* since that look */
+    uint64_t turns, searches, expansions_made; /* since that look */
 };
 
 /* ---- time ---- */
@@ -75,10 +79,14 @@ static uint64_t time_left_ns(const struct batch *batch)
     return until < batch->end_ns ? batch->end_ns - until : 0;
 }
 
-/* Expansions that the time holds. */
-static uint64_t expansions_in_time(const struct batch *batch)
+/* Expansions that the time holds, in at most so many turns of a portion at the least; what a turn takes before its first is not in them. */
+static uint64_t expansions_in_time(const struct batch *batch, size_t searches, uint64_t portion)
 {
-    return (uint64_t)((double)time_left_ns(batch) / pace_of(batch)->expansion_ns);
+    const struct tp_pace *pace = pace_of(batch);
+    double left_ns = (double)time_left_ns(batch);
+    double fit = left_ns / (pace->search_ns + (double)portion * pace->expansion_ns);
+    double begun = fit < (double)searches ? fit : (double)searches;
+    return (uint64_t)((left_ns - begun * pace->search_ns) / pace->expansion_ns);
 }
 
 static double at_least_one(double ns)
@@ -86,18 +94,22 @@ static double at_least_one(double ns)
     return ns > 1 ? ns : 1;
 }
 
-/* Moves the pace towards what a stretch of turns took: moves and expansions each by the square of their part in what was
- * expected of it. Faster up than down, so that it errs to the safe side, and no further than another process's turn on the processor
- * may mislead it. */
-static void learn_pace(struct tp_pace *pace, double turns, double expansions, double took_ns)
+/* Moves the pace towards what a stretch of turns took: moves, searches and expansions each by the square of their part in what was
+ * expected of it. Faster up than down, so that it errs to the safe side. */
+static void learn_pace(struct tp_pace *pace, double turns, double searches, double expansions, double took_ns)
 {
-    double moves = turns * pace->turn_ns, search = expansions * pace->expansion_ns, expected = moves + search;
+    double moves = turns * pace->turn_ns, begun = searches * pace->search_ns, search = expansions * pace->expansion_ns;
+    double expected = moves + begun + search;
     if (turns == 0)
         return;
-    double error = took_ns - expected, most = 4 * expected;
-    double step =
-        (error > most ? most : error) * (error > 0 ? 0.125 : 0.0625) / (moves * moves + search * search);
+    double error = took_ns - expected;
+    if (error > 4 * expected) /* far out it is no pace: a page of memory, or another's turn on the processor */
+        error = error > 8 * expected ? expected / 4 : 4 * expected;
+    double rate = error > 0 && searches > 0 ? 0.125 : 0.0625; /* moves come before the clock decides on the rest */
+    double step = error * rate /
+                  (moves * moves + begun * begun + search * search);
     pace->turn_ns = at_least_one(pace->turn_ns * (1 + step * moves));
+    pace->search_ns = at_least_one(pace->search_ns * (1 + step * begun));
     pace->expansion_ns = at_least_one(pace->expansion_ns * (1 + step * search));
 }
 
@@ -105,25 +117,28 @@ static void look(struct batch *batch)
 {
     const struct tp_clock *clock = &batch->schedule->clock;
     batch->look_ns = batch->now_ns = clock->now_us(clock->context) * 1000;
-    batch->turns = batch->expansions_made = 0;
+    batch->turns = batch->searches = batch->expansions_made = 0;
 }
 
 /* Looks at the clock if it is time for it, and estimates anew what there is to spend. */
-static void keep_time(struct batch *batch)
+static void keep_time(struct batch *batch, bool walks)
 {
-    if (!batch->is_timed || batch->now_ns < batch->look_ns + LOOK_NS)
+    if (!batch->is_timed || batch->now_ns < batch->look_ns + (walks ? LOOK_WALKING_NS : LOOK_NS))
         return;
-    uint64_t from_ns = batch->look_ns, turns = batch->turns, expansions = batch->expansions_made;
+    uint64_t from_ns = batch->look_ns, turns = batch->turns, searches = batch->searches, expansions = batch->expansions_made;
     look(batch);
-    learn_pace(pace_of(batch), (double)turns, (double)expansions, (double)(batch->now_ns - from_ns));
-    uint64_t holds = expansions_in_time(batch);
+    learn_pace(pace_of(batch), (double)turns, (double)searches, (double)expansions, (double)(batch->now_ns - from_ns));
+    uint64_t holds = expansions_in_time(batch, batch->slices_left > 0 ? batch->slices_left : 1, batch->portion);
     batch->expansions.left = holds < batch->hard_left ? holds : batch->hard_left;
 }
 
 static void pass_time(struct batch *batch, uint64_t expansions)
 {
-    batch->now_ns += (uint64_t)(pace_of(batch)->turn_ns + (double)expansions * pace_of(batch)->expansion_ns);
+    const struct tp_pace *pace = pace_of(batch);
+    bool searched = expansions > 0;
+    batch->now_ns += (uint64_t)(pace->turn_ns + searched * pace->search_ns + (double)expansions * pace->expansion_ns);
     batch->turns++;
+    batch->searches += searched;
     batch->expansions_made += expansions;
 }
 
@@ -309,7 +324,7 @@ static void serve_idle(struct batch *batch, uint32_t index)
 {
     struct tp_schedule *schedule = batch->schedule;
     struct tp_agent *agent = &schedule->sessions->agents[schedule->slots[index]];
-    keep_time(batch);
+    keep_time(batch, false);
     uint64_t expansions = 0, units = 0;
     if (!is_late(batch)) {
         expansions = idle_allowance(batch, &batch->expansions, own_cap(batch, agent), agent->priority);
@@ -335,13 +350,19 @@ static void carry(struct tp_share *share, const struct tp_claim *claim, uint64_t
         share->owed %= TP_SHARE_UNIT;
 }
 
+static bool has_slice(const struct batch *batch, size_t place)
+{
+    return batch->expansions.claims[place].slice > 0 || batch->guide.claims[place].slice > 0;
+}
+
 static void serve_next(struct batch *batch, size_t place)
 {
     struct tp_schedule *schedule = batch->schedule;
     uint32_t index = batch->order[batch->idle + place];
     struct tp_agent *agent = &schedule->sessions->agents[schedule->slots[index]];
     const struct tp_claim *search = &batch->expansions.claims[place], *guide = &batch->guide.claims[place];
-    keep_time(batch);
+    bool walks = batch->is_timed && !has_slice(batch, place) && place >= batch->next_end;
+    keep_time(batch, walks);
     struct turn turn = {
         .schedule = schedule, .end_us = turn_end_us(batch), .is_total = true, .has_looked = true};
     uint64_t expansions =
@@ -349,12 +370,13 @@ static void serve_next(struct batch *batch, size_t place)
     uint64_t units = 0;
     if (!is_late(batch))
         units = allowance(batch, &batch->guide, guide, agent->guide_units, agent->priority);
-    if (batch->is_timed && expansions < least(search->slice > 0 ? search->slice : 1, batch->portion))
-        expansions = 0; /* too few to be worth a turn, or it was dealt none: its turn is for a move alone */
+    if (batch->is_short) /* one portion, or a move alone */
+        expansions = batch->expansions.left < batch->portion || walks ? 0 : least(own_cap(batch, agent), batch->portion);
     if (place == batch->sure && expansions < search->slice) {
         expansions = least(search->slice, TP_DEADLINE_STRIDE);
         turn.end_us = UINT64_MAX;
     }
+    batch->slices_left -= batch->is_timed && search->slice > 0;
     pass(&batch->expansions, search);
     pass(&batch->guide, guide);
     tick(batch, index, expansions, units, &turn);
@@ -404,16 +426,16 @@ static struct purse purse_of(struct tp_claim *claims, uint64_t total)
     return (struct purse){.claims = claims, .all = all, .left = all};
 }
 
-/* Deals what is left in multiples of a portion; less of it than one to whom its cap holds there. */
-static void deal(struct purse *purse, size_t count, uint64_t portion)
+/* Deals what is left in portions, to each so many at the most; less than one to whom its cap holds there. */
+static void deal(struct purse *purse, size_t count, uint64_t portion, uint64_t portions)
 {
     if (purse->all == UINT64_MAX)
         return;
-    for (size_t i = 0; portion > 1 && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         purse->claims[i].owed /= portion;
-        purse->claims[i].cap = (purse->claims[i].cap + portion - 1) / portion;
+        purse->claims[i].cap = least((purse->claims[i].cap + portion - 1) / portion, portions);
     }
-    tp_share_deal(purse->claims, count, purse->left / portion);
+    tp_share_deal(purse->claims, count, purse->left < portion ? 1 : purse->left / portion);
     for (size_t i = 0; i < count; i++) {
         struct tp_claim *claim = &purse->claims[i];
         claim->owed *= portion;
@@ -423,24 +445,38 @@ static void deal(struct purse *purse, size_t count, uint64_t portion)
     }
 }
 
-/* Where time is short for all who ask, an expansion each would go into fetching what they need for it: fewer get more. */
-static uint64_t portion_of(const struct batch *batch, size_t count)
+/* Where time is short for all who ask, an expansion each would go into fetching what it needs: fewer get more, so many that they take as long
+ * as what comes before them, or fewer where that lets all have some soon. One and a half times as many every other tick: so the pace tells the two apart. */
+static uint64_t portion_of(const struct batch *batch, size_t asks)
 {
-    size_t asks = 0;
-    for (size_t i = 0; i < count; i++)
-        asks += batch->expansions.claims[i].priority > 0;
-    uint64_t portion = batch->expansions.left / (asks / TURNS_APART + 1);
-    return !batch->is_timed || portion < 1 ? 1 : least(portion, TP_DEADLINE_STRIDE);
+    const struct tp_pace *pace = pace_of(batch);
+    if (!batch->is_timed || asks == 0)
+        return 1;
+    double worth = pace->search_ns / pace->expansion_ns;
+    double soon = ((double)time_left_ns(batch) * TURNS_APART / (double)asks - pace->search_ns) / pace->expansion_ns;
+    double portion = soon >= 1 && soon < worth ? soon : worth;
+    if (batch->schedule->tick % 2 == 0)
+        portion *= 1.5;
+    return portion < 1 ? 1 : portion > TP_DEADLINE_STRIDE ? TP_DEADLINE_STRIDE : (uint64_t)portion;
+}
+
+/* What is there to deal: what is left of the total, and what its time holds, one expansion at the least. */
+static uint64_t in_time(const struct batch *batch, size_t searches, uint64_t portion)
+{
+    uint64_t holds = expansions_in_time(batch, searches, portion);
+    return least(holds > 0 ? holds : 1, batch->hard_left);
 }
 
 /* Takes what each of the round asks for, and deals. */
 static void deal_round(struct batch *batch, size_t count)
 {
     struct tp_schedule *schedule = batch->schedule;
+    size_t asks = 0;
     for (size_t i = 0; i < count; i++) {
         const struct tp_agent *agent =
             &schedule->sessions->agents[schedule->slots[batch->order[batch->idle + i]]];
         bool searches = agent->search.asks && batch->expansions.all != UINT64_MAX;
+        asks += searches;
         bool is_led = agent->guide.asks && batch->guide.all != UINT64_MAX;
         batch->expansions.claims[i] = (struct tp_claim){.owed = agent->search.owed,
                                                         .cap = searches ? own_cap(batch, agent) : 0,
@@ -449,16 +485,12 @@ static void deal_round(struct batch *batch, size_t count)
                                                    .cap = is_led ? agent->guide_units : 0,
                                                    .priority = is_led ? agent->priority : 0};
     }
-    batch->portion = portion_of(batch, count);
-    deal(&batch->expansions, count, batch->portion);
-    deal(&batch->guide, count, 1);
-}
-
-/* What is there to deal: what is left of the total, and what its time holds, one expansion at the least. */
-static uint64_t in_time(const struct batch *batch)
-{
-    uint64_t holds = expansions_in_time(batch);
-    return least(holds > 0 ? holds : 1, batch->hard_left);
+    batch->portion = portion_of(batch, asks);
+    if (batch->is_timed)
+        batch->expansions.left = in_time(batch, asks, batch->portion);
+    batch->is_short = batch->is_timed && batch->expansions.left / batch->portion < asks;
+    deal(&batch->expansions, count, batch->portion, batch->is_short ? 1 : UINT64_MAX);
+    deal(&batch->guide, count, 1, UINT64_MAX);
 }
 
 static void begin(struct batch *batch)
@@ -481,25 +513,43 @@ static void begin(struct batch *batch)
     uint64_t beside_ns = (uint64_t)((double)schedule->served * pace_of(batch)->answer_ns) +
                          least(BESIDE_NS, whole_ns / BESIDE_SHARE);
     batch->end_ns = from_ns + (whole_ns > beside_ns ? whole_ns - beside_ns : 0);
-    batch->expansions.all = batch->expansions.left = in_time(batch);
+    batch->expansions.all = batch->expansions.left = in_time(batch, 0, 1);
 }
 
-/* Which part of the round is served first: who was dealt nothing, who set off, and the others. */
+/* Under a total of time, which part of the round is served first: who only moves, so that the time of that is known; who set off; the others with
+ * slices; those who come next. */
 static unsigned part_of_round(const struct batch *batch, size_t place, size_t count)
 {
-    if (batch->expansions.claims[place].slice == 0 && batch->guide.claims[place].slice == 0)
-        return 0;
+    if (!has_slice(batch, place))
+        return place < batch->next_end ? 3 : 0;
     return place >= count - batch->fresh ? 1 : 2;
 }
 
-/* Fills in_turn[], from the front on in each part. */
+/* Where time is short: as many as have slices may come next. */
+static size_t end_of_next(const struct batch *batch, size_t count)
+{
+    size_t place = 0, next = batch->slices_left + TP_DEADLINE_STRIDE;
+    for (; batch->is_short && place < count && next > 0; place++)
+        next -= !has_slice(batch, place);
+    return place;
+}
+
+/* Fills in_turn[]: without a total of time from the round's end to its front, with one by parts, and in those from the front on. */
 static void put_in_turn(struct batch *batch, size_t count)
 {
-    size_t at[4] = {0};
+    for (size_t place = 0; place < count && !batch->is_timed; place++)
+        batch->in_turn[count - 1 - place] = (uint32_t)place;
+    if (!batch->is_timed)
+        return;
+    for (size_t place = 0; place < count; place++)
+        batch->slices_left += batch->expansions.claims[place].slice > 0;
+    batch->next_end = end_of_next(batch, count);
+    size_t at[5] = {0};
     for (size_t place = 0; place < count; place++)
         at[part_of_round(batch, place, count) + 1]++;
     batch->walking = at[1];
-    at[2] += at[1];
+    for (unsigned part = 1; part < 4; part++)
+        at[part + 1] += at[part];
     for (size_t place = 0; place < count; place++)
         batch->in_turn[at[part_of_round(batch, place, count)]++] = (uint32_t)place;
 }
@@ -507,10 +557,8 @@ static void put_in_turn(struct batch *batch, size_t count)
 static void serve_round(struct batch *batch)
 {
     size_t count = batch->schedule->served - batch->idle;
-    if (batch->is_timed) {
+    if (batch->is_timed)
         look(batch);
-        batch->expansions.left = in_time(batch);
-    }
     deal_round(batch, count);
     while (batch->sure < count && batch->expansions.claims[batch->sure].slice == 0)
         batch->sure++;
