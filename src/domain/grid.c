@@ -257,7 +257,7 @@ TP_ALWAYS_INLINE bool expand(struct tp_search *s, struct tp_run *run, struct tp_
             next->g.wide[next_slot] = next_g;
         else
             next->g.narrow[next_slot] = (uint32_t)next_g;
-        next->meta[next_slot] = tp_direction_opposite[direction];
+        next->meta[next_slot] = tp_direction_opposite[direction] | tp__kernel_moves(s, next->meta[next_slot], next_g, how);
         run->generated++;
     }
     tp__kernel_expand_end(s, held, how);

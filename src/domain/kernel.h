@@ -349,10 +349,20 @@ TP_ALWAYS_INLINE void tp__kernel_expand_end(struct tp_search *s, struct tp_held 
     held->is = false;
 }
 
+/* A state gets a parent, the meta of it saying what it was: what it is then, besides. One that may be a parent itself tells that its way changed. */
+TP_ALWAYS_INLINE uint8_t tp__kernel_moves(struct tp_search *s, uint8_t meta, uint64_t g, unsigned how)
+{
+    if (!(how & TP_HOW_BUCKETED) || __builtin_expect(!(meta & (TP_NODE_CLOSED | TP_NODE_AGAIN)), 1))
+        return 0;
+    s->moved_g = g < s->moved_g ? g : s->moved_g;
+    return TP_NODE_AGAIN;
+}
+
 /* Not all of them could be: the state is open again, and so are those that were. */
 TP_ALWAYS_INLINE void tp__kernel_expand_undo(struct tp_search *s, const struct tp_best *best, struct tp_held *held, unsigned how)
 {
     best->tile->meta[best->slot] &= (uint8_t)~TP_NODE_CLOSED;
+    s->undone = true;
     if (!(how & TP_HOW_BUCKETED)) /* of the bucket list the run's end does that */
         tp_open_replace(&s->open, best->entry, tp__how_wide(how));
     if (held->is)

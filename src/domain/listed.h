@@ -53,7 +53,7 @@ TP_ALWAYS_INLINE bool tp__listed_expand(struct tp_search *s, struct tp_run *run,
         }
         run->touched += old_g == UINT64_MAX;
         tile->g.wide[slot] = g;
-        tile->meta[slot] = 0;
+        tile->meta[slot] = tp__kernel_moves(s, tile->meta[slot], g, how);
         struct tp_node_links *links = tp_node_links(tile);
         links->parent[slot] = from;
         links->move[slot] = successors[i].move;

@@ -47,6 +47,19 @@ static inline uint8_t tp_marks_at(const struct tp_tiles *marks, uint32_t x, uint
     return tile ? tp_marks_in(marks, tile, tp_tile_slot(x, y)) : TP_MARK_NONE;
 }
 
+/* Marks a slot of a tile. */
+static inline void tp_marks_put(const struct tp_tiles *marks, struct tp_marks_tile *tile, uint32_t slot, uint8_t mark)
+{
+    uint32_t shift = slot % 2 * 4;
+    if (marks->tile_bytes == TP_MARKS_WIDE_BYTES)
+        tile->mark[slot] = mark;
+    else
+        tile->mark[slot / 2] = (uint8_t)((tile->mark[slot / 2] & ~(15u << shift)) | (uint32_t)mark << shift);
+}
+
+/* The tile over a cell, which can be marked then; NULL at the cap. Cost: O(1). */
+struct tp_marks_tile *tp_marks_touch(struct tp_tiles *marks, uint32_t x, uint32_t y);
+
 /* Marks a cell; false at the cap. Cost: O(1). */
 bool tp_marks_set(struct tp_tiles *marks, uint32_t x, uint32_t y, uint8_t mark);
 

@@ -19,7 +19,8 @@ enum {
     TP_NODE_PARENT = 15,    /* direction to the parent; meaningless in the root */
     TP_NODE_ROOT = 1 << 4,  /* has no parent */
     TP_NODE_CLOSED = 1 << 5,/* expanded */
-    TP_NODE_REACHED = 1 << 6, /* the learning step has given it some h; a breadth-first lookahead: see lookahead.c */
+    TP_NODE_AGAIN = 1 << 6, /* of searches that open closed states again: it was expanded once, and may be a parent, though it be open */
+    TP_NODE_REACHED = 1 << 6, /* of searches that learn: the learning step has given it some h; a breadth-first lookahead: see lookahead.c */
     TP_NODE_LEARNED = 1 << 7, /* the learning step has given it its final h */
     TP_NODE_MARGIN = 2,     /* cells of surroundings a tile knows */
     TP_NODE_ROWS = TP_TILE_SIDE + 2 * TP_NODE_MARGIN,

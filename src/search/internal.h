@@ -47,6 +47,12 @@ struct tp_trace {
     tp_state follow_end;    /* its last state, TP_STATE_NONE for no path */
     tp_state fresh_end;
     tp_state front;         /* where the trace stands */
+    bool rooted;            /* the path followed is marked from the search's root on, */
+    tp_state from;          /* but leads only from here; valid if */
+    tp_cost from_g;         /* this, its g then, is not 0, or it leads from the first state marked */
+    bool unmarked;          /* the fresh path is not marked yet (tp__trace_branch): */
+    tp_state branch;        /* it leaves the one followed here; TP_STATE_NONE: they share nothing */
+    bool over_agent;        /* it leads over the agent's state */
     bool running;           /* a trace is under way (2009: not doneTrace) */
     bool capped;            /* no memory for marks */
     uint64_t version;       /* of the map, when the trace began */
@@ -203,6 +209,7 @@ struct tp_mind {
     uint32_t quiet;         /* ticks that nothing could make the path better, nor changed the map */
     bool may_pack;          /* tp__packed_may */
     bool packs;             /* it does so; tests compare with sessions that don't */
+    bool branches;          /* tp__trace_branch is used; likewise */
     bool pooled;            /* its memory, and what it makes once in its life, are blocks of the pool */
     bool after_somebody;    /* its goal moved a little while it followed a packed path */
     struct tp_watch watch;
@@ -559,6 +566,14 @@ void tp__trace_begin(struct tp_mind *session, tp_state end);
  * fresh path is then whole. */
 bool tp__trace_run(struct tp_tick *tick);
 
+/* Under k, where tracing is free and every trace whole: the same in one, without a step over what the fresh path has of the path followed. Branches:
+ * whether it serves in this tick, for a trace that is not begun yet. False without memory. */
+bool tp__trace_branches(const struct tp_tick *tick);
+bool tp__trace_branch(struct tp_tick *tick, tp_state end);
+
+/* Whether the fresh path, being whole, leads over the agent's state. */
+bool tp__trace_fresh_over_agent(const struct tp_mind *session);
+
 /* Whether the fresh path, being whole, is to be given up for a step that rose since the search found it. At most once from where the
  * agent stands, or rises that come in every search might keep it there for ever: it goes on along the path then, which the watch
  * looks at anew. */
@@ -577,6 +592,9 @@ void tp__trace_follow_rest(struct tp_mind *session);
 
 /* Forgets the path followed and the trace under way, and looks no more at what changed under them. Cost: O(1). */
 void tp__trace_forget(struct tp_mind *session);
+
+/* The mark of a state on the path followed; TP_MARK_NONE off it. */
+uint8_t tp__trace_mark(const struct tp_mind *session, tp_state state);
 
 /* The move of the path followed out of a state of it; TP_MOVE_NONE at its end, and off it. */
 uint8_t tp__trace_move(const struct tp_mind *session, tp_state state);

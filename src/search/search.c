@@ -115,6 +115,8 @@ void tp_search_begin_seeds(struct tp_search *search, tp_state goal)
     search->begun_stamp = search->nodes.belief->stamp;
     search->begun_falls = search->nodes.belief->falls;
     search->touched = search->hash = 0;
+    search->moved_g = TP_COST_INFINITE;
+    search->undone = false;
 }
 
 bool tp_search_add_seed(struct tp_search *search, tp_state state, tp_cost g)
@@ -283,12 +285,13 @@ bool tp_search_link(struct tp_search *search, tp_state state, uint8_t move, tp_c
     if (!tile)
         return false;
     bool is_new = tp_nodes_g(&search->nodes, tile, slot) == TP_COST_INFINITE;
-    bool closed = !is_new && tile->meta[slot] & TP_NODE_CLOSED;
-    if (!closed && !enter(search, state, g))
+    uint8_t was = is_new ? 0 : tile->meta[slot] & (TP_NODE_CLOSED | TP_NODE_AGAIN);
+    if (!(was & TP_NODE_CLOSED) && !enter(search, state, g))
         return false;
     search->touched += is_new;
     tp_nodes_set_g(&search->nodes, tile, slot, g);
-    tile->meta[slot] = (uint8_t)(tp_direction_opposite[move] | (closed ? TP_NODE_CLOSED : 0));
+    tile->meta[slot] = tp_direction_opposite[move] | was;
+    search->moved_g = g < search->moved_g ? g : search->moved_g;
     return true;
 }
 

@@ -4,8 +4,8 @@
  * moves or ticks. The kernels (the loop in domain/kernel.h, completed by each space of domain/) are compiled once per space
  * and node width and are reached through one call per run of expansions, never one per successor.
  * Priority: f = g_factor * g + h_factor * h in 64 bits: 1000 g + 1000 w h with both factors divided by their common
- * divisor; GBFS: 0 and 1, the first parent kept. A closed state is never re-opened: with w = 1 and a
- * consistent h it never gets cheaper, with w > 1 the bound does not need it.
+ * divisor; GBFS: 0 and 1, the first parent kept. A closed state is never re-opened by the exact list: with w = 1 and a
+ * consistent h it never gets cheaper, with w > 1 the bound does not need it. By the list in buckets it is, with w = 1.
  * What it refuses: to grow without memory or past its byte cap; a run then says `capped`, and the tree is as it was.
  * Who calls it: the engines, through the session that owns it; the domain's kernels use its store and list.
  */
@@ -60,6 +60,8 @@ struct tp_search {
     uint64_t begun_falls;    /* the belief's falls then */
     uint64_t touched; /* states in the tree, open or closed */
     uint64_t hash;    /* see session.h: search_hash */
+    uint64_t moved_g; /* the least g that a state which may be a parent got by another parent, since its user last forgot it here */
+    bool undone;      /* an expansion was undone for want of memory: an open state may be a parent, and not be told from others */
 };
 
 /* How far one run may go, and how far it went. */
@@ -124,6 +126,14 @@ void tp_search_retarget(struct tp_search *search, tp_state goal);
 /* Gives a state a (lesser) g, by a move from the state it is to have for its parent; a state that is not closed is entered into the open
  * list. Grids only. False without memory. Cost: O(log n). */
 bool tp_search_link(struct tp_search *search, tp_state state, uint8_t move, tp_cost g);
+
+/* Whether the way that leads to a state of the tree is that which led there when `moved_g` was last forgotten, TP_COST_INFINITE, if the
+ * state had been expanded by then. For where an ancestor of it, be it itself, has got another parent since, that one had a g above moved_g
+ * at the least from then on, and its descendants have a larger one. Cost: O(1). */
+static inline bool tp__search_stays(const struct tp_search *search, tp_cost g)
+{
+    return g < search->moved_g && !search->undone;
+}
 
 /* Whether the state has a place in the present tree (open or closed). */
 bool tp_search_knows(const struct tp_search *search, tp_state state);

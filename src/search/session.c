@@ -59,6 +59,7 @@ int tp__mind_init(struct tp_mind *session, const struct tp_session_params *param
     tp_marks_init(&session->trace.follow, pool, search->width, search->height, search->domain->moves_max, &session->bytes, bytes_max);
     tp_marks_init(&session->trace.fresh, pool, search->width, search->height, search->domain->moves_max, &session->bytes, bytes_max);
     session->trace.follow_end = session->trace.fresh_end = TP_STATE_NONE;
+    session->branches = true;
     session->at = state_at(session, params->start, params->start_vx, params->start_vy);
     tp_state goals[TP_GOALS_MAX] = {search->domain->at_cell(search, params->goal)};
     for (uint32_t i = 0; i < params->more_goal_count; i++)

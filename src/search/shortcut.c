@@ -52,8 +52,7 @@ static void seed(struct tp_tick *tick, struct tp_shortcut *shortcut)
     const struct tp_search *tree = &session->search;
     tp_cost whole = tp_search_g(tree, tree->end);
     while (tp__tick_step(tick)) {
-        uint32_t x = tp_state_x(tree, shortcut->cursor), y = tp_state_y(tree, shortcut->cursor);
-        uint8_t mark = tp_marks_at(&session->trace.follow, x, y);
+        uint8_t mark = tp__trace_mark(session, shortcut->cursor);
         if (shortcut->meeting && mark == TP_MARK_NONE) {
             uint8_t move;
             tp_state parent = tp_search_parent(tree, shortcut->cursor, &move);

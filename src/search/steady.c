@@ -13,12 +13,6 @@
 
 /* ---- The switch margin ---- */
 
-static bool leads_over(const struct tp_mind *session, const struct tp_tiles *path, tp_state state)
-{
-    const struct tp_search *search = &session->search;
-    return tp_marks_at(path, tp_state_x(search, state), tp_state_y(search, state)) != TP_MARK_NONE;
-}
-
 bool tp__steady_switches(const struct tp_mind *session, bool reaches_goal)
 {
     const struct tp_search *search = &session->search;
@@ -29,7 +23,7 @@ bool tp__steady_switches(const struct tp_mind *session, bool reaches_goal)
     /* at the path's end, or stepping back and forth there */
     if (session->at == trace->follow_end || session->at_before == trace->follow_end)
         return true;
-    if (!leads_over(session, &trace->follow, session->at) && leads_over(session, &trace->fresh, session->at))
+    if (tp__trace_mark(session, session->at) == TP_MARK_NONE && tp__trace_fresh_over_agent(session))
         return true;
     uint64_t fresh = tp_search_g(search, trace->fresh_end) + tp_search_h_now(search, trace->fresh_end);
     uint64_t followed = tp_search_g(search, trace->follow_end) + tp_search_h_now(search, trace->follow_end);

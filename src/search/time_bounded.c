@@ -20,7 +20,8 @@
  * anew from where it stands, and waits there for a path that it can (strand; the papers are silent). One that was put there, or
  * whose goal was, searches anew at once.
  *
- * Under k, tracing is free and each tick's trace is whole, so that the two papers' loops are one.
+ * Under k, tracing is free and each tick's trace is whole, so that the two papers' loops are one. What a tick's path has of the last
+ * tick's is not traced again (tp__trace_branch).
  * A path followed keeps all its marks, the part walked included: an agent that waits at its end for a long trace
  * steps back and forth there instead of going home.
  *
@@ -103,19 +104,26 @@ static bool switch_allowed(const struct tp_mind *session, bool reaches_goal)
     return tp__steady_switches(session, reaches_goal);
 }
 
-static void trace_phase(struct tp_tick *tick)
+/* 2009, lines 9 to 13: true when the path to what was the best open state is traced. */
+static bool trace(struct tp_tick *tick)
 {
     struct tp_mind *session = tick->session;
     tp_state best;
-    if (session->path_complete || tick->budget->moves_only)
-        return;
     if (!session->trace.running) {
         if (!tp_search_best(&session->search, &best) || tp__steady_rests(session, best))
-            return;
-        tp__trace_begin(session, best);
+            return false;
         session->closed_traced = session->closed;
+        if (tp__trace_branches(tick))
+            return tp__trace_branch(tick, best);
+        tp__trace_begin(session, best);
     }
-    if (!tp__trace_run(tick))
+    return tp__trace_run(tick);
+}
+
+static void trace_phase(struct tp_tick *tick)
+{
+    struct tp_mind *session = tick->session;
+    if (session->path_complete || tick->budget->moves_only || !trace(tick))
         return;
     if (tp__trace_rose(session)) {
         tp__adaptive_begin_search(tick);

@@ -18,19 +18,26 @@ static bool mark(struct tp_mind *session, tp_state state, uint8_t mark)
     return tp_marks_set(fresh, x, y, mark) || (tp__bound_yield(session) && tp_marks_set(fresh, x, y, mark));
 }
 
-void tp__trace_begin(struct tp_mind *session, tp_state end)
+/* Of a trace that begins at `end`, all but its marks. */
+static void begin(struct tp_mind *session, tp_state end, bool is_branch)
 {
     struct tp_trace *trace = &session->trace;
-    tp_tiles_begin(&trace->fresh);
     trace->fresh_end = trace->front = end;
-    trace->running = true;
+    trace->running = !is_branch;
+    trace->unmarked = is_branch;
     trace->version = session->map->version;
-    trace->rose = false;
+    trace->rose = trace->capped = false;
     trace->sum = 0;
     trace->last_end = end;
     trace->last_at = session->at;
     trace->last_moves = session->stats.moves;
-    trace->capped = !mark(session, end, TP_MARK_END);
+}
+
+void tp__trace_begin(struct tp_mind *session, tp_state end)
+{
+    tp_tiles_begin(&session->trace.fresh);
+    begin(session, end, false);
+    session->trace.capped = !mark(session, end, TP_MARK_END);
 }
 
 /* 2012, Algorithm 2, line 9: whether the fresh path's steps are to be compared with what is believed now: a path may
@@ -114,6 +121,191 @@ bool tp__trace_run(struct tp_tick *tick)
     return false;
 }
 
+bool tp__trace_fresh_over_agent(const struct tp_mind *session)
+{
+    const struct tp_search *search = &session->search;
+    const struct tp_trace *trace = &session->trace;
+    if (trace->unmarked)
+        return trace->over_agent;
+    return tp_marks_at(&trace->fresh, tp_state_x(search, session->at), tp_state_y(search, session->at)) != TP_MARK_NONE;
+}
+
+/* ---- Under k: only what is new ----
+ *
+ * Each tick's trace is whole then, and most of it is as it was in the tick before. The parent of a state that was expanded stays: so
+ * where the fresh trace comes upon a state of the path followed, the rest of it is that path up to there, back to the root. Such a trace, a
+ * branch, ends there. Two things are to be said of it.
+ *
+ * Parents that do not stay: a path's last state was open when it was traced, and is passed over; where closed states are opened again, the
+ * search tells the least g that any of them got since (tp__search_stays), and the branch is from a state with a lesser one.
+ *
+ * Where the path begins: traced step by step it begins where the agent stood, or at the root if the agent was off it. A branch's path is
+ * marked from the root on in either case, so that the next may begin before the agent, and `from` tells where it begins. What lies before is
+ * no part of it (tp__trace_mark): along a path g grows, and so g tells that.
+ *
+ * The fresh path is followed or not once it is known (tp__trace_follow). So its marks wait until then, when what the old one has alone loses
+ * its own: each is set once and taken once. That they can be had is seen to before.
+ */
+
+static uint8_t mark_of(const struct tp_mind *session, tp_state state)
+{
+    return tp_marks_at(&session->trace.follow, tp_state_x(&session->search, state), tp_state_y(&session->search, state));
+}
+
+/* A walk over states, and what is stored over the one at hand: grids. */
+struct walk {
+    tp_state state;
+    struct tp_tiles_walk nodes, marks;
+};
+
+static struct walk walk_from(tp_state state)
+{
+    return (struct walk){state, TP_TILES_NOWHERE, TP_TILES_NOWHERE};
+}
+
+/* To the parent, giving the move that leads from there; false at a root. */
+static bool walk_back(const struct tp_mind *session, struct walk *walk, uint8_t *move)
+{
+    const struct tp_search *search = &session->search;
+    uint32_t x = tp_state_x(search, walk->state), y = tp_state_y(search, walk->state);
+    const struct tp_node_tile *tile = (const struct tp_node_tile *)tp_tiles_find_next(&search->nodes.tiles, &walk->nodes, x, y);
+    uint8_t meta = tile->meta[tp_tile_slot(x, y)], direction = meta & TP_NODE_PARENT;
+    if (meta & TP_NODE_ROOT)
+        return false;
+    *move = tp_direction_opposite[direction];
+    walk->state = tp_state_step(search, walk->state, direction);
+    return true;
+}
+
+/* The tile of marks over the state; NULL if nothing of the path followed is in it. */
+static struct tp_marks_tile *marks_under(const struct tp_mind *session, struct walk *walk)
+{
+    uint32_t x = tp_state_x(&session->search, walk->state), y = tp_state_y(&session->search, walk->state);
+    return (struct tp_marks_tile *)tp_tiles_find_next(&session->trace.follow, &walk->marks, x, y);
+}
+
+static uint32_t slot_of(const struct tp_mind *session, tp_state state)
+{
+    return tp_tile_slot(tp_state_x(&session->search, state), tp_state_y(&session->search, state));
+}
+
+/* Makes sure that the state can be marked; false at the cap. */
+static bool reserve_mark(struct tp_mind *session, struct walk *walk)
+{
+    if (marks_under(session, walk))
+        return true;
+    uint32_t x = tp_state_x(&session->search, walk->state), y = tp_state_y(&session->search, walk->state);
+    walk->marks.tile = (struct tp_tile *)tp_marks_touch(&session->trace.follow, x, y);
+    return walk->marks.tile != NULL;
+}
+
+bool tp__trace_branches(const struct tp_tick *tick)
+{
+    const struct tp_mind *session = tick->session;
+    return session->branches && tick->budget->kind == TP_BUDGET_K && !session->search.domain->listed && !session->bound && !checks_rise(session);
+}
+
+/* Whether the way from the root to a state of the tree is that of the path followed. */
+static bool may_branch_from(const struct tp_mind *session, struct walk *walk)
+{
+    const struct tp_search *search = &session->search;
+    const struct tp_trace *trace = &session->trace;
+    const struct tp_marks_tile *tile = trace->rooted ? marks_under(session, walk) : NULL;
+    return tile && walk->state != trace->follow_end && tp_marks_in(&trace->follow, tile, slot_of(session, walk->state)) != TP_MARK_NONE &&
+           tp__search_stays(search, tp_search_g(search, walk->state));
+}
+
+bool tp__trace_branch(struct tp_tick *tick, tp_state end)
+{
+    struct tp_mind *session = tick->session;
+    struct tp_trace *trace = &session->trace;
+    const struct tp_search *search = &session->search;
+    struct walk walk = walk_from(end);
+    uint8_t move;
+    begin(session, end, true);
+    trace->over_agent = false;
+    trace->branch = TP_STATE_NONE;
+    do {
+        if (!reserve_mark(session, &walk)) {
+            tick->node_cap = trace->capped = true;
+            return false;
+        }
+        trace->over_agent |= walk.state == session->at;
+        if (!walk_back(session, &walk, &move))
+            return true;
+        if (!tp__tick_step(tick)) {
+            tp__trace_begin(session, end); /* the tick is ended early: as long as that goes on, step by step */
+            return false;
+        }
+    } while (!may_branch_from(session, &walk));
+    trace->branch = walk.state;
+    if (session->at != trace->follow_end && mark_of(session, session->at) != TP_MARK_NONE)
+        trace->over_agent |= tp_search_g(search, session->at) <= tp_search_g(search, trace->branch);
+    return true;
+}
+
+/* The path followed ends at this state of it. */
+static void cut(struct tp_mind *session, tp_state state)
+{
+    struct tp_tiles *follow = &session->trace.follow;
+    struct walk walk = walk_from(state);
+    uint8_t mark = mark_of(session, state);
+    while (mark != TP_MARK_END) {
+        walk.state = tp_state_step(&session->search, walk.state, mark - TP_MARK_NEXT);
+        struct tp_marks_tile *tile = marks_under(session, &walk);
+        uint32_t slot = slot_of(session, walk.state);
+        mark = tp_marks_in(follow, tile, slot);
+        tp_marks_put(follow, tile, slot, TP_MARK_NONE);
+    }
+}
+
+/* The branch is marked, and what it leaves is not any more. */
+static void take_branch(struct tp_mind *session)
+{
+    struct tp_search *search = &session->search;
+    struct tp_trace *trace = &session->trace;
+    if (trace->branch == TP_STATE_NONE)
+        tp_tiles_begin(&trace->follow);
+    else
+        cut(session, trace->branch);
+    struct walk walk = walk_from(trace->fresh_end);
+    uint8_t mark = TP_MARK_END, move;
+    do {
+        reserve_mark(session, &walk); /* as it was seen to */
+        tp_marks_put(&trace->follow, marks_under(session, &walk), slot_of(session, walk.state), mark);
+        if (walk.state == trace->branch || !walk_back(session, &walk, &move))
+            break;
+        mark = TP_MARK_NEXT + move;
+    } while (true);
+    trace->rooted = true;
+    trace->from = session->at;
+    trace->from_g = trace->over_agent ? tp_search_g(search, session->at) : 0;
+    search->moved_g = TP_COST_INFINITE;
+}
+
+/* Whether a marked state lies before the path. Cost: O(1), but O(path) where states have changed their parents and no path was
+ * taken since. */
+static bool is_before(const struct tp_mind *session, tp_state state)
+{
+    const struct tp_search *search = &session->search;
+    const struct tp_trace *trace = &session->trace;
+    if (!trace->from_g || state == trace->from || state == trace->follow_end)
+        return false;
+    if (tp__search_stays(search, trace->from_g))
+        return tp_search_g(search, state) < trace->from_g;
+    for (uint8_t mark = mark_of(session, state); mark != TP_MARK_END && state != trace->from; mark = mark_of(session, state))
+        state = tp_state_step(search, state, mark - TP_MARK_NEXT);
+    return state == trace->from;
+}
+
+uint8_t tp__trace_mark(const struct tp_mind *session, tp_state state)
+{
+    uint8_t mark = mark_of(session, state);
+    return mark != TP_MARK_NONE && is_before(session, state) ? TP_MARK_NONE : mark;
+}
+
+/* ---- The path followed ---- */
+
 bool tp__trace_rose(struct tp_mind *session)
 {
     struct tp_trace *trace = &session->trace;
@@ -126,9 +318,15 @@ bool tp__trace_rose(struct tp_mind *session)
 void tp__trace_follow(struct tp_mind *session)
 {
     struct tp_trace *trace = &session->trace;
-    struct tp_tiles old = trace->follow;
-    trace->follow = trace->fresh;
-    trace->fresh = old;
+    if (trace->unmarked) {
+        take_branch(session);
+    } else {
+        struct tp_tiles old = trace->follow;
+        trace->follow = trace->fresh;
+        trace->fresh = old;
+        trace->rooted = false;
+        trace->from_g = 0;
+    }
     trace->follow_end = trace->fresh_end;
     trace->fresh_end = TP_STATE_NONE;
     tp__packed_forget(session);
@@ -149,7 +347,8 @@ void tp__trace_forget(struct tp_mind *session)
     struct tp_trace *trace = &session->trace;
     tp_tiles_begin(&trace->follow);
     trace->follow_end = trace->fresh_end = trace->last_end = TP_STATE_NONE;
-    trace->running = false;
+    trace->running = trace->rooted = false;
+    trace->from_g = 0;
     tp__packed_forget(session);
     tp__smooth_forget(session);
     tp__bound_forget(session);
@@ -158,11 +357,10 @@ void tp__trace_forget(struct tp_mind *session)
 
 uint8_t tp__trace_move(const struct tp_mind *session, tp_state state)
 {
-    const struct tp_search *search = &session->search;
     const struct tp_steps *steps = &session->packed.steps;
     if (tp__is_packed(session))
         return state == session->at && steps->count ? tp_steps_first(steps) : TP_MOVE_NONE;
-    uint8_t mark = tp_marks_at(&session->trace.follow, tp_state_x(search, state), tp_state_y(search, state));
+    uint8_t mark = tp__trace_mark(session, state);
     return mark >= TP_MARK_NEXT ? mark - TP_MARK_NEXT : TP_MOVE_NONE;
 }
 
