@@ -105,7 +105,7 @@ static void learn_pace(struct tp_pace *pace, double turns, double searches, doub
     double error = took_ns - expected;
     if (error > 4 * expected) /* far out it is no pace: a page of memory, or another's turn on the processor */
         error = error > 8 * expected ? expected / 4 : 4 * expected;
-    double rate = error > 0 && searches > 0 ? 0.125 : 0.0625; /* moves come before the clock decides on the rest */
+    double rate = searches == 0 ? 0.03125 : error > 0 ? 0.125 : 0.0625; /* moves come before the clock decides on the rest */
     double step = error * rate /
                   (moves * moves + begun * begun + search * search);
     pace->turn_ns = at_least_one(pace->turn_ns * (1 + step * moves));
@@ -525,10 +525,10 @@ static unsigned part_of_round(const struct batch *batch, size_t place, size_t co
     return place >= count - batch->fresh ? 1 : 2;
 }
 
-/* Where time is short: as many as have slices may come next. */
+/* Where time is short: as many as have slices may come next, or as should have had one. */
 static size_t end_of_next(const struct batch *batch, size_t count)
 {
-    size_t place = 0, next = batch->slices_left + TP_DEADLINE_STRIDE;
+    size_t place = 0, next = batch->slices_left > count / TURNS_APART ? batch->slices_left : count / TURNS_APART + 1;
     for (; batch->is_short && place < count && next > 0; place++)
         next -= !has_slice(batch, place);
     return place;
