@@ -45,6 +45,7 @@ struct batch {
     uint32_t *order;     /* indices of schedule->slots: `idle` of them, then the round */
     uint32_t *in_turn;   /* places in the round, as they are served */
     size_t idle, turns_left;
+    size_t late_left; /* of those, what may come when the time is over: fetched for a search that is not made, such a move takes twice as long */
     size_t fresh; /* of the round: who set off */
     size_t sure; /* the place in the round whose slice is given whatever the clock says */
     size_t walking; /* of the round: who was dealt nothing, and is served first */
@@ -75,7 +76,7 @@ static uint64_t turns_ns(const struct batch *batch, uint64_t turns)
 /* Until the time is over but for the moves of those who are still to come. */
 static uint64_t time_left_ns(const struct batch *batch)
 {
-    uint64_t until = batch->now_ns + turns_ns(batch, batch->turns_left);
+    uint64_t until = batch->now_ns + turns_ns(batch, batch->turns_left + batch->late_left);
     return until < batch->end_ns ? batch->end_ns - until : 0;
 }
 
@@ -309,7 +310,7 @@ static uint64_t turn_end_us(const struct batch *batch)
 {
     if (!batch->is_timed)
         return UINT64_MAX;
-    uint64_t moves_ns = turns_ns(batch, batch->turns_left);
+    uint64_t moves_ns = turns_ns(batch, batch->turns_left + batch->late_left);
     return batch->end_ns > moves_ns ? (batch->end_ns - moves_ns) / 1000 : 0;
 }
 
@@ -565,9 +566,13 @@ static void serve_round(struct batch *batch)
     put_in_turn(batch, count);
     if (batch->is_timed)
         look(batch); /* dealing took its time, and no turn */
-    const struct tp_line line = {
+    struct tp_line line = {
         .order = batch->order + batch->idle, .place = batch->in_turn, .count = count, .walking = batch->walking};
     for (size_t i = 0; i < count; i++) {
+        if (i >= batch->walking && batch->is_timed) {
+            batch->late_left = count - 1 - i;
+            line.walking = is_late(batch) ? count : batch->walking;
+        }
         tp__line_fetch(batch->schedule, &line, i);
         serve_next(batch, batch->in_turn[i]);
     }
