@@ -24,7 +24,7 @@ enum {
     BESIDE_NS =
         60000, /* of a total, for reading the request and sending the answer; a part of a small one: */
     BESIDE_SHARE = 16,
-    TURNS_APART = 7, /* under a total of time: so many ticks from a slice to the next, if that can be */
+    TURNS_APART = 6, /* under a total of time: so many ticks from a slice to the next, if that can be */
     ANSWERS_MEASURED = 16, /* fewer tell too little of their pace */
 };
 
@@ -51,6 +51,7 @@ struct batch {
     size_t walking; /* of the round: who was dealt nothing, and is served first */
     uint64_t portion; /* slices are dealt in multiples of it: expansions */
     size_t slices_left; /* of those dealt, under a total of time, */
+    size_t asks, searched; /* who asks, and who has had some of it in the round */
     bool is_short;      /* which does not hold a portion for all who ask */
     size_t next_end; /* the places of the round up to here that were dealt nothing come next, should time be left over */
     /* time */
@@ -446,19 +447,28 @@ static void deal(struct purse *purse, size_t count, uint64_t portion, uint64_t p
     }
 }
 
-/* Where time is short for all who ask, an expansion each would go into fetching what it needs: fewer get more, so many that they take as long
- * as what comes before them, or fewer where that lets all have some soon. One and a half times as many every other tick: so the pace tells the two apart. */
-static uint64_t portion_of(const struct batch *batch, size_t asks)
+/* Half as much again every other tick: so the pace tells a search from its expansions. */
+static uint64_t portion_of(const struct batch *batch)
 {
-    const struct tp_pace *pace = pace_of(batch);
-    if (!batch->is_timed || asks == 0)
-        return 1;
-    double worth = pace->search_ns / pace->expansion_ns;
-    double soon = ((double)time_left_ns(batch) * TURNS_APART / (double)asks - pace->search_ns) / pace->expansion_ns;
-    double portion = soon >= 1 && soon < worth ? soon : worth;
-    if (batch->schedule->tick % 2 == 0)
-        portion *= 1.5;
-    return portion < 1 ? 1 : portion > TP_DEADLINE_STRIDE ? TP_DEADLINE_STRIDE : (uint64_t)portion;
+    double portion = pace_of(batch)->portion * (batch->schedule->tick % 2 == 0 ? 1 : 1.5);
+    return (uint64_t)(portion + 0.5);
+}
+
+static double between(double least, double value, double most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+/* Where time is short for all who ask, an expansion each would go into taking up their searches. So fewer get more: as much as lets as many of them
+ * have some as should, and no more than takes as long as what comes before it. Where that is out of reach anyway, a few. */
+static void learn_portion(const struct batch *batch)
+{
+    enum { FEW = 4 };
+    struct tp_pace *pace = pace_of(batch);
+    double worth = between(1, pace->search_ns / pace->expansion_ns, TP_DEADLINE_STRIDE);
+    bool is_enough = batch->searched * TURNS_APART >= batch->asks;
+    if (batch->is_short)
+        pace->portion = between(worth < FEW ? worth : FEW, pace->portion * (is_enough ? 1.125 : 0.875), worth);
 }
 
 /* What is there to deal: what is left of the total, and what its time holds, one expansion at the least. */
@@ -466,6 +476,17 @@ static uint64_t in_time(const struct batch *batch, size_t searches, uint64_t por
 {
     uint64_t holds = expansions_in_time(batch, searches, portion);
     return least(holds > 0 ? holds : 1, batch->hard_left);
+}
+
+/* What there is to deal under a total of time, and in which portions. Where there is no more of the expansions than of time, these are dealt. */
+static void hold_time(struct batch *batch)
+{
+    batch->portion = portion_of(batch);
+    batch->expansions.left = in_time(batch, batch->asks, batch->portion);
+    if (batch->expansions.left == batch->hard_left)
+        batch->portion = 1;
+    else
+        batch->is_short = batch->expansions.left / batch->portion < batch->asks;
 }
 
 /* Takes what each of the round asks for, and deals. */
@@ -486,10 +507,9 @@ static void deal_round(struct batch *batch, size_t count)
                                                    .cap = is_led ? agent->guide_units : 0,
                                                    .priority = is_led ? agent->priority : 0};
     }
-    batch->portion = portion_of(batch, asks);
+    batch->asks = asks;
     if (batch->is_timed)
-        batch->expansions.left = in_time(batch, asks, batch->portion);
-    batch->is_short = batch->is_timed && batch->expansions.left / batch->portion < asks;
+        hold_time(batch);
     deal(&batch->expansions, count, batch->portion, batch->is_short ? 1 : UINT64_MAX);
     deal(&batch->guide, count, 1, UINT64_MAX);
 }
@@ -575,6 +595,7 @@ static void serve_round(struct batch *batch)
         }
         tp__line_fetch(batch->schedule, &line, i);
         serve_next(batch, batch->in_turn[i]);
+        batch->searched += batch->schedule->replies[batch->order[batch->idle + batch->in_turn[i]]].work.expansions > 0;
     }
 }
 
@@ -582,7 +603,7 @@ void tp__schedule_serve_shared(struct tp_schedule *schedule)
 {
     if (schedule->served == 0)
         return;
-    struct batch batch = {.schedule = schedule};
+    struct batch batch = {.schedule = schedule, .portion = 1};
     begin(&batch);
     put_in_order(&batch);
     const struct tp_line idle = {.order = batch.order, .count = batch.idle, .walking = batch.idle};
@@ -591,6 +612,7 @@ void tp__schedule_serve_shared(struct tp_schedule *schedule)
         serve_idle(&batch, batch.order[i]);
     }
     serve_round(&batch);
+    learn_portion(&batch);
 }
 
 void tp_schedule_answered(struct tp_schedule *schedule, uint64_t took_us)
