@@ -158,7 +158,7 @@ static bool take_schedule(const struct tp_call *call, struct tp_schedule *schedu
 {
     schedule->capacity = served;
     if (tp_schedule_is_shared(schedule) &&
-        ((schedule->order = take(call, served, sizeof schedule->order[0])) == NULL ||
+        ((schedule->order = take(call, 2 * served, sizeof schedule->order[0])) == NULL ||
          (schedule->claims = take(call, 2 * served, sizeof schedule->claims[0])) == NULL))
         return false;
     return (schedule->slots = take(call, served, sizeof schedule->slots[0])) != NULL &&

@@ -178,14 +178,18 @@ const struct tp_agent_budget *tp__schedule_budget(const struct tp_schedule *sche
     return schedule->each != NULL ? schedule->each : &agent->budget;
 }
 
-/* What the sessions after the i-th will read is fetched while it is served. */
-static void fetch_ahead(const struct tp_schedule *schedule, size_t i)
+void tp__line_fetch(const struct tp_schedule *schedule, const struct tp_line *line, size_t i)
 {
+    enum { AGENT_AHEAD = 36 };
+    const struct tp_agent *agents = schedule->sessions->agents;
+    if (line->order != NULL && i + AGENT_AHEAD < line->count) /* else they mostly lie in this order */
+        tp_prefetch_bytes(&agents[schedule->slots[tp__line_index(line, i + AGENT_AHEAD)]], sizeof *agents);
     for (unsigned step = 1; step <= TP_PREFETCH_STEPS; step++) {
-        size_t next = i + tp_prefetch_ahead[step - 1];
-        if (next >= schedule->served)
-            return;
-        tp_session_prefetch(schedule->sessions->agents[schedule->slots[next]].session, step);
+        size_t walks = i + tp_prefetch_walk_ahead[step - 1], searches = i + tp_prefetch_ahead[step - 1];
+        if (walks < line->walking)
+            tp_session_prefetch_walk(agents[schedule->slots[tp__line_index(line, walks)]].session, step);
+        if (searches >= line->walking && searches < line->count)
+            tp_session_prefetch(agents[schedule->slots[tp__line_index(line, searches)]].session, step);
     }
 }
 
@@ -193,6 +197,7 @@ static void fetch_ahead(const struct tp_schedule *schedule, size_t i)
 static void serve_each(struct tp_schedule *schedule)
 {
     const struct tp_clock *clock = &schedule->clock;
+    const struct tp_line line = {.count = schedule->served};
     for (size_t i = 0; i < schedule->served; i++) {
         struct tp_agent *agent = &schedule->sessions->agents[schedule->slots[i]];
         const struct tp_agent_budget *own = tp__schedule_budget(schedule, agent);
@@ -206,7 +211,7 @@ static void serve_each(struct tp_schedule *schedule)
             budget.expired = schedule->is_over != NULL ? given_up_cb : NULL;
         }
         struct tp_tick_reply *reply = &schedule->replies[i];
-        fetch_ahead(schedule, i);
+        tp__line_fetch(schedule, &line, i);
         tp_session_tick(agent->session, tp__schedule_map(schedule, schedule->slots[i]), &budget, reply);
         schedule->expansions += reply->work.expansions;
         agent->waited = 0;

@@ -50,8 +50,8 @@ struct tp_schedule {
     /* room for the answers, the caller's: `capacity` elements each, at least tp_schedule_most() */
     size_t capacity;
     uint32_t *slots; /* served, in order */
-    uint32_t *order; /* with a shared total, room for its own use, */
-    struct tp_claim *claims; /* and two for each: */
+    uint32_t *order; /* with a shared total, room for its own use, two for each, */
+    struct tp_claim *claims; /* and here: */
     struct tp_tick_reply *replies;
     struct tp_schedule_refused {
         uint64_t id;

@@ -15,6 +15,23 @@ const struct tp_agent_budget *tp__schedule_budget(const struct tp_schedule *sche
 /* Whether the request's sessions were given up. */
 bool tp__schedule_over(const struct tp_schedule *schedule);
 
+/* Sessions in a line, by their indices in schedule->slots. */
+struct tp_line {
+    const uint32_t *order; /* NULL: as the slots are */
+    const uint32_t *place; /* in `order`, or NULL: as that is */
+    size_t count;
+    size_t walking; /* of the first so many it is expected that they only walk */
+};
+
+static inline size_t tp__line_index(const struct tp_line *line, size_t i)
+{
+    size_t place = line->place != NULL ? line->place[i] : i;
+    return line->order != NULL ? line->order[place] : place;
+}
+
+/* What those behind the i-th will read in their turns is fetched while it has its own. Cost: O(1). */
+void tp__line_fetch(const struct tp_schedule *schedule, const struct tp_line *line, size_t i);
+
 /* Serves the selected sessions under the shared totals. */
 void tp__schedule_serve_shared(struct tp_schedule *schedule);
 

@@ -18,11 +18,13 @@
 
 enum {
     WAITED_CLASSES =
-        64, /* who waited so long, or longer, goes in one class: what they are owed keeps them apart then */
-    LOOK_NS = 4000,
+        256, /* who waited so long, or longer, goes in one class: what they are owed keeps them apart then */
+    LOOK_NS = 2000,
+    LOOK_WALKING_NS = 16000, /* nothing is decided by it among those that move alone: to learn how long that takes */
     BESIDE_NS =
         60000, /* of a total, for reading the request and sending the answer; a part of a small one: */
     BESIDE_SHARE = 16,
+    TURNS_APART = 6, /* under a total of time: so many ticks from a slice to the next, if that can be */
     ANSWERS_MEASURED = 16, /* fewer tell too little of their pace */
 };
 
@@ -41,14 +43,23 @@ struct batch {
     uint64_t hard_left;  /* of total_expansions; expansions.left is the time's, too */
     uint64_t priorities; /* of all sessions served */
     uint32_t *order;     /* indices of schedule->slots: `idle` of them, then the round */
+    uint32_t *in_turn;   /* places in the round, as they are served */
     size_t idle, turns_left;
+    size_t late_left; /* of those, what may come when the time is over: fetched for a search that is not made, such a move takes twice as long */
+    size_t fresh; /* of the round: who set off */
     size_t sure; /* the place in the round whose slice is given whatever the clock says */
+    size_t walking; /* of the round: who was dealt nothing, and is served first */
+    uint64_t portion; /* slices are dealt in multiples of it: expansions */
+    size_t slices_left; /* of those dealt, under a total of time, */
+    size_t asks, searched; /* who asks, and who has had some of it in the round */
+    bool is_short;      /* which does not hold a portion for all who ask */
+    size_t next_end; /* the places of the round up to here that were dealt nothing come next, should time be left over */
     /* time */
     bool is_timed;
     uint64_t end_ns;                 /* of all that the total covers */
     uint64_t look_ns;                /* the clock at the last look, */
     uint64_t now_ns;                 /* and by estimate since */
-    uint64_t turns, expansions_made; /* since that look */
+    uint64_t turns, searches, expansions_made; /* since that look */
 };
 
 /* ---- time ---- */
@@ -66,14 +77,18 @@ static uint64_t turns_ns(const struct batch *batch, uint64_t turns)
 /* Until the time is over but for the moves of those who are still to come. */
 static uint64_t time_left_ns(const struct batch *batch)
 {
-    uint64_t until = batch->now_ns + turns_ns(batch, batch->turns_left);
+    uint64_t until = batch->now_ns + turns_ns(batch, batch->turns_left + batch->late_left);
     return until < batch->end_ns ? batch->end_ns - until : 0;
 }
 
-/* Expansions that the time holds. */
-static uint64_t expansions_in_time(const struct batch *batch)
+/* Expansions that the time holds, in at most so many turns of a portion at the least; what a turn takes before its first is not in them. */
+static uint64_t expansions_in_time(const struct batch *batch, size_t searches, uint64_t portion)
 {
-    return (uint64_t)((double)time_left_ns(batch) / pace_of(batch)->expansion_ns);
+    const struct tp_pace *pace = pace_of(batch);
+    double left_ns = (double)time_left_ns(batch);
+    double fit = left_ns / (pace->search_ns + (double)portion * pace->expansion_ns);
+    double begun = fit < (double)searches ? fit : (double)searches;
+    return (uint64_t)((left_ns - begun * pace->search_ns) / pace->expansion_ns);
 }
 
 static double at_least_one(double ns)
@@ -81,18 +96,22 @@ static double at_least_one(double ns)
     return ns > 1 ? ns : 1;
 }
 
-/* Moves the pace towards what a stretch of turns took: moves and expansions each by the square of their part in what was
- * expected of it. Faster up than down, so that it errs to the safe side, and no further than another process's turn on the processor
- * may mislead it. */
-static void learn_pace(struct tp_pace *pace, double turns, double expansions, double took_ns)
+/* Moves the pace towards what a stretch of turns took: moves, searches and expansions each by the square of their part in what was
+ * expected of it. Faster up than down, so that it errs to the safe side. */
+static void learn_pace(struct tp_pace *pace, double turns, double searches, double expansions, double took_ns)
 {
-    double moves = turns * pace->turn_ns, search = expansions * pace->expansion_ns, expected = moves + search;
+    double moves = turns * pace->turn_ns, begun = searches * pace->search_ns, search = expansions * pace->expansion_ns;
+    double expected = moves + begun + search;
     if (turns == 0)
         return;
-    double error = took_ns - expected, most = 4 * expected;
-    double step =
-        (error > most ? most : error) * (error > 0 ? 0.125 : 0.0625) / (moves * moves + search * search);
+    double error = took_ns - expected;
+    if (error > 4 * expected) /* far out it is no pace: a page of memory, or another's turn on the processor */
+        error = error > 8 * expected ? expected / 4 : 4 * expected;
+    double rate = searches == 0 ? 0.03125 : error > 0 ? 0.125 : 0.0625; /* moves come before the clock decides on the rest */
+    double step = error * rate /
+                  (moves * moves + begun * begun + search * search);
     pace->turn_ns = at_least_one(pace->turn_ns * (1 + step * moves));
+    pace->search_ns = at_least_one(pace->search_ns * (1 + step * begun));
     pace->expansion_ns = at_least_one(pace->expansion_ns * (1 + step * search));
 }
 
@@ -100,25 +119,28 @@ static void look(struct batch *batch)
 {
     const struct tp_clock *clock = &batch->schedule->clock;
     batch->look_ns = batch->now_ns = clock->now_us(clock->context) * 1000;
-    batch->turns = batch->expansions_made = 0;
+    batch->turns = batch->searches = batch->expansions_made = 0;
 }
 
 /* Looks at the clock if it is time for it, and estimates anew what there is to spend. */
-static void keep_time(struct batch *batch)
+static void keep_time(struct batch *batch, bool walks)
 {
-    if (!batch->is_timed || batch->now_ns < batch->look_ns + LOOK_NS)
+    if (!batch->is_timed || batch->now_ns < batch->look_ns + (walks ? LOOK_WALKING_NS : LOOK_NS))
         return;
-    uint64_t from_ns = batch->look_ns, turns = batch->turns, expansions = batch->expansions_made;
+    uint64_t from_ns = batch->look_ns, turns = batch->turns, searches = batch->searches, expansions = batch->expansions_made;
     look(batch);
-    learn_pace(pace_of(batch), (double)turns, (double)expansions, (double)(batch->now_ns - from_ns));
-    uint64_t holds = expansions_in_time(batch);
+    learn_pace(pace_of(batch), (double)turns, (double)searches, (double)expansions, (double)(batch->now_ns - from_ns));
+    uint64_t holds = expansions_in_time(batch, batch->slices_left > 0 ? batch->slices_left : 1, batch->portion);
     batch->expansions.left = holds < batch->hard_left ? holds : batch->hard_left;
 }
 
 static void pass_time(struct batch *batch, uint64_t expansions)
 {
-    batch->now_ns += (uint64_t)(pace_of(batch)->turn_ns + (double)expansions * pace_of(batch)->expansion_ns);
+    const struct tp_pace *pace = pace_of(batch);
+    bool searched = expansions > 0;
+    batch->now_ns += (uint64_t)(pace->turn_ns + searched * pace->search_ns + (double)expansions * pace->expansion_ns);
     batch->turns++;
+    batch->searches += searched;
     batch->expansions_made += expansions;
 }
 
@@ -171,7 +193,7 @@ static uint64_t idle_allowance(const struct batch *batch, const struct purse *pu
     return least(cap, least(purse->left, part_of(purse->all, priority, batch->priorities)));
 }
 
-/* What the next of the round may spend: its slice, if those behind it can have theirs, and its part of what is left over. */
+/* What the next of the round may spend: its slice, as far as there is as much, and its part of what those behind it leave over. */
 static uint64_t allowance(const struct batch *batch, const struct purse *purse, const struct tp_claim *claim,
                           uint64_t cap, uint64_t priority)
 {
@@ -179,9 +201,9 @@ static uint64_t allowance(const struct batch *batch, const struct purse *purse, 
         return UINT64_MAX;
     if (claim->priority == 0)
         return idle_allowance(batch, purse, cap, priority);
-    uint64_t behind = purse->dealt - claim->slice, room = purse->left > behind ? purse->left - behind : 0;
-    if (room > claim->slice)
-        room = claim->slice + part_of(room - claim->slice, priority, purse->priorities);
+    uint64_t room = least(claim->slice, purse->left);
+    if (purse->left > purse->dealt)
+        room += part_of(purse->left - purse->dealt, priority, purse->priorities);
     return least(cap, room);
 }
 
@@ -242,6 +264,8 @@ static void tick(struct batch *batch, uint32_t index, uint64_t expansions, uint6
     budget.expired = is_asked ? turn_over_cb : NULL;
     budget.context = turn;
     budget.expansions_max = expansions;
+    budget.moves_only = turn->is_over;
+    budget.is_shared = batch->is_timed;
     budget.caps_guide = true;
     budget.guide_max = guide;
     struct tp_tick_reply *reply = &schedule->replies[index];
@@ -287,7 +311,7 @@ static uint64_t turn_end_us(const struct batch *batch)
 {
     if (!batch->is_timed)
         return UINT64_MAX;
-    uint64_t moves_ns = turns_ns(batch, batch->turns_left);
+    uint64_t moves_ns = turns_ns(batch, batch->turns_left + batch->late_left);
     return batch->end_ns > moves_ns ? (batch->end_ns - moves_ns) / 1000 : 0;
 }
 
@@ -302,7 +326,7 @@ static void serve_idle(struct batch *batch, uint32_t index)
 {
     struct tp_schedule *schedule = batch->schedule;
     struct tp_agent *agent = &schedule->sessions->agents[schedule->slots[index]];
-    keep_time(batch);
+    keep_time(batch, false);
     uint64_t expansions = 0, units = 0;
     if (!is_late(batch)) {
         expansions = idle_allowance(batch, &batch->expansions, own_cap(batch, agent), agent->priority);
@@ -318,13 +342,19 @@ static void serve_idle(struct batch *batch, uint32_t index)
 }
 
 /* Carries over what was dealt and not given: the total was spent, or its time over. */
-static void carry(struct tp_share *share, const struct tp_claim *claim, uint64_t spent, bool was_cut)
+static void carry(struct tp_share *share, const struct tp_claim *claim, uint64_t portion, uint64_t spent, bool was_cut)
 {
+    uint64_t whole = portion * TP_SHARE_UNIT;
     share->owed = claim->owed;
     if (was_cut && claim->slice > 0 && spent == 0)
-        share->owed = share->owed % TP_SHARE_UNIT + TP_SHARE_UNIT;
+        share->owed = share->owed % whole + whole;
     if (!share->asks)
         share->owed %= TP_SHARE_UNIT;
+}
+
+static bool has_slice(const struct batch *batch, size_t place)
+{
+    return batch->expansions.claims[place].slice > 0 || batch->guide.claims[place].slice > 0;
 }
 
 static void serve_next(struct batch *batch, size_t place)
@@ -333,7 +363,8 @@ static void serve_next(struct batch *batch, size_t place)
     uint32_t index = batch->order[batch->idle + place];
     struct tp_agent *agent = &schedule->sessions->agents[schedule->slots[index]];
     const struct tp_claim *search = &batch->expansions.claims[place], *guide = &batch->guide.claims[place];
-    keep_time(batch);
+    bool walks = batch->is_timed && !has_slice(batch, place) && place >= batch->next_end;
+    keep_time(batch, walks);
     struct turn turn = {
         .schedule = schedule, .end_us = turn_end_us(batch), .is_total = true, .has_looked = true};
     uint64_t expansions =
@@ -341,19 +372,22 @@ static void serve_next(struct batch *batch, size_t place)
     uint64_t units = 0;
     if (!is_late(batch))
         units = allowance(batch, &batch->guide, guide, agent->guide_units, agent->priority);
+    if (batch->is_short) /* one portion, or a move alone */
+        expansions = batch->expansions.left < batch->portion || walks ? 0 : least(own_cap(batch, agent), batch->portion);
     if (place == batch->sure && expansions < search->slice) {
         expansions = least(search->slice, TP_DEADLINE_STRIDE);
         turn.end_us = UINT64_MAX;
     }
+    batch->slices_left -= batch->is_timed && search->slice > 0;
     pass(&batch->expansions, search);
     pass(&batch->guide, guide);
     tick(batch, index, expansions, units, &turn);
     const struct tp_tick_reply *reply = &schedule->replies[index];
     bool was_cut = turn.was_cut || expansions < search->slice;
     agent->search.asks = asks_again(agent, reply, expansions);
-    carry(&agent->search, search, reply->work.expansions, was_cut);
+    carry(&agent->search, search, batch->portion, reply->work.expansions, was_cut);
     note_guide(agent, reply, units);
-    carry(&agent->guide, guide, reply->work.guide, turn.was_cut || units < guide->slice);
+    carry(&agent->guide, guide, 1, reply->work.guide, turn.was_cut || units < guide->slice);
     count_wait(schedule, agent, reply, expansions == 0 || was_cut);
 }
 
@@ -378,6 +412,7 @@ static void put_in_order(struct batch *batch)
     for (size_t i = 0; i < count; i++)
         at[class_of(batch, &schedule->sessions->agents[schedule->slots[i]]) + 1]++;
     batch->idle = at[1];
+    batch->fresh = at[WAITED_CLASSES + 2];
     for (size_t i = 1; i <= WAITED_CLASSES + 1; i++)
         at[i] += at[i - 1];
     for (size_t i = 0; i < count; i++) {
@@ -393,23 +428,77 @@ static struct purse purse_of(struct tp_claim *claims, uint64_t total)
     return (struct purse){.claims = claims, .all = all, .left = all};
 }
 
-static void deal(struct purse *purse, size_t count)
+/* Deals what is left in portions, to each so many at the most; less than one to whom its cap holds there. */
+static void deal(struct purse *purse, size_t count, uint64_t portion, uint64_t portions)
 {
     if (purse->all == UINT64_MAX)
         return;
-    purse->dealt = tp_share_deal(purse->claims, count, purse->left);
-    for (size_t i = 0; i < count; i++)
-        purse->priorities += purse->claims[i].priority;
+    for (size_t i = 0; i < count; i++) {
+        purse->claims[i].owed /= portion;
+        purse->claims[i].cap = least((purse->claims[i].cap + portion - 1) / portion, portions);
+    }
+    tp_share_deal(purse->claims, count, purse->left < portion ? 1 : purse->left / portion);
+    for (size_t i = 0; i < count; i++) {
+        struct tp_claim *claim = &purse->claims[i];
+        claim->owed *= portion;
+        claim->slice *= portion;
+        purse->dealt += claim->slice;
+        purse->priorities += claim->priority;
+    }
+}
+
+/* Half as much again every other tick: so the pace tells a search from its expansions. */
+static uint64_t portion_of(const struct batch *batch)
+{
+    double portion = pace_of(batch)->portion * (batch->schedule->tick % 2 == 0 ? 1 : 1.5);
+    return (uint64_t)(portion + 0.5);
+}
+
+static double between(double least, double value, double most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+/* Where time is short for all who ask, an expansion each would go into taking up their searches. So fewer get more: as much as lets as many of them
+ * have some as should, and no more than takes as long as what comes before it. Where that is out of reach anyway, a few. */
+static void learn_portion(const struct batch *batch)
+{
+    enum { FEW = 4 };
+    struct tp_pace *pace = pace_of(batch);
+    double worth = between(1, pace->search_ns / pace->expansion_ns, TP_DEADLINE_STRIDE);
+    bool is_enough = batch->searched * TURNS_APART >= batch->asks;
+    if (batch->is_short)
+        pace->portion = between(worth < FEW ? worth : FEW, pace->portion * (is_enough ? 1.125 : 0.875), worth);
+}
+
+/* What is there to deal: what is left of the total, and what its time holds, one expansion at the least. */
+static uint64_t in_time(const struct batch *batch, size_t searches, uint64_t portion)
+{
+    uint64_t holds = expansions_in_time(batch, searches, portion);
+    return least(holds > 0 ? holds : 1, batch->hard_left);
+}
+
+/* What there is to deal under a total of time, and in which portions. Where there is no more of the expansions than of time, these are dealt. */
+static void hold_time(struct batch *batch)
+{
+    batch->portion = portion_of(batch);
+    batch->expansions.left = in_time(batch, batch->asks, batch->portion);
+    if (batch->expansions.left == batch->hard_left)
+        batch->portion = 1;
+    else
+        batch->is_short = batch->expansions.left / batch->portion < batch->asks;
 }
 
 /* Takes what each of the round asks for, and deals. */
 static void deal_round(struct batch *batch, size_t count)
 {
     struct tp_schedule *schedule = batch->schedule;
+    size_t asks = 0;
     for (size_t i = 0; i < count; i++) {
         const struct tp_agent *agent =
             &schedule->sessions->agents[schedule->slots[batch->order[batch->idle + i]]];
         bool searches = agent->search.asks && batch->expansions.all != UINT64_MAX;
+        asks += searches;
         bool is_led = agent->guide.asks && batch->guide.all != UINT64_MAX;
         batch->expansions.claims[i] = (struct tp_claim){.owed = agent->search.owed,
                                                         .cap = searches ? own_cap(batch, agent) : 0,
@@ -418,15 +507,11 @@ static void deal_round(struct batch *batch, size_t count)
                                                    .cap = is_led ? agent->guide_units : 0,
                                                    .priority = is_led ? agent->priority : 0};
     }
-    deal(&batch->expansions, count);
-    deal(&batch->guide, count);
-}
-
-/* What is there to deal: what is left of the total, and what its time holds, one expansion at the least. */
-static uint64_t in_time(const struct batch *batch)
-{
-    uint64_t holds = expansions_in_time(batch);
-    return least(holds > 0 ? holds : 1, batch->hard_left);
+    batch->asks = asks;
+    if (batch->is_timed)
+        hold_time(batch);
+    deal(&batch->expansions, count, batch->portion, batch->is_short ? 1 : UINT64_MAX);
+    deal(&batch->guide, count, 1, UINT64_MAX);
 }
 
 static void begin(struct batch *batch)
@@ -435,6 +520,7 @@ static void begin(struct batch *batch)
     batch->hard_left = schedule->total_expansions == TP_TOTAL_NONE ? UINT64_MAX : schedule->total_expansions;
     batch->turns_left = schedule->served;
     batch->order = schedule->order;
+    batch->in_turn = schedule->order + schedule->capacity;
     batch->expansions = purse_of(schedule->claims, schedule->total_expansions);
     batch->guide = purse_of(schedule->claims + schedule->capacity, schedule->total_guide_units);
     for (size_t i = 0; i < schedule->served; i++)
@@ -448,35 +534,85 @@ static void begin(struct batch *batch)
     uint64_t beside_ns = (uint64_t)((double)schedule->served * pace_of(batch)->answer_ns) +
                          least(BESIDE_NS, whole_ns / BESIDE_SHARE);
     batch->end_ns = from_ns + (whole_ns > beside_ns ? whole_ns - beside_ns : 0);
-    batch->expansions.all = batch->expansions.left = in_time(batch);
+    batch->expansions.all = batch->expansions.left = in_time(batch, 0, 1);
+}
+
+/* Under a total of time, which part of the round is served first: who only moves, so that the time of that is known; who set off; the others with
+ * slices; those who come next. */
+static unsigned part_of_round(const struct batch *batch, size_t place, size_t count)
+{
+    if (!has_slice(batch, place))
+        return place < batch->next_end ? 3 : 0;
+    return place >= count - batch->fresh ? 1 : 2;
+}
+
+/* Where time is short: as many as have slices may come next, or as should have had one. */
+static size_t end_of_next(const struct batch *batch, size_t count)
+{
+    size_t place = 0, next = batch->slices_left > count / TURNS_APART ? batch->slices_left : count / TURNS_APART + 1;
+    for (; batch->is_short && place < count && next > 0; place++)
+        next -= !has_slice(batch, place);
+    return place;
+}
+
+/* Fills in_turn[]: without a total of time from the round's end to its front, with one by parts, and in those from the front on. */
+static void put_in_turn(struct batch *batch, size_t count)
+{
+    for (size_t place = 0; place < count && !batch->is_timed; place++)
+        batch->in_turn[count - 1 - place] = (uint32_t)place;
+    if (!batch->is_timed)
+        return;
+    for (size_t place = 0; place < count; place++)
+        batch->slices_left += batch->expansions.claims[place].slice > 0;
+    batch->next_end = end_of_next(batch, count);
+    size_t at[5] = {0};
+    for (size_t place = 0; place < count; place++)
+        at[part_of_round(batch, place, count) + 1]++;
+    batch->walking = at[1];
+    for (unsigned part = 1; part < 4; part++)
+        at[part + 1] += at[part];
+    for (size_t place = 0; place < count; place++)
+        batch->in_turn[at[part_of_round(batch, place, count)]++] = (uint32_t)place;
 }
 
 static void serve_round(struct batch *batch)
 {
     size_t count = batch->schedule->served - batch->idle;
-    if (batch->is_timed) {
+    if (batch->is_timed)
         look(batch);
-        batch->expansions.left = in_time(batch);
-    }
     deal_round(batch, count);
     while (batch->sure < count && batch->expansions.claims[batch->sure].slice == 0)
         batch->sure++;
+    put_in_turn(batch, count);
     if (batch->is_timed)
         look(batch); /* dealing took its time, and no turn */
-    for (size_t place = count; place-- > 0;)
-        serve_next(batch, place);
+    struct tp_line line = {
+        .order = batch->order + batch->idle, .place = batch->in_turn, .count = count, .walking = batch->walking};
+    for (size_t i = 0; i < count; i++) {
+        if (i >= batch->walking && batch->is_timed) {
+            batch->late_left = count - 1 - i;
+            line.walking = is_late(batch) ? count : batch->walking;
+        }
+        tp__line_fetch(batch->schedule, &line, i);
+        serve_next(batch, batch->in_turn[i]);
+        batch->searched += batch->schedule->replies[batch->order[batch->idle + batch->in_turn[i]]].work.expansions > 0;
+    }
 }
 
 void tp__schedule_serve_shared(struct tp_schedule *schedule)
 {
     if (schedule->served == 0)
         return;
-    struct batch batch = {.schedule = schedule};
+    struct batch batch = {.schedule = schedule, .portion = 1};
     begin(&batch);
     put_in_order(&batch);
-    for (size_t i = 0; i < batch.idle; i++)
+    const struct tp_line idle = {.order = batch.order, .count = batch.idle, .walking = batch.idle};
+    for (size_t i = 0; i < batch.idle; i++) {
+        tp__line_fetch(schedule, &idle, i);
         serve_idle(&batch, batch.order[i]);
+    }
     serve_round(&batch);
+    learn_portion(&batch);
 }
 
 void tp_schedule_answered(struct tp_schedule *schedule, uint64_t took_us)

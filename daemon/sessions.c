@@ -9,7 +9,7 @@
 enum { SLOT_BITS = 20, CAPACITY_MIN = 8 };
 
 /* Of the pace, until it is measured. */
-enum { TURN_NS = 300, EXPANSION_NS = 150, ANSWER_NS = 50 };
+enum { TURN_NS = 300, SEARCH_NS = 500, EXPANSION_NS = 150, PORTION = 4, ANSWER_NS = 50 };
 
 void tp_sessions_init(struct tp_sessions *sessions, struct tp_closing *closing, uint32_t count_max,
                       uint64_t seed)
@@ -21,7 +21,7 @@ void tp_sessions_init(struct tp_sessions *sessions, struct tp_closing *closing, 
                                      .last = TP_AGENT_NONE,
                                      .free_first = TP_AGENT_NONE,
                                      .salt_state = seed,
-                                     .pace = {TURN_NS, EXPANSION_NS, ANSWER_NS}};
+                                     .pace = {TURN_NS, SEARCH_NS, EXPANSION_NS, PORTION, ANSWER_NS}};
 }
 
 uint32_t tp_sessions_fini(struct tp_sessions *sessions)

@@ -48,7 +48,9 @@ struct tp_agent {
 /* How long things take, as the ticks before had it that had a total of time. */
 struct tp_pace {
     double turn_ns;      /* a session's move, without an expansion */
-    double expansion_ns;
+    double search_ns;    /* more where it searches: fetching what that needs, and tracing */
+    double expansion_ns; /* and for each expansion */
+    double portion;      /* expansions that one gets at once where time is short: so many that all have some in a few ticks */
     double answer_ns;    /* from the last move on, for each session */
 };
 

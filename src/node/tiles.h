@@ -95,8 +95,13 @@ static inline struct tp_tile *tp_tiles_find(const struct tp_tiles *tiles, uint32
     return tile && tile->stamp == tiles->stamp ? tile : NULL;
 }
 
-/* Where the address of the tile over a cell stands, NULL if nowhere, and that address, whatever use the tile is of; the table was touched
- * before. For fetching them ahead: no tile is read. */
+/* Where the address of the page over a cell stands; where that of its tile does, NULL if nowhere; and that address, whatever use the tile is of.
+ * The table was touched before. For fetching them ahead: no tile is read. */
+static inline struct tp_tile **const *tp_tiles_peek_top(const struct tp_tiles *tiles, uint32_t x, uint32_t y)
+{
+    return &tiles->top[tp__tiles_page(tiles, x >> TP_TILE_BITS, y >> TP_TILE_BITS)];
+}
+
 static inline struct tp_tile *const *tp_tiles_peek_at(const struct tp_tiles *tiles, uint32_t x, uint32_t y)
 {
     uint32_t tx = x >> TP_TILE_BITS, ty = y >> TP_TILE_BITS;

@@ -34,6 +34,9 @@ struct tp_budget {
     void *context;
     uint64_t expansions_max; /* a cap on expansions on top of any kind (a shared total's remainder);
                                 0 means nothing may be expanded this tick */
+    bool moves_only;         /* with expansions_max 0: nothing is traced, smoothed or looked for either. The agent takes the next step of
+                              * its path, or moves back towards it, where it can: the cheapest tick there is */
+    bool is_shared;          /* such ticks may follow: the session makes ready for them */
     bool caps_guide;         /* guided rows: a cap on guide units, on top of the session's own (likewise), in: */
     uint64_t guide_max;
 };

@@ -17,6 +17,7 @@ void tp__mind_let_go(struct tp_mind *session, const struct tp_map *map)
         return;
     TP_CHECK(map->width == before->width && map->height == before->height && !map->graph == !before->graph &&
              map->puzzle == before->puzzle);
+    session->strolls = TP_STROLLS_NOT;
     tp__watch_forget(session);
     tp__guide_let_go(session);
     tp__bound_trip(session);

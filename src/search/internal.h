@@ -14,6 +14,7 @@
  *   lookahead.c     the breadth-first lookahead of LRTA*, and its learning
  *   prioritized.c   the learning of P-LRTA*
  *   react.c         what a changed map or a new sight asks: restart rules, forgetting what was learned
+ *   stroll.c        a tick for a move alone, of one that is still searching
  *   watch.c         what changed under the path followed, looked for over as many ticks as the budget asks
  *   goals.c         several goals, a radius, and the nearest state to goals that can't be reached
  *   guide.c         the h of guided rows: ways paid for, taken, replaced (guide.h)
@@ -155,6 +156,13 @@ struct tp_nearest {
 /* Where an agent-centred session stands in its cycle (agent_centred.c). */
 enum tp_cycle { TP_CYCLE_LOOK, TP_CYCLE_LEARN, TP_CYCLE_TRACE };
 
+/* What a tick for a move alone has only to do as long as the version stays (stroll.c). */
+enum tp_strolls {
+    TP_STROLLS_NOT,
+    TP_STROLLS,       /* to walk on, or back */
+    TP_STROLLS_WAITS, /* to wait */
+};
+
 /* All that a session holds while it has to do with a search: `session` in the functions that take one. */
 struct tp_mind {
     struct tp_session_params params;
@@ -183,7 +191,21 @@ struct tp_mind {
     uint64_t learned_falls, learned_fell_version; /* the state of falls when learning last began */
     struct tp_search search;
     struct tp_trace trace;
+
+    /* what an agent needs that only walks: near each other */
+    struct tp_steady steady;
+    tp_state at, at_before;     /* where the agent stands; where it stood before its last move (NONE: nowhere) */
+    tp_state goal;              /* the first of the goals */
+    enum tp_strolls strolls;    /* what a tick for a move alone, on the version of the last one, has to do, if that is known */
+    tp_state waits_on;          /* where it waits then, if its path does not lead on from there; */
+    tp_state back_from;         /* and whence its last step back leads, by */
+    uint8_t back_move;          /* this */
+    bool path_fresh;            /* the path followed was traced since the agent's last move */
+    bool path_complete;         /* the path followed reaches the goal (2009: solutionFoundAndTraced) */
+    struct tp_shortcut *shortcut; /* NULL until first needed */
     struct tp_packed packed;
+    struct tp_session_stats stats;
+
     struct tp_sweep sweep;
     uint32_t quiet;         /* ticks that nothing could make the path better, nor changed the map */
     bool may_pack;          /* tp__packed_may */
@@ -192,26 +214,19 @@ struct tp_mind {
     bool pooled;            /* its memory, and what it makes once in its life, are blocks of the pool */
     bool after_somebody;    /* its goal moved a little while it followed a packed path */
     struct tp_watch watch;
-    struct tp_steady steady;
     struct tp_guide guide;      /* of rows that can be guided, on grids */
-    struct tp_shortcut *shortcut; /* NULL until first needed */
-    struct tp_smooth *smooth;     /* likewise */
+    struct tp_smooth *smooth;     /* NULL until first needed */
     struct tp_bound *bound;       /* NULL: not asked for */
     struct tp_dstar *dstar;       /* the search of dstar_lite.c; NULL until first needed */
-    tp_state at, at_before;     /* where the agent stands; where it stood before its last move (NONE: nowhere) */
-    tp_state goal;              /* the first of the goals */
     struct tp_goals goals;
     struct tp_nearest nearest;
     bool waits_for_nearer;      /* the agent waits until the search meets a state nearer to a goal than this: */
     tp_cost nearer_than;        /* an h */
     bool rushed;                /* the search's partial end was chosen though a cost had fallen: it is walked to first */
     bool restart_wanted;        /* begin a new search at the next tick */
-    bool path_fresh;            /* the path followed was traced since the agent's last move */
-    bool path_complete;         /* the path followed reaches the goal (2009: solutionFoundAndTraced) */
     bool begun;                 /* some search has been begun in its life */
     bool first_tick;            /* of the present search */
     uint64_t bytes;             /* pool bytes held */
-    struct tp_session_stats stats;
 };
 
 /* One tick under way: what may be spent, what was spent, what is decided. */
@@ -389,6 +404,8 @@ void tp__mind_put(struct tp_mind *session, void *memory, uint32_t bytes);
 void tp__mind_tick(struct tp_mind *session, const struct tp_map *map, const struct tp_budget *budget, struct tp_tick_reply *reply);
 /* Has the processor fetch what a tick reads first. */
 void tp__mind_prefetch(const struct tp_mind *session);
+void tp__mind_prefetch_search(const struct tp_mind *session, unsigned step); /* tp_session_prefetch's further steps */
+void tp__mind_prefetch_walk(const struct tp_mind *session, unsigned step); /* tp_session_prefetch_walk's steps */
 int tp__mind_at_velocity(struct tp_mind *session, uint32_t cell, int vx, int vy) TP_MUST_CHECK;
 int tp__mind_retarget(struct tp_mind *session, uint32_t goal) TP_MUST_CHECK;
 int tp__mind_retarget_set(struct tp_mind *session, const uint32_t *goals, uint32_t count) TP_MUST_CHECK;
@@ -532,6 +549,14 @@ void tp__prioritized_close(struct tp_mind *session);
 
 /* P-LRTA*: updates the root, then what is in the queue, and weighs the frontier. True when done. */
 bool tp__prioritized_learn(struct tp_tick *tick);
+
+/* ---- stroll.c ---- */
+
+/* At the end of a tick that the engine had: whether ticks for a move alone that come next need it. Cost: O(1). */
+void tp__stroll_settle(const struct tp_tick *tick);
+
+/* A whole tick for a move alone, of a session that strolls: false where the engine has to see to it, nothing being changed. Cost: O(1). */
+bool tp__stroll(struct tp_mind *session, const struct tp_map *map, struct tp_tick_reply *reply);
 
 /* ---- trace.c ---- */
 

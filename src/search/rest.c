@@ -438,6 +438,8 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
 {
     if (!session->mind && rests_on(session, map, reply))
         return;
+    if (budget && budget->moves_only && session->mind && tp__stroll(session->mind, map, reply))
+        return;
     if (!tp__session_wake(session)) {
         starved_tick(session, map, reply);
         return;
@@ -450,6 +452,7 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
 /* ---- Fetching ahead ---- */
 
 const uint8_t tp_prefetch_ahead[TP_PREFETCH_STEPS] = {1, 2, 3, 4, 8, 14};
+const uint8_t tp_prefetch_walk_ahead[TP_PREFETCH_STEPS] = {1, 5, 10, 15, 22, 28};
 
 /* What the next tick of one that rests reads beside the session: the step, and the ground under it. */
 static void prefetch_step(const struct tp_session *session)
@@ -467,9 +470,17 @@ void tp_session_prefetch(const struct tp_session *session, unsigned step)
     else if (session->mind && step == TP_PREFETCH_STEPS - 1)
         tp__mind_prefetch(session->mind);
     else if (session->mind)
-        tp__search_prefetch(&session->mind->search, step);
+        tp__mind_prefetch_search(session->mind, step);
     else if (step == TP_PREFETCH_STEPS - 1)
         prefetch_step(session);
+}
+
+void tp_session_prefetch_walk(const struct tp_session *session, unsigned step)
+{
+    if (step < TP_PREFETCH_STEPS && session->mind)
+        tp__mind_prefetch_walk(session->mind, step);
+    else
+        tp_session_prefetch(session, step);
 }
 
 /* ---- Between ticks ---- */

@@ -196,6 +196,10 @@ enum { TP_PREFETCH_STEPS = 6 };
 extern const uint8_t tp_prefetch_ahead[TP_PREFETCH_STEPS];
 void tp_session_prefetch(const struct tp_session *session, unsigned step);
 
+/* The same for a tick in which it will most likely but walk: for a move alone, or along a path that is whole. Its steps are apart by less work. */
+extern const uint8_t tp_prefetch_walk_ahead[TP_PREFETCH_STEPS];
+void tp_session_prefetch_walk(const struct tp_session *session, unsigned step);
+
 /* Says where the agent truly stands. The search is kept when it knows the cell, else begun anew from there; what was seen and
  * learned is kept in any case. Of a path whose search was put back (packed.c) only the next steps are known: put elsewhere, it is begun anew. An agent that had arrived is on a new trip: its search is kept only if it began at the cell.
  * TP_ERR_OUT_OF_RANGE. Cost: O(1). */

@@ -123,7 +123,7 @@ static bool trace(struct tp_tick *tick)
 static void trace_phase(struct tp_tick *tick)
 {
     struct tp_mind *session = tick->session;
-    if (session->path_complete || !trace(tick))
+    if (session->path_complete || tick->budget->moves_only || !trace(tick))
         return;
     if (tp__trace_rose(session)) {
         tp__adaptive_begin_search(tick);

@@ -48,7 +48,7 @@ START_TEST(test_scheduler_time)
     uint32_t slots[AGENTS];
     struct tp_tick_reply replies[AGENTS];
     struct tp_schedule_refused refused[AGENTS];
-    uint32_t order[AGENTS];
+    uint32_t order[2 * AGENTS];
     struct tp_claim claims[2 * AGENTS];
     struct tp_schedule schedule = {.sessions = &sessions,
                                    .current = current,

@@ -22,23 +22,24 @@ static struct stage {
     struct tp_histogram waits;
     /* a batch */
     const struct tp_map *current[1];
-    uint32_t slots[AGENTS_MAX], order[AGENTS_MAX];
+    uint32_t slots[AGENTS_MAX], order[2 * AGENTS_MAX];
     struct tp_tick_reply replies[AGENTS_MAX];
     struct tp_schedule_refused refused[3 * AGENTS_MAX];
     struct tp_claim claims[2 * AGENTS_MAX];
     uint64_t ticks;
     /* the clock: what turns and expansions cost, and what was spent before this batch */
-    uint64_t turn_ns, expansion_ns, stall_ns, before_ns, seen_ns, within_ns;
+    uint64_t turn_ns, search_ns, expansion_ns, stall_ns, before_ns, seen_ns, within_ns;
     uint64_t looks;
 } stage;
 
 static uint64_t batch_ns(void)
 {
     uint64_t ns = 0;
-    for (size_t i = 0; i < AGENTS_MAX; i++)
-        ns += stage.replies[i].version > 0
-                  ? stage.turn_ns + stage.replies[i].work.expansions * stage.expansion_ns
-                  : 0;
+    for (size_t i = 0; i < AGENTS_MAX; i++) {
+        uint64_t expansions = stage.replies[i].work.expansions;
+        if (stage.replies[i].version > 0)
+            ns += stage.turn_ns + (expansions > 0 ? stage.search_ns : 0) + expansions * stage.expansion_ns;
+    }
     return ns;
 }
 
@@ -465,6 +466,37 @@ START_TEST(test_deadline_just_enough)
 }
 END_TEST
 
+/* A search costs far more to take up than an expansion: there is time for the moves of all and for taking up one in seven, now and then for less.
+ * Those who wait longest are taken up first, so that nobody waits for more than eight batches, and each time for more than one expansion. */
+START_TEST(test_deadline_an_eighth)
+{
+    enum { N = 280, BATCHES = 400, SETTLED = 60, TOTAL_US = 310 };
+    stage_begin("eighth");
+    for (int i = 0; i < N; i++)
+        open_with(i % 2 ? "astar" : "tbwa", ENDLESS, 16, false);
+    stage.search_ns = 4000;
+    uint64_t over = 0, all = 0, slices = 0;
+    uint32_t longest = 0;
+    for (int b = 0; b < BATCHES; b++) {
+        stage.turn_ns = tp_test_between(&stage.rng, 180, 220);
+        stage.stall_ns = b % 10 == 0 ? 3000000 : 0; /* between batches: nobody's time */
+        struct tp_schedule batch = batch_of(0, TOTAL_US);
+        serve(&batch);
+        if (b < SETTLED)
+            continue;
+        uint64_t past = overshoot_ns(TOTAL_US);
+        over = past > over ? past : over;
+        longest = batch.starved_longest > longest ? batch.starved_longest : longest;
+        all += batch.expansions;
+        slices += N - batch.starved;
+    }
+    ck_assert_uint_le(over, 10000);
+    ck_assert_uint_le(longest, 8);
+    ck_assert_uint_ge(all, 3 * slices);
+    stage_end();
+}
+END_TEST
+
 /* A total too short for anything, and a machine that stalls: one expansion a batch at the least, to one after the other. */
 START_TEST(test_deadline_too_short)
 {
@@ -566,6 +598,7 @@ static Suite *shared_budget_suite(void)
     tcase_add_test(cases, test_any_order_of_things);
     tcase_add_test(cases, test_deadline);
     tcase_add_test(cases, test_deadline_just_enough);
+    tcase_add_test(cases, test_deadline_an_eighth);
     tcase_add_test(cases, test_deadline_too_short);
     tcase_add_test(cases, test_deadline_and_expansions);
     tcase_add_test(cases, test_own_budgets);
