@@ -143,7 +143,7 @@ bool tp__trace_fresh_over_agent(const struct tp_mind *session)
  * marked from the root on in either case, so that the next may leave it behind the agent, and `from` tells where it begins. What lies before
  * is no part of it (tp__trace_mark): along a path g grows, and so g tells that.
  *
- * Its marks are in the tree's own nodes, which the trace reads in any case; there is room for them always. They are set when the path is
+ * Its marks are in the tree's own nodes, which the trace reads in any case, where g has 32 bits and moves have 3; there is room for them always. They are set when the path is
  * followed (tp__trace_follow), which is decided once it is known; what the old one has alone loses its own then: each is set once and
  * taken once. The path to a goal that was found is traced step by step, for all that comes after the search reads it in tiles of its own.
  */
@@ -188,14 +188,14 @@ static uint8_t mark_of(const struct tp_mind *session, tp_state state)
 {
     uint32_t x = tp_state_x(&session->search, state), y = tp_state_y(&session->search, state);
     const struct tp_node_tile *tile = tp_nodes_find(&session->search.nodes, x, y);
-    return tile ? tp_marks_narrow(tile->marks, tp_tile_slot(x, y)) : TP_MARK_NONE;
+    return tile ? tp_marks_narrow(tile->g.marks, tp_tile_slot(x, y)) : TP_MARK_NONE;
 }
 
 bool tp__trace_branches(const struct tp_tick *tick)
 {
     const struct tp_mind *session = tick->session;
     const struct tp_search *search = &session->search;
-    bool has_marks = !search->domain->listed && tp_marks_are_narrow(search->domain->moves_max);
+    bool has_marks = !search->nodes.wide && tp_marks_are_narrow(search->domain->moves_max);
     return session->branches && tick->budget->kind == TP_BUDGET_K && has_marks && !search->found && !session->bound && !checks_rise(session);
 }
 
@@ -205,7 +205,7 @@ static bool may_branch_from(const struct tp_mind *session, struct walk *walk)
     const struct tp_search *search = &session->search;
     uint32_t slot;
     const struct tp_node_tile *tile = walk_node(search, walk, &slot);
-    return tp_marks_narrow(tile->marks, slot) != TP_MARK_NONE && walk->state != session->trace.tree_end &&
+    return tp_marks_narrow(tile->g.marks, slot) != TP_MARK_NONE && walk->state != session->trace.tree_end &&
            tp__search_stays(search, tp_nodes_g(&search->nodes, tile, slot));
 }
 
@@ -243,8 +243,8 @@ static void cut(struct tp_mind *session, tp_state state)
         uint32_t slot;
         walk.state = tp_state_step(search, walk.state, mark - TP_MARK_NEXT);
         struct tp_node_tile *tile = walk_node(search, &walk, &slot);
-        mark = tp_marks_narrow(tile->marks, slot);
-        tp_marks_set_narrow(tile->marks, slot, TP_MARK_NONE);
+        mark = tp_marks_narrow(tile->g.marks, slot);
+        tp_marks_set_narrow(tile->g.marks, slot, TP_MARK_NONE);
     }
 }
 
@@ -260,7 +260,7 @@ static void take_branch(struct tp_mind *session)
     uint32_t slot;
     for (;;) {
         struct tp_node_tile *tile = walk_node(search, &walk, &slot);
-        tp_marks_set_narrow(tile->marks, slot, mark);
+        tp_marks_set_narrow(tile->g.marks, slot, mark);
         if (walk.state == trace->branch || !walk_back(search, &walk, &move))
             break;
         mark = TP_MARK_NEXT + move;
