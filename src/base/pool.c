@@ -4,9 +4,10 @@
 
 #include <stdlib.h>
 
-/* Tiles of paths and pieces of packed ones; tiles of paths with many moves and of what was seen; of narrow nodes; pages; of wide nodes and of learned h; of wide nodes with links and of D* Lite's
+/* Pieces of packed paths, which stay when the tiles go, and would hold their slabs; tiles of paths; tiles of paths with many moves, and of
+ * what was seen; of narrow nodes; of those with marks; pages; of wide nodes, and of learned h; of wide nodes with links, and of D* Lite's
  * narrow ones; D* Lite's wide tiles, larger pages, chunks of open lists; minds. */
-const uint32_t tp_pool_class_bytes[TP_POOL_CLASSES] = {40, 128, 384, 448, 512, 640, 960, 2048, 3200};
+const uint32_t tp_pool_class_bytes[TP_POOL_CLASSES] = {36, 40, 128, 384, 448, 512, 640, 960, 2048, 3200};
 
 enum { SLAB_HEADER = 128 }; /* two lines, which are fetched together, are of one block */
 
@@ -27,9 +28,15 @@ static int class_for(uint32_t bytes)
     return -1;
 }
 
+/* From one block to the next. */
+static uint32_t stride(int class)
+{
+    return (tp_pool_class_bytes[class] + 7) & ~7u;
+}
+
 static uint32_t slab_blocks(int class)
 {
-    return (TP_POOL_SLAB_BYTES - SLAB_HEADER) / tp_pool_class_bytes[class];
+    return (TP_POOL_SLAB_BYTES - SLAB_HEADER) / stride(class);
 }
 
 static void link_slab(struct tp_pool_slab **list, struct tp_pool_slab *slab)
@@ -144,7 +151,7 @@ void *tp_pool_get(struct tp_pool *pool, uint32_t bytes)
     if (block)
         slab->free = *(void **)block;
     else
-        block = (char *)slab + SLAB_HEADER + (size_t)slab->carved++ * tp_pool_class_bytes[class];
+        block = (char *)slab + SLAB_HEADER + (size_t)slab->carved++ * stride(class);
     if (++slab->used == slab_blocks(class))
         unlink_slab(&pool->partial[class], slab);
     pool->used_bytes += tp_pool_class_bytes[class];

@@ -25,7 +25,7 @@ bool tp_pool_cap_take(struct tp_pool_cap *cap, uint64_t bytes);
 void tp_pool_cap_give(struct tp_pool_cap *cap, uint64_t bytes);
 
 enum {
-    TP_POOL_CLASSES = 9,
+    TP_POOL_CLASSES = 10,
     TP_POOL_BLOCK_MAX = 2048, /* bytes of the largest block but a mind's */
     TP_POOL_SLAB_BYTES = 64 * 1024,
     TP_POOL_SPARE_MAX = 16, /* spare slabs a pool keeps: 1 MiB */
@@ -57,7 +57,7 @@ void tp_pool_init(struct tp_pool *pool, struct tp_pool_cap *cap);
 /* Gives the spare slabs back to the system. All blocks must have been put back. */
 void tp_pool_fini(struct tp_pool *pool);
 
-/* Gives a block of the smallest class that holds `bytes` (aligned to 64 bytes but for the smallest class, to 8; contents undefined), NULL at the cap or out
+/* Gives a block of the smallest class that holds `bytes` (aligned to 64 bytes but for the two smallest classes, to 8; contents undefined), NULL at the cap or out
  * of memory. Cost: O(1); a system allocation only when no spare slab is left. */
 void *tp_pool_get(struct tp_pool *pool, uint32_t bytes);
 

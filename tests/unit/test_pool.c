@@ -18,10 +18,10 @@ START_TEST(blocks_are_apart_aligned_and_counted)
     uint64_t used = 0;
     for (int i = 0; i < COUNT; i++) {
         uint32_t class_bytes = tp_pool_class_bytes[tp_test_below(&rng, TP_POOL_CLASSES)];
-        bytes[i] = class_bytes - tp_test_below(&rng, 40);
+        bytes[i] = class_bytes - tp_test_below(&rng, 36);
         blocks[i] = tp_pool_get(&pool, bytes[i]);
         ck_assert_ptr_nonnull(blocks[i]);
-        ck_assert_uint_eq((uintptr_t)blocks[i] % (bytes[i] > tp_pool_class_bytes[0] ? 64 : 8), 0);
+        ck_assert_uint_eq((uintptr_t)blocks[i] % (bytes[i] > tp_pool_class_bytes[1] ? 64 : 8), 0);
         memset(blocks[i], i & 255, bytes[i]);
     }
     for (int i = 0; i < COUNT; i++)
@@ -87,12 +87,34 @@ START_TEST(what_one_pool_gives_back_another_may_take)
 }
 END_TEST
 
+/* Pieces of packed paths stay when the tiles of the paths go that they were copied from, and hold no slabs of those. */
+START_TEST(what_stays_holds_no_slabs_of_what_goes)
+{
+    enum { TILES = 40000, TILE_BYTES = 36, PIECE_BYTES = 40, TILES_A_PIECE = 50 };
+    struct tp_pool pool;
+    void **tiles = calloc(TILES, sizeof *tiles), *pieces[TILES / TILES_A_PIECE];
+    ck_assert_ptr_nonnull(tiles);
+    tp_pool_init(&pool, NULL);
+    for (size_t i = 0; i < TILES; i++) {
+        tiles[i] = tp_pool_get(&pool, TILE_BYTES);
+        if (i % TILES_A_PIECE == 0)
+            pieces[i / TILES_A_PIECE] = tp_pool_get(&pool, PIECE_BYTES);
+    }
+    empty(&pool, TILE_BYTES, tiles, TILES);
+    ck_assert_uint_le(pool.slab_bytes, (uint64_t)(TP_POOL_SPARE_MAX + 1) * TP_POOL_SLAB_BYTES);
+    empty(&pool, PIECE_BYTES, pieces, TILES / TILES_A_PIECE);
+    tp_pool_fini(&pool);
+    free(tiles);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("pool");
     TCase *tcase = tcase_create("pool");
     tcase_add_test(tcase, blocks_are_apart_aligned_and_counted);
     tcase_add_test(tcase, what_one_pool_gives_back_another_may_take);
+    tcase_add_test(tcase, what_stays_holds_no_slabs_of_what_goes);
     suite_add_tcase(suite, tcase);
     return suite;
 }
