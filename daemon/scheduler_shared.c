@@ -5,15 +5,21 @@
  *                     if all searched.
  *     the round       the others: who waited longest is its front, of equals who is named first, from a session on that is
  *                     another with each tick; who set off since the last tick is its end. The front is dealt to first
- *                     (share.h), and it is served last: so it has what the others left over, and where there turns out to be
- *                     less than was dealt they go without before it does.
+ *                     (share.h), and is served last: so it has what the others left over.
  *
- * Under total_us the total is what the time holds by the pace of the ticks before (struct tp_pace) besides the moves of all
- * those to come, estimated anew every LOOK_NS of work, when the clock is looked at (in a long turn by the search itself, too). So
- * a batch that turns slow ends in time wherever that happens. Who gets nothing of its slice is owed a unit of it (not
- * more: the time that was not there is nobody's debt), and has waited; its turn is for a move alone, without tracing. The
- * front's first slice is given whatever the clock says, TP_DEADLINE_STRIDE expansions of it at the most: a total too short
- * for anything still serves one session after the other. */
+ * Under total_us the total is what the time holds by the pace of the ticks before (daemon/pace.h) besides the moves of all
+ * those to come, estimated anew every LOOK_NS of work, when the clock is looked at (in a long turn by the search itself, too).
+ * So a batch that turns slow ends in time wherever that happens. Time is then what may run out, and the round is served otherwise:
+ *
+ *     who has no slice    first, by a move alone (search/budget.h: moves_only), without the clock: what is left of the time is known then
+ *     who has one         who set off, who may not need it; then from the front on, until the time is over: who waited longest
+ *                         does not go without
+ *     who comes next      of those without a slice the front, should time be left over: not all of it is foreseen
+ *
+ * Where it does not hold a slice for all who ask, slices are portions (tp_pace_learn_portion), one each: taking up a search costs
+ * more than many expansions of it. Who gets nothing of its slice is owed a portion of it (not more: the time that was not there is
+ * nobody's debt), and has waited. The front's first slice is given whatever the clock says, TP_DEADLINE_STRIDE expansions of it at
+ * the most: a total too short for anything still serves one session after the other. */
 #include "daemon/scheduler_internal.h"
 
 enum {
