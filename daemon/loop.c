@@ -64,6 +64,7 @@ static void loop_look_cb(uv_timer_t *look)
 {
     struct tp_loop *loop = look->data;
     tp_connection_look_all(loop);
+    tp_slabs_look(&loop->shard.slabs);
     if (++loop->looks < TP_LOOP_TRIM_LOOKS)
         return;
     loop->looks = 0;

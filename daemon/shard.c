@@ -10,8 +10,8 @@ int tp_shard_init(struct tp_shard *shard, struct tp_pool_cap *cap)
     shard->current = calloc(shard->config->maps_max, sizeof(struct tp_map *));
     shard->layers = calloc(shard->config->maps_max, sizeof(struct tp_world_layers *));
     shard->seq = calloc(shard->config->maps_max, sizeof shard->seq[0]);
-    tp_slabs_init(&shard->slabs);
-    tp_pool_init(&shard->pool, cap);
+    tp_slabs_init(&shard->slabs, cap);
+    tp_pool_init(&shard->pool, NULL);
     shard->pool.source = &shard->slabs.source;
     shard->fields = tp_field_cache_open(&shard->pool, shard->config->guide_bytes_max);
     if (shard->current == NULL || shard->layers == NULL || shard->seq == NULL || shard->fields == NULL) {

@@ -16,6 +16,10 @@ struct tp_slabs_region {
 #define ALL_FREE UINT32_MAX
 _Static_assert(TP_SLABS_OF_REGION == 32, "a bit for each slab of a region");
 
+enum { SHORT_REGIONS = 16 }; /* let go of in a look where others want for memory */
+
+/* ---- Regions ---- */
+
 /* Aligned memory of a region's size; NULL if there is none. */
 static char *map_region(void)
 {
@@ -44,52 +48,90 @@ static size_t place_of(const struct tp_slabs *slabs, const char *memory)
     return low;
 }
 
-/* Adds a region, all of whose slabs are free; false without memory. */
-static bool add_region(struct tp_slabs *slabs)
+static bool reserve(struct tp_slabs *slabs)
 {
-    if (slabs->count == slabs->capacity) {
-        size_t capacity = slabs->capacity ? 2 * slabs->capacity : 16;
-        struct tp_slabs_region *regions = realloc(slabs->regions, capacity * sizeof regions[0]);
-        if (regions == NULL)
-            return false;
-        slabs->regions = regions;
-        slabs->capacity = capacity;
-    }
-    char *memory = map_region();
-    if (memory == NULL)
+    if (slabs->count < slabs->capacity)
+        return true;
+    size_t capacity = slabs->capacity ? 2 * slabs->capacity : 16;
+    struct tp_slabs_region *regions = realloc(slabs->regions, capacity * sizeof regions[0]);
+    if (regions == NULL)
         return false;
-    if (slabs->count > 0)
-        (void)madvise(memory, TP_SLABS_REGION_BYTES,
-                      MADV_HUGEPAGE); /* where there are none it is as good as it gets */
-    size_t at = place_of(slabs, memory);
-    memmove(&slabs->regions[at + 1], &slabs->regions[at], (slabs->count - at) * sizeof slabs->regions[0]);
-    slabs->regions[at] = (struct tp_slabs_region){.memory = memory, .free = ALL_FREE};
-    slabs->count++;
-    slabs->with_free = at; /* none else has a free slab */
+    slabs->regions = regions;
+    slabs->capacity = capacity;
     return true;
+}
+
+/* Gets a huge page's memory for all slabs of a new region, if it may. */
+static void keep_whole(struct tp_slabs *slabs, struct tp_slabs_region *region)
+{
+    if (!tp_pool_cap_take(slabs->cap, TP_SLABS_REGION_BYTES))
+        return;
+    (void)madvise(region->memory, TP_SLABS_REGION_BYTES,
+                  MADV_HUGEPAGE); /* where there are none it is as good as it gets */
+    region->kept = ALL_FREE;
+    slabs->kept += TP_SLABS_OF_REGION;
+}
+
+/* Adds a region, all of whose slabs are free; NULL without memory. */
+static struct tp_slabs_region *add_region(struct tp_slabs *slabs)
+{
+    char *memory = reserve(slabs) ? map_region() : NULL;
+    if (memory == NULL)
+        return NULL;
+    size_t at = place_of(slabs, memory);
+    struct tp_slabs_region *region = &slabs->regions[at];
+    memmove(region + 1, region, (slabs->count - at) * sizeof *region);
+    *region = (struct tp_slabs_region){.memory = memory, .free = ALL_FREE};
+    if (slabs->count++ > 0)
+        keep_whole(slabs, region);
+    slabs->with_free = slabs->with_free < at ? slabs->with_free : at;
+    slabs->with_kept = slabs->with_kept < at ? slabs->with_kept : at;
+    return region;
 }
 
 static void remove_region(struct tp_slabs *slabs, size_t at)
 {
     struct tp_slabs_region *region = &slabs->regions[at];
-    slabs->kept -= (uint32_t)__builtin_popcount(region->kept);
+    uint32_t kept = (uint32_t)__builtin_popcount(region->kept);
     munmap(region->memory, TP_SLABS_REGION_BYTES);
+    tp_pool_cap_give(slabs->cap, (uint64_t)kept * TP_POOL_SLAB_BYTES);
+    slabs->kept -= kept;
     slabs->count--;
+    slabs->with_kept -= slabs->with_kept > at;
     memmove(region, region + 1, (slabs->count - at) * sizeof *region);
+}
+
+/* ---- Slabs ---- */
+
+/* A region with a slab that can be had without memory of the system, or with some; NULL at the cap or without memory. */
+static struct tp_slabs_region *region_to_get_from(struct tp_slabs *slabs)
+{
+    while (slabs->with_kept < slabs->count && slabs->regions[slabs->with_kept].kept == 0)
+        slabs->with_kept++;
+    if (slabs->with_kept < slabs->count)
+        return &slabs->regions[slabs->with_kept];
+    while (slabs->with_free < slabs->count && slabs->regions[slabs->with_free].free == 0)
+        slabs->with_free++;
+    slabs->grew = true;
+    struct tp_slabs_region *region =
+        slabs->with_free < slabs->count ? &slabs->regions[slabs->with_free] : add_region(slabs);
+    if (region != NULL && region->kept == 0 && !tp_pool_cap_take(slabs->cap, TP_POOL_SLAB_BYTES))
+        return NULL;
+    return region;
 }
 
 static void *get(void *context)
 {
     struct tp_slabs *slabs = context;
-    while (slabs->with_free < slabs->count && slabs->regions[slabs->with_free].free == 0)
-        slabs->with_free++;
-    if (slabs->with_free == slabs->count && !add_region(slabs))
+    struct tp_slabs_region *region = region_to_get_from(slabs);
+    if (region == NULL)
         return NULL;
-    struct tp_slabs_region *region = &slabs->regions[slabs->with_free];
     int slab = __builtin_ctz(region->kept != 0 ? region->kept : region->free);
     slabs->kept -= region->kept >> slab & 1;
     region->free &= ~(UINT32_C(1) << slab);
     region->kept &= ~(UINT32_C(1) << slab);
+    if (++slabs->used > slabs->most[slabs->second])
+        slabs->most[slabs->second] = slabs->used;
     return region->memory + (size_t)slab * TP_POOL_SLAB_BYTES;
 }
 
@@ -102,26 +144,133 @@ static void put(void *context, void *slab)
     TP_CHECK(at < slabs->count && region->memory == memory);
     uint32_t bit = UINT32_C(1) << ((size_t)((char *)slab - memory) / TP_POOL_SLAB_BYTES);
     region->free |= bit;
-    if (at < slabs->with_free)
-        slabs->with_free = at;
-    if (region->free == ALL_FREE) {
-        remove_region(slabs, at);
-    } else if (slabs->kept < TP_SLABS_KEPT_MAX) {
-        region->kept |= bit;
-        slabs->kept++;
-    } else {
-        (void)madvise(slab, TP_POOL_SLAB_BYTES, MADV_DONTNEED);
-    }
+    region->kept |= bit;
+    slabs->kept++;
+    slabs->used--;
+    slabs->with_free = slabs->with_free < at ? slabs->with_free : at;
+    slabs->with_kept = slabs->with_kept < at ? slabs->with_kept : at;
 }
 
-void tp_slabs_init(struct tp_slabs *slabs)
+void tp_slabs_init(struct tp_slabs *slabs, struct tp_pool_cap *cap)
 {
-    *slabs = (struct tp_slabs){.source = {.get = get, .put = put, .context = slabs}};
+    *slabs = (struct tp_slabs){.source = {.get = get, .put = put, .context = slabs}, .cap = cap};
 }
 
 void tp_slabs_fini(struct tp_slabs *slabs)
 {
-    TP_CHECK(slabs->count == 0);
+    TP_CHECK(slabs->used == 0);
+    while (slabs->count > 0)
+        remove_region(slabs, slabs->count - 1);
     free(slabs->regions);
     *slabs = (struct tp_slabs){0};
+}
+
+/* ---- Between ticks ---- */
+
+/* Gives the memory of slabs [first, first + count) back under their addresses. */
+static void drop(struct tp_slabs *slabs, struct tp_slabs_region *region, uint32_t first, uint32_t count)
+{
+    (void)madvise(region->memory + (size_t)first * TP_POOL_SLAB_BYTES, (size_t)count * TP_POOL_SLAB_BYTES,
+                  MADV_DONTNEED);
+    region->kept &= ~(uint32_t)(((UINT64_C(1) << count) - 1) << first);
+    slabs->kept -= count;
+    tp_pool_cap_give(slabs->cap, (uint64_t)count * TP_POOL_SLAB_BYTES);
+}
+
+/* Drops the last kept slabs of a region, at most `most`; returns how many. */
+static uint32_t drop_some(struct tp_slabs *slabs, struct tp_slabs_region *region, uint32_t most)
+{
+    uint32_t dropped = 0;
+    while (region->kept != 0 && dropped < most) {
+        uint32_t end = 32 - (uint32_t)__builtin_clz(region->kept),
+                 run = 1; /* what lies together goes together */
+        while (run < end && run < most - dropped && region->kept >> (end - run - 1) & 1)
+            run++;
+        drop(slabs, region, end - run, run);
+        dropped += run;
+    }
+    return dropped;
+}
+
+/* Lets go of so many kept slabs, or of what makes up so many regions: whole ones first, those that lie last before others. */
+static void let_go(struct tp_slabs *slabs, uint32_t surplus, uint32_t regions)
+{
+    for (size_t at = slabs->count; at-- > 0 && regions > 0;) {
+        uint32_t kept = (uint32_t)__builtin_popcount(slabs->regions[at].kept);
+        if (slabs->regions[at].free != ALL_FREE || kept > surplus)
+            continue;
+        remove_region(slabs, at);
+        surplus -= kept;
+        regions--;
+    }
+    uint32_t most = regions * TP_SLABS_OF_REGION < surplus ? regions * TP_SLABS_OF_REGION : surplus;
+    for (size_t at = slabs->count; at-- > 0 && most > 0;)
+        most -= drop_some(slabs, &slabs->regions[at], most);
+}
+
+/* Has the system find the memory of a region now. */
+static void touch(const struct tp_slabs_region *region)
+{
+#ifdef MADV_POPULATE_WRITE
+    if (madvise(region->memory, TP_SLABS_REGION_BYTES, MADV_POPULATE_WRITE) == 0)
+        return;
+#endif
+    enum { PAGE_BYTES = 4096 };
+    for (size_t at = 0; at < TP_SLABS_REGION_BYTES; at += PAGE_BYTES)
+        *(volatile char *)(region->memory + at) = 0;
+}
+
+/* The most handed out in the last seconds. */
+static uint32_t used_lately(struct tp_slabs *slabs)
+{
+    uint32_t lately = slabs->used;
+    for (int i = 0; i < TP_SLABS_SECONDS; i++)
+        lately = slabs->most[i] > lately ? slabs->most[i] : lately;
+    if (++slabs->looks == TP_SLABS_SECOND_LOOKS) {
+        slabs->looks = 0;
+        slabs->second = (slabs->second + 1) % TP_SLABS_SECONDS;
+        slabs->most[slabs->second] = slabs->used;
+    }
+    return lately;
+}
+
+/* How many slabs are to be kept. */
+static uint32_t wanted(struct tp_slabs *slabs)
+{
+    slabs->growing = slabs->grew ? TP_SLABS_SECOND_LOOKS : slabs->growing - (slabs->growing > 0);
+    slabs->grew = false;
+    return used_lately(slabs) - slabs->used +
+           (slabs->growing > 0 && slabs->count > 1 ? TP_SLABS_OF_REGION : 0);
+}
+
+/* Whether anyone was refused memory at the cap since the last look. */
+static bool is_short(struct tp_slabs *slabs)
+{
+    uint64_t before = slabs->refused;
+    if (slabs->cap != NULL)
+        slabs->refused = atomic_load_explicit(&slabs->cap->refused, memory_order_relaxed);
+    return slabs->refused != before;
+}
+
+/* A region that will be needed soon, touched. */
+static void take_ahead(struct tp_slabs *slabs)
+{
+    struct tp_slabs_region *region = add_region(slabs);
+    if (region != NULL && region->kept != 0)
+        touch(region);
+    else if (region != NULL)
+        remove_region(slabs, (size_t)(region - slabs->regions));
+}
+
+void tp_slabs_look(struct tp_slabs *slabs)
+{
+    if (slabs->count == 0)
+        return;
+    uint32_t keep = wanted(slabs), surplus = slabs->kept > keep ? slabs->kept - keep : 0;
+    if (is_short(slabs))
+        let_go(slabs, slabs->kept, SHORT_REGIONS);
+    else if (surplus >= TP_SLABS_OF_REGION || keep == 0)
+        let_go(slabs, surplus, 1 + surplus / (TP_SLABS_OF_REGION * TP_SLABS_LET_GO_OF));
+    else if (slabs->growing > 0 && slabs->count > 1 && slabs->kept < TP_SLABS_OF_REGION / 2)
+        take_ahead(slabs);
 }

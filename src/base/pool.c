@@ -2,7 +2,6 @@
 
 #include "base/check.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 /* Tiles of paths and pieces of packed ones; tiles of paths with many moves and of what was seen; of narrow nodes; pages; of wide nodes and of learned h; of wide nodes with links and of D* Lite's
@@ -54,31 +53,45 @@ static void unlink_slab(struct tp_pool_slab **list, struct tp_pool_slab *slab)
 
 /* ---- Slabs and the system ---- */
 
-static bool cap_take(struct tp_pool_cap *cap)
+bool tp_pool_cap_take(struct tp_pool_cap *cap, uint64_t bytes)
 {
     if (!cap)
         return true;
-    uint64_t before = atomic_fetch_add_explicit(&cap->bytes, TP_POOL_SLAB_BYTES, memory_order_relaxed);
-    if (before + TP_POOL_SLAB_BYTES <= atomic_load_explicit(&cap->bytes_max, memory_order_relaxed))
+    uint64_t before = atomic_fetch_add_explicit(&cap->bytes, bytes, memory_order_relaxed);
+    if (before + bytes <= atomic_load_explicit(&cap->bytes_max, memory_order_relaxed))
         return true;
-    atomic_fetch_sub_explicit(&cap->bytes, TP_POOL_SLAB_BYTES, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&cap->bytes, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&cap->refused, 1, memory_order_relaxed);
     return false;
 }
 
-static void cap_give(struct tp_pool_cap *cap)
+void tp_pool_cap_give(struct tp_pool_cap *cap, uint64_t bytes)
 {
     if (cap)
-        atomic_fetch_sub_explicit(&cap->bytes, TP_POOL_SLAB_BYTES, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&cap->bytes, bytes, memory_order_relaxed);
+}
+
+static void *slab_new(const struct tp_pool *pool)
+{
+    if (pool->source)
+        return pool->source->get(pool->source->context);
+    if (!tp_pool_cap_take(pool->cap, TP_POOL_SLAB_BYTES))
+        return NULL;
+    void *slab = aligned_alloc(TP_POOL_SLAB_BYTES, TP_POOL_SLAB_BYTES);
+    if (!slab)
+        tp_pool_cap_give(pool->cap, TP_POOL_SLAB_BYTES);
+    return slab;
 }
 
 static void slab_free(struct tp_pool *pool, struct tp_pool_slab *slab)
 {
-    if (pool->source)
-        pool->source->put(pool->source->context, slab);
-    else
-        free(slab);
     pool->slab_bytes -= TP_POOL_SLAB_BYTES;
-    cap_give(pool->cap);
+    if (pool->source) {
+        pool->source->put(pool->source->context, slab);
+        return;
+    }
+    free(slab);
+    tp_pool_cap_give(pool->cap, TP_POOL_SLAB_BYTES);
 }
 
 /* A slab with no block out: a spare one, else a new one; NULL at the cap. */
@@ -90,14 +103,8 @@ static struct tp_pool_slab *slab_take(struct tp_pool *pool)
         pool->spare_count--;
         return slab;
     }
-    if (!cap_take(pool->cap))
-        return NULL;
-    slab = pool->source ? pool->source->get(pool->source->context) : aligned_alloc(TP_POOL_SLAB_BYTES, TP_POOL_SLAB_BYTES);
-    if (!slab) {
-        cap_give(pool->cap);
-        return NULL;
-    }
-    pool->slab_bytes += TP_POOL_SLAB_BYTES;
+    slab = slab_new(pool);
+    pool->slab_bytes += slab ? TP_POOL_SLAB_BYTES : 0;
     return slab;
 }
 

@@ -1,7 +1,7 @@
 /* Block pool: where a search's memory comes from, so that steady ticks never call malloc.
  *
  * What it is: fixed-size blocks in a few classes, carved from slabs of 64 KiB. A slab whose blocks are all back is
- * spare: it serves any class, and beyond a few spare ones goes back to the system and to the cap. A pool belongs to
+ * spare: it serves any class, and beyond a few spare ones goes back to where it came from. A pool belongs to
  * one thread; several pools may share one cap on their bytes.
  * What it refuses: a slab beyond the cap (the search then goes on with what it has and says so).
  */
@@ -9,14 +9,20 @@
 #define TP_BASE_POOL_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* A cap on bytes shared by pools of several threads. */
 struct tp_pool_cap {
-    _Atomic uint64_t bytes;     /* taken from the system by all pools under this cap */
+    _Atomic uint64_t bytes;     /* taken from the system by all pools under this cap, and their sources */
     _Atomic uint64_t bytes_max; /* UINT64_MAX for none; may be changed at any time */
+    _Atomic uint64_t refused;   /* how often something was, for want of room: who holds memory to spare lets go of it */
 };
+
+/* Whether there is room for so many more bytes, which are taken then; and gives some back. No cap: NULL. Any thread. */
+bool tp_pool_cap_take(struct tp_pool_cap *cap, uint64_t bytes);
+void tp_pool_cap_give(struct tp_pool_cap *cap, uint64_t bytes);
 
 enum {
     TP_POOL_CLASSES = 8,
@@ -28,7 +34,8 @@ extern const uint32_t tp_pool_class_bytes[TP_POOL_CLASSES];
 
 struct tp_pool_slab;
 
-/* Where slabs come from: TP_POOL_SLAB_BYTES each, aligned to as much; get gives NULL when there is no more. */
+/* Where slabs come from: TP_POOL_SLAB_BYTES each, aligned to as much; get gives NULL when there is no more. It counts what it takes from the system
+ * under the cap by itself, for it may hold more than what it handed out. */
 struct tp_pool_source {
     void *(*get)(void *context);
     void (*put)(void *context, void *slab);
@@ -36,12 +43,12 @@ struct tp_pool_source {
 };
 
 struct tp_pool {
-    struct tp_pool_cap *cap;                      /* borrowed; NULL for no cap */
+    struct tp_pool_cap *cap;                      /* borrowed; NULL for no cap. Of slabs from the libc */
     const struct tp_pool_source *source;          /* borrowed; may be set before the first block is got. NULL: the libc */
     struct tp_pool_slab *partial[TP_POOL_CLASSES]; /* slabs of a class with a block to give */
     struct tp_pool_slab *spare;                   /* slabs with no block out */
     uint32_t spare_count;
-    uint64_t slab_bytes; /* taken from the system, spare ones included */
+    uint64_t slab_bytes; /* of all its slabs, spare ones included */
     uint64_t used_bytes; /* in blocks handed out */
 };
 

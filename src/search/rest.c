@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 _Static_assert(sizeof(struct tp_session) + 16 + 2 * TP_STEPS_PIECE_BYTES <= 512, "a session that rests fits, with what is rounded up");
+_Static_assert(offsetof(struct tp_session, stats) + offsetof(struct tp_session_stats, back_moves) <= 3 * TP_LINE_BYTES / 2, "what a step touches lies together");
 _Static_assert(sizeof(struct tp_session_params) == 200, "tp_rest_params has all that a session which rests needs of them");
 
 static const struct tp_map *map_of(const struct tp_session *session)
@@ -457,7 +458,7 @@ const uint8_t tp_prefetch_walk_ahead[TP_PREFETCH_STEPS] = {1, 5, 10, 15, 22, 28}
 static void prefetch_step(const struct tp_session *session)
 {
     uint32_t x = session->at & ((1u << session->shift) - 1), y = session->at >> session->shift;
-    tp_prefetch(session->steps.first);
+    tp_prefetch((const char *)session->steps.first + offsetof(struct tp_steps_piece, moves) + session->steps.begin / 2); /* a piece lies in two lines */
     tp_prefetch_to_read(&tp_map_tile_at(session->map, x, y)->passable[y % TP_MAP_TILE]);
 }
 

@@ -134,7 +134,7 @@ static void run_library(size_t sessions, size_t rounds)
     static const char *const names[] = {"single", "interleaved", "unfetched", "whole"};
     struct tp_pool pool;
     struct tp_slabs slabs;
-    tp_slabs_init(&slabs);
+    tp_slabs_init(&slabs, NULL);
     tp_pool_init(&pool, NULL);
     pool.source = &slabs.source;
     struct crowd all = crowd_of(sessions, &pool), single = crowd_of(1, &pool), whole = crowd_of(1, &pool);

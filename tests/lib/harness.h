@@ -27,6 +27,15 @@
 
 #include "tests/lib/rng.h"
 
+/* Memory is not what it is without: the address sanitizer has an allocator of its own. */
+#ifdef __SANITIZE_ADDRESS__
+#define TP_TEST_SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TP_TEST_SANITIZED
+#endif
+#endif
+
 /* Makes the suite, runs it (each test in a process of its own, unless CK_FORK=no) and returns main's value. A
  * test may take 60 s (an hour with TICKPATH_LONG) unless its case says otherwise with tcase_set_timeout. */
 int tp_test_main(const char *name, Suite *(*suite)(void));

@@ -1,12 +1,35 @@
-/* The source of a loop's slabs, under a pool and by itself. */
+/* The source of a loop's slabs, under a pool and by itself: what it keeps, what it lets go of, and that steady ticks fault nothing in. */
+#define _DEFAULT_SOURCE
 #include "daemon/slabs.h"
+#include "search/session.h"
 #include "tests/lib/harness.h"
+#include "tests/lib/maps.h"
 #include "tests/lib/rng.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
-/* Slabs are aligned, apart from each other and writable; those put back are given again; a region that is whole again is gone. */
+enum { LOOKS_MOST = 2000 }; /* 40 seconds' worth */
+
+/* Looks until nothing is kept; gives how many looks it took. */
+static int look_until_nothing_is_kept(struct tp_slabs *slabs)
+{
+    int looks = 0;
+    for (; slabs->kept > 0 && looks < LOOKS_MOST; looks++)
+        tp_slabs_look(slabs);
+    ck_assert_uint_eq(slabs->kept, 0);
+    return looks;
+}
+
+static void cap_init(struct tp_pool_cap *cap, uint64_t bytes_max)
+{
+    *cap = (struct tp_pool_cap){.bytes_max = bytes_max};
+}
+
+/* Slabs are aligned, apart from each other and writable; those put back are given again; what is in use and what is kept counts under the cap. */
 START_TEST(test_slabs_given_and_put_back)
 {
     enum { SLABS = 3 * TP_SLABS_OF_REGION + 5, ROUNDS = 20000 };
@@ -14,7 +37,9 @@ START_TEST(test_slabs_given_and_put_back)
     uint64_t seed = tp_test_seed();
     struct tp_test_rng rng = {seed};
     struct tp_slabs slabs;
-    tp_slabs_init(&slabs);
+    struct tp_pool_cap cap;
+    cap_init(&cap, UINT64_MAX);
+    tp_slabs_init(&slabs, &cap);
     const struct tp_pool_source *source = &slabs.source;
     size_t count = 0;
     memset(held, 0, sizeof held);
@@ -24,28 +49,30 @@ START_TEST(test_slabs_given_and_put_back)
         bool gets = tp_test_percent(&rng, round / 2000 % 2 ? 20 : 80);
         if (gets && held[i] == NULL) {
             held[i] = source->get(source->context);
-            ck_assert_ptr_nonnull(held[i]);
-            ck_assert_uint_eq((uintptr_t)held[i] % TP_POOL_SLAB_BYTES, 0);
+            if (held[i] == NULL || (uintptr_t)held[i] % TP_POOL_SLAB_BYTES != 0)
+                ck_abort_msg("no slab, or one that is not aligned");
             memset(held[i], (int)i, 64);
             held[i][TP_POOL_SLAB_BYTES - 1] = (char)i;
             count++;
         } else if (!gets && held[i] != NULL) {
             for (int at = 0; at < 64; at++)
-                ck_assert_int_eq(held[i][at], (char)i);
-            ck_assert_int_eq(held[i][TP_POOL_SLAB_BYTES - 1], (char)i);
+                if (held[i][at] != (char)i || held[i][TP_POOL_SLAB_BYTES - 1] != (char)i)
+                    ck_abort_msg("slab %u was written by another", i);
             source->put(source->context, held[i]);
             held[i] = NULL;
             count--;
         }
-        ck_assert_uint_le(slabs.kept, TP_SLABS_KEPT_MAX);
-        ck_assert_uint_le(slabs.count, count);
-        ck_assert_uint_ge(slabs.count * TP_SLABS_OF_REGION, count);
+        if (round % 100 == 0)
+            tp_slabs_look(&slabs);
+        if (slabs.used != count || slabs.count * TP_SLABS_OF_REGION < count + slabs.kept || cap.bytes != (count + slabs.kept) * TP_POOL_SLAB_BYTES)
+            ck_abort_msg("round %d: %zu slabs are out, %u counted, %u kept", round, count, slabs.used, slabs.kept);
     }
     for (size_t i = 0; i < SLABS; i++)
         if (held[i] != NULL)
             source->put(source->context, held[i]);
+    look_until_nothing_is_kept(&slabs);
     ck_assert_uint_eq(slabs.count, 0);
-    ck_assert_uint_eq(slabs.kept, 0);
+    ck_assert_uint_eq(cap.bytes, 0);
     tp_slabs_fini(&slabs);
 }
 END_TEST
@@ -57,7 +84,7 @@ START_TEST(test_slabs_under_a_pool)
     static void *block[BLOCKS];
     struct tp_slabs slabs;
     struct tp_pool pool;
-    tp_slabs_init(&slabs);
+    tp_slabs_init(&slabs, NULL);
     tp_pool_init(&pool, NULL);
     pool.source = &slabs.source;
     for (size_t i = 0; i < BLOCKS; i++) {
@@ -70,10 +97,207 @@ START_TEST(test_slabs_under_a_pool)
         tp_pool_put(&pool, block[i], 2048);
     ck_assert_uint_eq(pool.slab_bytes, TP_POOL_SPARE_MAX * TP_POOL_SLAB_BYTES);
     tp_pool_fini(&pool);
+    ck_assert_uint_eq(slabs.used, 0);
+    tp_slabs_fini(&slabs);
+}
+END_TEST
+
+/* Pages of a region that are resident. */
+static size_t resident_pages(const char *slab)
+{
+    enum { PAGES = TP_SLABS_REGION_BYTES / 4096 };
+    unsigned char is[PAGES];
+    char *region = (char *)slab - ((uintptr_t)slab & (TP_SLABS_REGION_BYTES - 1));
+    size_t count = 0;
+    if (mincore(region, TP_SLABS_REGION_BYTES, is) != 0)
+        ck_abort_msg("mincore");
+    for (size_t i = 0; i < PAGES; i++)
+        count += is[i] & 1;
+    return count;
+}
+
+/* After a peak what was in use is kept for a while, for the next search, and then goes back, though a slab of each region stays in use; whoever is at
+ * work between takes no memory from the system. */
+START_TEST(test_footprint_falls_after_a_peak)
+{
+    enum { REGIONS = 20, SLABS = REGIONS * TP_SLABS_OF_REGION, PAGES_OF_SLAB = TP_POOL_SLAB_BYTES / 4096 };
+    static char *slab[SLABS];
+    struct tp_slabs slabs;
+    struct tp_pool_cap cap;
+    cap_init(&cap, UINT64_MAX);
+    tp_slabs_init(&slabs, &cap);
+    const struct tp_pool_source *source = &slabs.source;
+    for (size_t i = 0; i < SLABS; i++) {
+        if ((slab[i] = source->get(source->context)) == NULL)
+            ck_abort_msg("no slab");
+        memset(slab[i], 1, TP_POOL_SLAB_BYTES);
+    }
+    uint64_t most = cap.bytes;
+    ck_assert_uint_ge(most, (uint64_t)SLABS * TP_POOL_SLAB_BYTES);
+    for (int round = 0; round < TP_SLABS_SECOND_LOOKS; round++) {
+        for (size_t i = 0; i < SLABS; i++)
+            if (i % TP_SLABS_OF_REGION > 0)
+                source->put(source->context, slab[i]);
+        ck_assert_uint_eq(cap.bytes, most);
+        for (size_t i = 0; i < SLABS; i++)
+            if (i % TP_SLABS_OF_REGION > 0)
+                slab[i] = source->get(source->context);
+        ck_assert_uint_eq(cap.bytes, most);
+        tp_slabs_look(&slabs);
+        ck_assert_uint_ge(cap.bytes, (uint64_t)SLABS * TP_POOL_SLAB_BYTES);
+        most = cap.bytes; /* that which was kept for growth goes */
+    }
+    for (size_t i = 0; i < SLABS; i++)
+        if (i % TP_SLABS_OF_REGION > 0)
+            source->put(source->context, slab[i]);
+    tp_slabs_look(&slabs);
+    ck_assert_uint_ge(cap.bytes, most * 9 / 10); /* a bounded amount a look */
+    int looks = look_until_nothing_is_kept(&slabs);
+    printf("%d MiB were let go of in %.1f seconds\n", REGIONS * 2, looks / (double)TP_SLABS_SECOND_LOOKS);
+    ck_assert_int_ge(looks, TP_SLABS_SECOND_LOOKS);
+    ck_assert_int_le(looks, 10 * TP_SLABS_SECOND_LOOKS);
+    ck_assert_uint_eq(cap.bytes, (uint64_t)REGIONS * TP_POOL_SLAB_BYTES);
+    size_t pages = 0;
+    for (size_t i = 0; i < SLABS; i += TP_SLABS_OF_REGION) {
+        pages += resident_pages(slab[i]);
+        ck_assert_int_eq(slab[i][TP_POOL_SLAB_BYTES - 1], 1);
+    }
+    ck_assert_uint_le(pages, REGIONS * PAGES_OF_SLAB);
+    for (size_t i = 0; i < SLABS; i += TP_SLABS_OF_REGION)
+        source->put(source->context, slab[i]);
+    look_until_nothing_is_kept(&slabs);
     ck_assert_uint_eq(slabs.count, 0);
     tp_slabs_fini(&slabs);
 }
 END_TEST
+
+/* Two under a cap never hold more than it together, though one keeps all that it had; the other gets it when it asks. */
+START_TEST(test_kept_memory_is_for_whoever_asks)
+{
+    enum { SLABS = 3 * TP_SLABS_OF_REGION + 5, LOOKS = 20 };
+    static void *slab[SLABS + 1];
+    struct tp_slabs one, two;
+    struct tp_pool_cap cap;
+    cap_init(&cap, (uint64_t)SLABS * TP_POOL_SLAB_BYTES);
+    tp_slabs_init(&one, &cap);
+    tp_slabs_init(&two, &cap);
+    size_t count = 0;
+    while (count <= SLABS && (slab[count] = one.source.get(&one)) != NULL)
+        count++;
+    ck_assert_uint_le(cap.bytes, cap.bytes_max);
+    ck_assert_uint_eq(count, SLABS); /* all of it is to be had, though no region fits in the last bit */
+    for (size_t i = 0; i < SLABS; i++)
+        one.source.put(&one, slab[i]);
+    tp_slabs_look(&one); /* it saw its own refusals */
+    for (size_t i = 0; i < TP_SLABS_OF_REGION; i++)
+        slab[i] = one.source.get(&one);
+    count = TP_SLABS_OF_REGION;
+    for (int i = 0; i < LOOKS; i++) {
+        while (count < SLABS && (slab[count] = two.source.get(&two)) != NULL)
+            count++;
+        ck_assert_uint_le(cap.bytes, cap.bytes_max);
+        tp_slabs_look(&one);
+        tp_slabs_look(&two);
+    }
+    ck_assert_uint_eq(count, SLABS);
+    for (size_t i = 0; i < SLABS; i++)
+        i < TP_SLABS_OF_REGION ? one.source.put(&one, slab[i]) : two.source.put(&two, slab[i]);
+    tp_slabs_fini(&one);
+    tp_slabs_fini(&two);
+    ck_assert_uint_eq(cap.bytes, 0);
+}
+END_TEST
+
+/* Once more and more is in use, the next region is there before it is asked for, and touched. */
+START_TEST(test_growth_is_foreseen)
+{
+    enum { SLABS = 10 * TP_SLABS_OF_REGION, A_LOOK = 3 };
+    static char *slab[SLABS];
+    struct tp_slabs slabs;
+    size_t foreseen = 0;
+    tp_slabs_init(&slabs, NULL);
+    for (size_t i = 0; i < SLABS; i++) {
+        uint32_t kept = slabs.kept;
+        if ((slab[i] = slabs.source.get(&slabs)) == NULL)
+            ck_abort_msg("no slab");
+        foreseen += kept > 0 && resident_pages(slab[i]) == TP_SLABS_REGION_BYTES / 4096;
+        memset(slab[i], 1, TP_POOL_SLAB_BYTES);
+        if (i % A_LOOK == 0)
+            tp_slabs_look(&slabs);
+    }
+    ck_assert_uint_ge(foreseen, 8 * TP_SLABS_OF_REGION);
+    for (size_t i = 0; i < SLABS; i++)
+        slabs.source.put(&slabs, slab[i]);
+    look_until_nothing_is_kept(&slabs);
+    tp_slabs_fini(&slabs);
+}
+END_TEST
+
+#ifndef TP_TEST_SANITIZED
+/* ---- Ticks ---- */
+
+static long faults(void)
+{
+    struct rusage usage;
+    ck_assert_int_eq(getrusage(RUSAGE_THREAD, &usage), 0);
+    return usage.ru_minflt;
+}
+
+/* Agents that go to and fro: their trees are put back while they walk, and grow anew. */
+START_TEST(test_steady_ticks_fault_nothing)
+{
+    enum { SIDE = 128, AGENTS = 30, WARM = 6, TRIPS = 12, TICKS = SIDE + 60 };
+    static uint8_t cells[SIDE * SIDE];
+    static struct tp_session *sessions[AGENTS];
+    struct tp_map *map;
+    struct tp_slabs slabs;
+    struct tp_pool pool;
+    struct tp_profile profile;
+    struct tp_test_rng rng = tp_test_rng("faults");
+    for (size_t i = 0; i < sizeof cells; i++)
+        cells[i] = i % SIDE == 0 || i % SIDE == SIDE - 1 || !tp_test_percent(&rng, 10) ? '.' : '@';
+    tp_profile_init_movingai(&profile);
+    ck_assert_int_eq(tp_map_build(&map, SIDE, SIDE, cells, &profile, 1), 0);
+    tp_slabs_init(&slabs, NULL);
+    tp_pool_init(&pool, NULL);
+    pool.source = &slabs.source;
+    for (uint32_t i = 0; i < AGENTS; i++) {
+        struct tp_session_params params;
+        struct tp_refusal refusal;
+        tp_session_params_init(&params);
+        params.algorithm = tp_algorithm_find("tbwa");
+        params.budget = tp_budget_k(1000);
+        params.start = i * 4 * SIDE;
+        params.goal = i * 4 * SIDE + SIDE - 1;
+        ck_assert_int_eq(tp_session_open(&sessions[i], &params, map, &pool, &refusal), 0);
+    }
+    long faulted[TRIPS] = {0};
+    for (uint32_t trip = 0; trip < TRIPS; trip++) {
+        for (uint32_t i = 0; trip > 0 && i < AGENTS; i++)
+            ck_assert_int_eq(tp_session_retarget(sessions[i], i * 4 * SIDE + (trip % 2 ? 0 : SIDE - 1)), 0);
+        for (int tick = 0; tick < TICKS; tick++) {
+            long before = faults();
+            for (size_t i = 0; i < AGENTS; i++) {
+                struct tp_tick_reply reply;
+                tp_session_tick(sessions[i], map, NULL, &reply);
+            }
+            faulted[trip] += faults() - before;
+            tp_slabs_look(&slabs);
+        }
+    }
+    ck_assert_int_gt(faulted[0], 0);
+    for (int trip = 0; trip < TRIPS; trip++) {
+        printf("trip %d: %ld page faults\n", trip, faulted[trip]);
+        ck_assert_msg(trip < WARM || faulted[trip] == 0, "trip %d: %ld page faults", trip, faulted[trip]);
+    }
+    for (size_t i = 0; i < AGENTS; i++)
+        tp_session_close(sessions[i]);
+    tp_pool_fini(&pool);
+    tp_slabs_fini(&slabs);
+    tp_map_unref(map);
+}
+END_TEST
+#endif
 
 static Suite *slabs_suite(void)
 {
@@ -81,6 +305,12 @@ static Suite *slabs_suite(void)
     TCase *cases = tcase_create("slabs");
     tcase_add_test(cases, test_slabs_given_and_put_back);
     tcase_add_test(cases, test_slabs_under_a_pool);
+    tcase_add_test(cases, test_footprint_falls_after_a_peak);
+    tcase_add_test(cases, test_kept_memory_is_for_whoever_asks);
+    tcase_add_test(cases, test_growth_is_foreseen);
+#ifndef TP_TEST_SANITIZED
+    tcase_add_test(cases, test_steady_ticks_fault_nothing);
+#endif
     suite_add_tcase(suite, cases);
     return suite;
 }
