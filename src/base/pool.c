@@ -6,7 +6,7 @@
 
 /* Tiles of paths and pieces of packed ones; tiles of paths with many moves and of what was seen; of narrow nodes; pages; of wide nodes and of learned h; of wide nodes with links and of D* Lite's
  * narrow ones; D* Lite's wide tiles, larger pages, chunks of open lists; minds. */
-const uint32_t tp_pool_class_bytes[TP_POOL_CLASSES] = {40, 128, 384, 512, 640, 960, 2048, 3200};
+const uint32_t tp_pool_class_bytes[TP_POOL_CLASSES] = {40, 128, 384, 448, 512, 640, 960, 2048, 3200};
 
 enum { SLAB_HEADER = 128 }; /* two lines, which are fetched together, are of one block */
 

@@ -26,18 +26,36 @@ enum {
     TP_MARKS_NARROW_BYTES = TP_MARKS_WIDE_BYTES - TP_TILE_CELLS / 2,
 };
 
+/* Marks of 4 bits, by slot. */
+static inline uint8_t tp_marks_narrow(const uint8_t *marks, uint32_t slot)
+{
+    return marks[slot / 2] >> slot % 2 * 4 & 15;
+}
+
+static inline void tp_marks_set_narrow(uint8_t *marks, uint32_t slot, uint8_t mark)
+{
+    uint32_t shift = slot % 2 * 4;
+    marks[slot / 2] = (uint8_t)((marks[slot / 2] & ~(15u << shift)) | (uint32_t)mark << shift);
+}
+
+/* Whether marks for moves below `moves` are narrow. */
+static inline bool tp_marks_are_narrow(uint32_t moves)
+{
+    return TP_MARK_NEXT + moves <= 16;
+}
+
 /* For moves below `moves`. */
 static inline void tp_marks_init(struct tp_tiles *marks, struct tp_pool *pool, uint32_t width, uint32_t height, uint32_t moves,
                                  uint64_t *bytes, uint64_t bytes_max)
 {
-    tp_tiles_init(marks, pool, width, height, TP_MARK_NEXT + moves <= 16 ? TP_MARKS_NARROW_BYTES : TP_MARKS_WIDE_BYTES, UINT32_MAX, bytes,
+    tp_tiles_init(marks, pool, width, height, tp_marks_are_narrow(moves) ? TP_MARKS_NARROW_BYTES : TP_MARKS_WIDE_BYTES, UINT32_MAX, bytes,
                   bytes_max);
 }
 
 /* The mark of a slot of a tile. */
 static inline uint8_t tp_marks_in(const struct tp_tiles *marks, const struct tp_marks_tile *tile, uint32_t slot)
 {
-    return marks->tile_bytes == TP_MARKS_WIDE_BYTES ? tile->mark[slot] : tile->mark[slot / 2] >> slot % 2 * 4 & 15;
+    return marks->tile_bytes == TP_MARKS_WIDE_BYTES ? tile->mark[slot] : tp_marks_narrow(tile->mark, slot);
 }
 
 /* The mark of a cell of the present path. */
@@ -46,19 +64,6 @@ static inline uint8_t tp_marks_at(const struct tp_tiles *marks, uint32_t x, uint
     const struct tp_marks_tile *tile = (const struct tp_marks_tile *)tp_tiles_find(marks, x, y);
     return tile ? tp_marks_in(marks, tile, tp_tile_slot(x, y)) : TP_MARK_NONE;
 }
-
-/* Marks a slot of a tile. */
-static inline void tp_marks_put(const struct tp_tiles *marks, struct tp_marks_tile *tile, uint32_t slot, uint8_t mark)
-{
-    uint32_t shift = slot % 2 * 4;
-    if (marks->tile_bytes == TP_MARKS_WIDE_BYTES)
-        tile->mark[slot] = mark;
-    else
-        tile->mark[slot / 2] = (uint8_t)((tile->mark[slot / 2] & ~(15u << shift)) | (uint32_t)mark << shift);
-}
-
-/* The tile over a cell, which can be marked then; NULL at the cap. Cost: O(1). */
-struct tp_marks_tile *tp_marks_touch(struct tp_tiles *marks, uint32_t x, uint32_t y);
 
 /* Marks a cell; false at the cap. Cost: O(1). */
 bool tp_marks_set(struct tp_tiles *marks, uint32_t x, uint32_t y, uint8_t mark);

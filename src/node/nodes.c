@@ -179,6 +179,8 @@ struct tp_node_tile *tp_nodes_touch_slow(struct tp_nodes *nodes, uint32_t x, uin
             pass_on(nodes->adaptive, stamp, nodes->tiles.stamp);
         memset(tile->meta, 0, sizeof tile->meta);
         memset(&tile->g, 0xff, nodes->wide ? sizeof tile->g.wide : sizeof tile->g.narrow);
+        if (!nodes->wide)
+            memset(tile->g.marks, 0, sizeof tile->g.marks);
         if (!nodes->listed)
             tp__nodes_read_belief(nodes, tile, x, y);
     }

@@ -33,8 +33,11 @@ struct tp_node_tile {
     struct tp_node_tile *beside[4]; /* grids: the tiles E, S, W, N as far as a search has gone from here, else tp_node_untouched */
     uint8_t meta[TP_TILE_CELLS];    /* TP_NODE_* */
     union {
-        uint32_t narrow[TP_TILE_CELLS]; /* UINT32_MAX: not generated */
-        uint64_t wide[TP_TILE_CELLS];   /* UINT64_MAX: not generated */
+        struct {
+            uint32_t narrow[TP_TILE_CELLS];   /* UINT32_MAX: not generated */
+            uint8_t marks[TP_TILE_CELLS / 2]; /* of a path through the tree (node/marks.h, narrow): its owner's; none in a new search */
+        };
+        uint64_t wide[TP_TILE_CELLS]; /* UINT64_MAX: not generated */
     } g;
 };
 
@@ -45,7 +48,7 @@ struct tp_node_links {
 };
 
 enum {
-    TP_NODE_TILE_NARROW_BYTES = offsetof(struct tp_node_tile, g) + TP_TILE_CELLS * sizeof(uint32_t),
+    TP_NODE_TILE_NARROW_BYTES = offsetof(struct tp_node_tile, g.marks) + TP_TILE_CELLS / 2,
     TP_NODE_TILE_WIDE_BYTES = sizeof(struct tp_node_tile),
     TP_NODE_TILE_LISTED_BYTES = TP_NODE_TILE_WIDE_BYTES + sizeof(struct tp_node_links),
 };

@@ -95,23 +95,6 @@ static inline struct tp_tile *tp_tiles_find(const struct tp_tiles *tiles, uint32
     return tile && tile->stamp == tiles->stamp ? tile : NULL;
 }
 
-/* Where a walk over the map is, so that the tile over its next cell is mostly at hand; begin with TP_TILES_NOWHERE. */
-struct tp_tiles_walk {
-    uint32_t x, y; /* the cell before */
-    struct tp_tile *tile;
-};
-#define TP_TILES_NOWHERE ((struct tp_tiles_walk){UINT32_MAX, UINT32_MAX, NULL})
-
-/* As tp_tiles_find, for the next cell of a walk; no tile may be touched meanwhile. */
-static inline struct tp_tile *tp_tiles_find_next(const struct tp_tiles *tiles, struct tp_tiles_walk *walk, uint32_t x, uint32_t y)
-{
-    if (((walk->x ^ x) | (walk->y ^ y)) >= TP_TILE_SIDE)
-        walk->tile = tp_tiles_find(tiles, x, y);
-    walk->x = x;
-    walk->y = y;
-    return walk->tile;
-}
-
 /* Where the address of the page over a cell stands; where that of its tile does, NULL if nowhere; and that address, whatever use the tile is of.
  * The table was touched before. For fetching them ahead: no tile is read. */
 static inline struct tp_tile **const *tp_tiles_peek_top(const struct tp_tiles *tiles, uint32_t x, uint32_t y)

@@ -48,11 +48,12 @@ struct tp_trace {
     tp_state follow_end;    /* its last state, TP_STATE_NONE for no path */
     tp_state fresh_end;
     tp_state front;         /* where the trace stands */
-    bool rooted;            /* the path followed is marked from the search's root on, */
-    tp_state from;          /* but leads only from here; valid if */
-    tp_cost from_g;         /* this, its g then, is not 0, or it leads from the first state marked */
+    tp_state tree_end;      /* the path marked in the tree's nodes leads from the root to here; TP_STATE_NONE: none is */
+    bool follows_tree;      /* that is the one followed, and `follow` is not, */
+    tp_state from;          /* but only from here on; valid if */
+    tp_cost from_g;         /* this, its g then, is not 0, or it is from the root on */
     bool unmarked;          /* the fresh path is not marked yet (tp__trace_branch): */
-    tp_state branch;        /* it leaves the one followed here; TP_STATE_NONE: they share nothing */
+    tp_state branch;        /* it leaves the one in the tree here, at the latest at the root */
     bool over_agent;        /* it leads over the agent's state */
     bool running;           /* a trace is under way (2009: not doneTrace) */
     bool capped;            /* no memory for marks */
@@ -570,8 +571,8 @@ void tp__trace_begin(struct tp_mind *session, tp_state end);
  * fresh path is then whole. */
 bool tp__trace_run(struct tp_tick *tick);
 
-/* Under k, where tracing is free and every trace whole: the same in one, without a step over what the fresh path has of the path followed. Branches:
- * whether it serves in this tick, for a trace that is not begun yet. False without memory. */
+/* Under k, where tracing is free and every trace whole: the same in one, without a step over what the fresh path has of the last one. Branches:
+ * whether it serves in this tick, for a trace that is not begun yet. False when the tick is ended early. */
 bool tp__trace_branches(const struct tp_tick *tick);
 bool tp__trace_branch(struct tp_tick *tick, tp_state end);
 

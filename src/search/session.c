@@ -58,7 +58,7 @@ int tp__mind_init(struct tp_mind *session, const struct tp_session_params *param
         return TP_ERR_NO_MEMORY;
     tp_marks_init(&session->trace.follow, pool, search->width, search->height, search->domain->moves_max, &session->bytes, bytes_max);
     tp_marks_init(&session->trace.fresh, pool, search->width, search->height, search->domain->moves_max, &session->bytes, bytes_max);
-    session->trace.follow_end = session->trace.fresh_end = TP_STATE_NONE;
+    session->trace.follow_end = session->trace.fresh_end = session->trace.tree_end = TP_STATE_NONE;
     session->branches = true;
     session->at = state_at(session, params->start, params->start_vx, params->start_vy);
     tp_state goals[TP_GOALS_MAX] = {search->domain->at_cell(search, params->goal)};

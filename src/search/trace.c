@@ -133,43 +133,49 @@ bool tp__trace_fresh_over_agent(const struct tp_mind *session)
 /* ---- Under k: only what is new ----
  *
  * Each tick's trace is whole then, and most of it is as it was in the tick before. The parent of a state that was expanded stays: so
- * where the fresh trace comes upon a state of the path followed, the rest of it is that path up to there, back to the root. Such a trace, a
- * branch, ends there. Two things are to be said of it.
+ * where the fresh trace comes upon a state of the last path, the rest of it is that path up to there, back to the root. Such a trace, a
+ * branch, ends there.
  *
  * Parents that do not stay: a path's last state was open when it was traced, and is passed over; where closed states are opened again, the
  * search tells the least g that any of them got since (tp__search_stays), and the branch is from a state with a lesser one.
  *
  * Where the path begins: traced step by step it begins where the agent stood, or at the root if the agent was off it. A branch's path is
- * marked from the root on in either case, so that the next may begin before the agent, and `from` tells where it begins. What lies before is
- * no part of it (tp__trace_mark): along a path g grows, and so g tells that.
+ * marked from the root on in either case, so that the next may leave it behind the agent, and `from` tells where it begins. What lies before
+ * is no part of it (tp__trace_mark): along a path g grows, and so g tells that.
  *
- * The fresh path is followed or not once it is known (tp__trace_follow). So its marks wait until then, when what the old one has alone loses
- * its own: each is set once and taken once. That they can be had is seen to before.
+ * Its marks are in the tree's own nodes, which the trace reads in any case: there is room for them where g is narrow and moves are few. They
+ * are set when the path is followed (tp__trace_follow), which is decided once it is known; what the old one has alone loses its own then:
+ * each is set once and taken once. The path to a goal that was found is traced step by step, for all that comes after the search reads it in tiles of its own.
  */
 
-static uint8_t mark_of(const struct tp_mind *session, tp_state state)
-{
-    return tp_marks_at(&session->trace.follow, tp_state_x(&session->search, state), tp_state_y(&session->search, state));
-}
-
-/* A walk over states, and what is stored over the one at hand: grids. */
+/* A walk over states of the tree, the tile of the last one being at hand. Grids. */
 struct walk {
-    tp_state state;
-    struct tp_tiles_walk nodes, marks;
+    tp_state state, before; /* before: in that tile */
+    struct tp_node_tile *tile;
 };
 
 static struct walk walk_from(tp_state state)
 {
-    return (struct walk){state, TP_TILES_NOWHERE, TP_TILES_NOWHERE};
+    return (struct walk){state, state, NULL};
+}
+
+/* The tile of the state, and its slot. All tiles of the tree are of this search: no stamp is looked at. */
+static inline struct tp_node_tile *walk_node(const struct tp_search *search, struct walk *walk, uint32_t *slot)
+{
+    uint32_t x = tp_state_x(search, walk->state), y = tp_state_y(search, walk->state);
+    uint32_t bx = tp_state_x(search, walk->before), by = tp_state_y(search, walk->before);
+    if (!walk->tile || ((x ^ bx) | (y ^ by)) >= TP_TILE_SIDE)
+        walk->tile = (struct tp_node_tile *)(uintptr_t)tp_tiles_peek(&search->nodes.tiles, x, y);
+    walk->before = walk->state;
+    *slot = tp_tile_slot(x, y);
+    return walk->tile;
 }
 
 /* To the parent, giving the move that leads from there; false at a root. */
-static bool walk_back(const struct tp_mind *session, struct walk *walk, uint8_t *move)
+static bool walk_back(const struct tp_search *search, struct walk *walk, uint8_t *move)
 {
-    const struct tp_search *search = &session->search;
-    uint32_t x = tp_state_x(search, walk->state), y = tp_state_y(search, walk->state);
-    const struct tp_node_tile *tile = (const struct tp_node_tile *)tp_tiles_find_next(&search->nodes.tiles, &walk->nodes, x, y);
-    uint8_t meta = tile->meta[tp_tile_slot(x, y)], direction = meta & TP_NODE_PARENT;
+    uint32_t slot;
+    uint8_t meta = walk_node(search, walk, &slot)->meta[slot], direction = meta & TP_NODE_PARENT;
     if (meta & TP_NODE_ROOT)
         return false;
     *move = tp_direction_opposite[direction];
@@ -177,42 +183,30 @@ static bool walk_back(const struct tp_mind *session, struct walk *walk, uint8_t 
     return true;
 }
 
-/* The tile of marks over the state; NULL if nothing of the path followed is in it. */
-static struct tp_marks_tile *marks_under(const struct tp_mind *session, struct walk *walk)
+/* The mark of the path in the tree. */
+static uint8_t mark_of(const struct tp_mind *session, tp_state state)
 {
-    uint32_t x = tp_state_x(&session->search, walk->state), y = tp_state_y(&session->search, walk->state);
-    return (struct tp_marks_tile *)tp_tiles_find_next(&session->trace.follow, &walk->marks, x, y);
-}
-
-static uint32_t slot_of(const struct tp_mind *session, tp_state state)
-{
-    return tp_tile_slot(tp_state_x(&session->search, state), tp_state_y(&session->search, state));
-}
-
-/* Makes sure that the state can be marked; false at the cap. */
-static bool reserve_mark(struct tp_mind *session, struct walk *walk)
-{
-    if (marks_under(session, walk))
-        return true;
-    uint32_t x = tp_state_x(&session->search, walk->state), y = tp_state_y(&session->search, walk->state);
-    walk->marks.tile = (struct tp_tile *)tp_marks_touch(&session->trace.follow, x, y);
-    return walk->marks.tile != NULL;
+    uint32_t x = tp_state_x(&session->search, state), y = tp_state_y(&session->search, state);
+    const struct tp_node_tile *tile = tp_nodes_find(&session->search.nodes, x, y);
+    return tile ? tp_marks_narrow(tile->g.marks, tp_tile_slot(x, y)) : TP_MARK_NONE;
 }
 
 bool tp__trace_branches(const struct tp_tick *tick)
 {
     const struct tp_mind *session = tick->session;
-    return session->branches && tick->budget->kind == TP_BUDGET_K && !session->search.domain->listed && !session->bound && !checks_rise(session);
+    const struct tp_search *search = &session->search;
+    bool has_marks = !search->nodes.wide && tp_marks_are_narrow(search->domain->moves_max);
+    return session->branches && tick->budget->kind == TP_BUDGET_K && has_marks && !search->found && !session->bound && !checks_rise(session);
 }
 
-/* Whether the way from the root to a state of the tree is that of the path followed. */
+/* Whether the way from the root to a state of the tree is that of the path in the tree. */
 static bool may_branch_from(const struct tp_mind *session, struct walk *walk)
 {
     const struct tp_search *search = &session->search;
-    const struct tp_trace *trace = &session->trace;
-    const struct tp_marks_tile *tile = trace->rooted ? marks_under(session, walk) : NULL;
-    return tile && walk->state != trace->follow_end && tp_marks_in(&trace->follow, tile, slot_of(session, walk->state)) != TP_MARK_NONE &&
-           tp__search_stays(search, tp_search_g(search, walk->state));
+    uint32_t slot;
+    const struct tp_node_tile *tile = walk_node(search, walk, &slot);
+    return tp_marks_narrow(tile->g.marks, slot) != TP_MARK_NONE && walk->state != session->trace.tree_end &&
+           tp__search_stays(search, tp_nodes_g(&search->nodes, tile, slot));
 }
 
 bool tp__trace_branch(struct tp_tick *tick, tp_state end)
@@ -223,39 +217,34 @@ bool tp__trace_branch(struct tp_tick *tick, tp_state end)
     struct walk walk = walk_from(end);
     uint8_t move;
     begin(session, end, true);
-    trace->over_agent = false;
-    trace->branch = TP_STATE_NONE;
-    do {
-        if (!reserve_mark(session, &walk)) {
-            tick->node_cap = trace->capped = true;
+    trace->over_agent = end == session->at;
+    while (walk_back(search, &walk, &move)) {
+        if (!tp__tick_step(tick)) {
+            tp__trace_begin(session, end); /* as long as ticks are ended early, step by step */
             return false;
         }
         trace->over_agent |= walk.state == session->at;
-        if (!walk_back(session, &walk, &move))
-            return true;
-        if (!tp__tick_step(tick)) {
-            tp__trace_begin(session, end); /* the tick is ended early: as long as that goes on, step by step */
-            return false;
-        }
-    } while (!may_branch_from(session, &walk));
+        if (may_branch_from(session, &walk))
+            break;
+    }
     trace->branch = walk.state;
-    if (session->at != trace->follow_end && mark_of(session, session->at) != TP_MARK_NONE)
+    if (session->at != trace->tree_end && mark_of(session, session->at) != TP_MARK_NONE)
         trace->over_agent |= tp_search_g(search, session->at) <= tp_search_g(search, trace->branch);
     return true;
 }
 
-/* The path followed ends at this state of it. */
+/* The path in the tree ends at this state of it. */
 static void cut(struct tp_mind *session, tp_state state)
 {
-    struct tp_tiles *follow = &session->trace.follow;
+    const struct tp_search *search = &session->search;
     struct walk walk = walk_from(state);
     uint8_t mark = mark_of(session, state);
     while (mark != TP_MARK_END) {
-        walk.state = tp_state_step(&session->search, walk.state, mark - TP_MARK_NEXT);
-        struct tp_marks_tile *tile = marks_under(session, &walk);
-        uint32_t slot = slot_of(session, walk.state);
-        mark = tp_marks_in(follow, tile, slot);
-        tp_marks_put(follow, tile, slot, TP_MARK_NONE);
+        uint32_t slot;
+        walk.state = tp_state_step(search, walk.state, mark - TP_MARK_NEXT);
+        struct tp_node_tile *tile = walk_node(search, &walk, &slot);
+        mark = tp_marks_narrow(tile->g.marks, slot);
+        tp_marks_set_narrow(tile->g.marks, slot, TP_MARK_NONE);
     }
 }
 
@@ -264,32 +253,31 @@ static void take_branch(struct tp_mind *session)
 {
     struct tp_search *search = &session->search;
     struct tp_trace *trace = &session->trace;
-    if (trace->branch == TP_STATE_NONE)
-        tp_tiles_begin(&trace->follow);
-    else
+    if (trace->tree_end != TP_STATE_NONE)
         cut(session, trace->branch);
     struct walk walk = walk_from(trace->fresh_end);
     uint8_t mark = TP_MARK_END, move;
-    do {
-        reserve_mark(session, &walk); /* as it was seen to */
-        tp_marks_put(&trace->follow, marks_under(session, &walk), slot_of(session, walk.state), mark);
-        if (walk.state == trace->branch || !walk_back(session, &walk, &move))
+    uint32_t slot;
+    for (;;) {
+        struct tp_node_tile *tile = walk_node(search, &walk, &slot);
+        tp_marks_set_narrow(tile->g.marks, slot, mark);
+        if (walk.state == trace->branch || !walk_back(search, &walk, &move))
             break;
         mark = TP_MARK_NEXT + move;
-    } while (true);
-    trace->rooted = true;
+    }
+    trace->tree_end = trace->fresh_end;
     trace->from = session->at;
     trace->from_g = trace->over_agent ? tp_search_g(search, session->at) : 0;
     search->moved_g = TP_COST_INFINITE;
 }
 
-/* Whether a marked state lies before the path. Cost: O(1), but O(path) where states have changed their parents and no path was
- * taken since. */
+/* Whether a state marked in the tree lies before the path followed. Cost: O(1), but O(path) where states have changed their parents and no
+ * path was taken since. */
 static bool is_before(const struct tp_mind *session, tp_state state)
 {
     const struct tp_search *search = &session->search;
     const struct tp_trace *trace = &session->trace;
-    if (!trace->from_g || state == trace->from || state == trace->follow_end)
+    if (!trace->from_g || state == trace->from || state == trace->tree_end)
         return false;
     if (tp__search_stays(search, trace->from_g))
         return tp_search_g(search, state) < trace->from_g;
@@ -300,6 +288,8 @@ static bool is_before(const struct tp_mind *session, tp_state state)
 
 uint8_t tp__trace_mark(const struct tp_mind *session, tp_state state)
 {
+    if (!session->trace.follows_tree)
+        return tp_marks_at(&session->trace.follow, tp_state_x(&session->search, state), tp_state_y(&session->search, state));
     uint8_t mark = mark_of(session, state);
     return mark != TP_MARK_NONE && is_before(session, state) ? TP_MARK_NONE : mark;
 }
@@ -324,9 +314,8 @@ void tp__trace_follow(struct tp_mind *session)
         struct tp_tiles old = trace->follow;
         trace->follow = trace->fresh;
         trace->fresh = old;
-        trace->rooted = false;
-        trace->from_g = 0;
     }
+    trace->follows_tree = trace->unmarked;
     trace->follow_end = trace->fresh_end;
     trace->fresh_end = TP_STATE_NONE;
     tp__packed_forget(session);
@@ -347,8 +336,8 @@ void tp__trace_forget(struct tp_mind *session)
     struct tp_trace *trace = &session->trace;
     tp_tiles_begin(&trace->follow);
     trace->follow_end = trace->fresh_end = trace->last_end = TP_STATE_NONE;
-    trace->running = trace->rooted = false;
-    trace->from_g = 0;
+    trace->tree_end = TP_STATE_NONE;
+    trace->running = trace->follows_tree = false;
     tp__packed_forget(session);
     tp__smooth_forget(session);
     tp__bound_forget(session);

@@ -107,14 +107,19 @@ static void walk_open_steps(struct tp_tick *tick, uint64_t *looks)
     struct tp_watch *watch = &session->watch;
     uint64_t taken = 0, max = tp__tick_steps_at_once(tick, *looks);
     uint32_t x = tp_state_x(search, watch->step), y = tp_state_y(search, watch->step);
-    struct tp_tiles_walk walk = TP_TILES_NOWHERE;
+    uint32_t tile_x = ~x, tile_y = ~y; /* a cell of the tile at hand */
+    const struct tp_marks_tile *tile = NULL;
     tp_cost sum = 0;
-    if (tp__trace_mark(session, watch->step) == TP_MARK_NONE)
-        return; /* all that it leads to is on the path, if it is */
+    if (session->trace.follows_tree)
+        return; /* its marks are elsewhere */
     for (; taken < max; taken++) {
-        const struct tp_marks_tile *tile = (const struct tp_marks_tile *)tp_tiles_find_next(&session->trace.follow, &walk, x, y);
-        if (!tile)
-            break;
+        if (((x ^ tile_x) | (y ^ tile_y)) >= TP_TILE_SIDE) {
+            tile = (const struct tp_marks_tile *)tp_tiles_find(&session->trace.follow, x, y);
+            tile_x = x;
+            tile_y = y;
+            if (!tile)
+                break;
+        }
         uint8_t mark = tp_marks_in(&session->trace.follow, tile, tp_tile_slot(x, y)), move = (uint8_t)(mark - TP_MARK_NEXT);
         if (mark < TP_MARK_NEXT || !tp_walk_open(map, x, y, move, corners))
             break;

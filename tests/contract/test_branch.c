@@ -57,8 +57,8 @@ static void look_into(const struct tp_mind *mind, struct trail *trail)
 {
     const struct tp_trace *trace = &mind->trace;
     trail->branches += trace->unmarked;
-    trail->joined += trace->unmarked && trace->branch != TP_STATE_NONE;
-    trail->before += trace->from_g > 0;
+    trail->joined += trace->unmarked && tp_search_knows(&mind->search, trace->branch) && tp_search_g(&mind->search, trace->branch) > 0;
+    trail->before += trace->follows_tree && trace->from_g > 0;
     trail->moved += mind->search.moved_g != TP_COST_INFINITE;
 }
 

@@ -256,7 +256,7 @@ START_TEST(out_of_memory_an_agent_moves_back_and_says_that_it_loops)
         params.pause_on_backtrack = TP_PAUSE_ON_BACKTRACK;
         params.start = 150 * 300 + 150;
         params.goal = 300 * 300 - 1;
-        params.budget = tp_budget_k(200);
+        params.budget = tp_budget_r(400, 500, 10); /* step by step, a path's marks want for memory too */
         params.node_bytes_max = 30000;
         struct play play;
         play_open(&play, &params, map);
