@@ -11,26 +11,34 @@ void tp__mind_prefetch(const struct tp_mind *session)
     tp_prefetch_bytes((const char *)session + SEARCH, sizeof *session - SEARCH);
 }
 
-/* The path's mark and the node of the state that the agent stands on, in three steps. */
+/* One step of three on the way to a cell's tile. */
+static void prefetch_tile(const struct tp_tiles *tiles, uint32_t x, uint32_t y, unsigned step)
+{
+    if (step == 4)
+        tp_prefetch_to_read(tp_tiles_peek_top(tiles, x, y));
+    else if (step == 3)
+        tp_prefetch_to_read(tp_tiles_peek_at(tiles, x, y));
+    else if (step == 2)
+        tp_prefetch_to_read(tp_tiles_peek(tiles, x, y));
+}
+
+/* The path's mark and the node of the state that the agent stands on. */
 static void prefetch_place(const struct tp_mind *session, unsigned step)
 {
     const struct tp_tiles *path = &session->trace.follow;
     const struct tp_nodes *nodes = &session->search.nodes;
-    uint32_t x = tp_state_x(&session->search, session->at), y = tp_state_y(&session->search, session->at);
-    if (!path->top || !nodes->tiles.top)
+    uint32_t x = tp_state_x(&session->search, session->at), y = tp_state_y(&session->search, session->at), slot = tp_tile_slot(x, y);
+    if (path->top && !session->trace.follows_tree)
+        prefetch_tile(path, x, y, step);
+    if (!nodes->tiles.top)
         return;
-    if (step == 4) {
-        tp_prefetch_to_read(tp_tiles_peek_top(path, x, y));
-        tp_prefetch_to_read(tp_tiles_peek_top(&nodes->tiles, x, y));
-    } else if (step == 3) {
-        tp_prefetch_to_read(tp_tiles_peek_at(path, x, y));
-        tp_prefetch_to_read(tp_tiles_peek_at(&nodes->tiles, x, y));
-    } else if (step == 2) {
-        const struct tp_node_tile *tile = (const struct tp_node_tile *)tp_tiles_peek(&nodes->tiles, x, y);
-        tp_prefetch_to_read(tp_tiles_peek(path, x, y));
-        if (tile)
-            tp_nodes_prefetch(tile, tp_tile_slot(x, y), nodes->wide);
-    }
+    prefetch_tile(&nodes->tiles, x, y, step);
+    const struct tp_node_tile *tile = step == 2 ? (const struct tp_node_tile *)tp_tiles_peek(&nodes->tiles, x, y) : NULL;
+    if (!tile)
+        return;
+    tp_nodes_prefetch(tile, slot, nodes->wide);
+    if (session->trace.follows_tree)
+        tp_prefetch(&tile->g.marks[slot / 2]);
 }
 
 void tp__mind_prefetch_search(const struct tp_mind *session, unsigned step)
