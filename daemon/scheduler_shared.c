@@ -5,15 +5,21 @@
  *                     if all searched.
  *     the round       the others: who waited longest is its front, of equals who is named first, from a session on that is
  *                     another with each tick; who set off since the last tick is its end. The front is dealt to first
- *                     (share.h), and it is served last: so it has what the others left over, and where there turns out to be
- *                     less than was dealt they go without before it does.
+ *                     (share.h), and is served last: so it has what the others left over.
  *
- * Under total_us the total is what the time holds by the pace of the ticks before (struct tp_pace) besides the moves of all
- * those to come, estimated anew every LOOK_NS of work, when the clock is looked at (in a long turn by the search itself, too). So
- * a batch that turns slow ends in time wherever that happens. Who gets nothing of its slice is owed a unit of it (not
- * more: the time that was not there is nobody's debt), and has waited; its turn is for a move alone, without tracing. The
- * front's first slice is given whatever the clock says, TP_DEADLINE_STRIDE expansions of it at the most: a total too short
- * for anything still serves one session after the other. */
+ * Under total_us the total is what the time holds by the pace of the ticks before (daemon/pace.h) besides the moves of all
+ * those to come, estimated anew every LOOK_NS of work, when the clock is looked at (in a long turn by the search itself, too).
+ * So a batch that turns slow ends in time wherever that happens. Time is then what may run out, and the round is served otherwise:
+ *
+ *     who has no slice    first, by a move alone (search/budget.h: moves_only), without the clock: what is left of the time is known then
+ *     who has one         who set off, who may not need it; then from the front on, until the time is over: who waited longest
+ *                         does not go without
+ *     who comes next      of those without a slice the front, should time be left over: not all of it is foreseen
+ *
+ * Where it does not hold a slice for all who ask, slices are portions (tp_pace_learn_portion), one each: taking up a search costs
+ * more than many expansions of it. Who gets nothing of its slice is owed a portion of it (not more: the time that was not there is
+ * nobody's debt), and has waited. The front's first slice is given whatever the clock says, TP_DEADLINE_STRIDE expansions of it at
+ * the most: a total too short for anything still serves one session after the other. */
 #include "daemon/scheduler_internal.h"
 
 enum {
@@ -24,8 +30,6 @@ enum {
     BESIDE_NS =
         60000, /* of a total, for reading the request and sending the answer; a part of a small one: */
     BESIDE_SHARE = 16,
-    TURNS_APART = 6, /* under a total of time: so many ticks from a slice to the next, if that can be */
-    ANSWERS_MEASURED = 16, /* fewer tell too little of their pace */
 };
 
 /* A total, and who may still spend of it. */
@@ -62,6 +66,11 @@ struct batch {
     uint64_t turns, searches, expansions_made; /* since that look */
 };
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* ---- time ---- */
 
 static struct tp_pace *pace_of(const struct batch *batch)
@@ -71,7 +80,7 @@ static struct tp_pace *pace_of(const struct batch *batch)
 
 static uint64_t turns_ns(const struct batch *batch, uint64_t turns)
 {
-    return (uint64_t)((double)turns * pace_of(batch)->turn_ns);
+    return (uint64_t)tp_pace_ns(pace_of(batch), turns, 0, 0);
 }
 
 /* Until the time is over but for the moves of those who are still to come. */
@@ -81,38 +90,10 @@ static uint64_t time_left_ns(const struct batch *batch)
     return until < batch->end_ns ? batch->end_ns - until : 0;
 }
 
-/* Expansions that the time holds, in at most so many turns of a portion at the least; what a turn takes before its first is not in them. */
+/* Expansions that the time holds, as tp_pace_expansions has it. */
 static uint64_t expansions_in_time(const struct batch *batch, size_t searches, uint64_t portion)
 {
-    const struct tp_pace *pace = pace_of(batch);
-    double left_ns = (double)time_left_ns(batch);
-    double fit = left_ns / (pace->search_ns + (double)portion * pace->expansion_ns);
-    double begun = fit < (double)searches ? fit : (double)searches;
-    return (uint64_t)((left_ns - begun * pace->search_ns) / pace->expansion_ns);
-}
-
-static double at_least_one(double ns)
-{
-    return ns > 1 ? ns : 1;
-}
-
-/* Moves the pace towards what a stretch of turns took: moves, searches and expansions each by the square of their part in what was
- * expected of it. Faster up than down, so that it errs to the safe side. */
-static void learn_pace(struct tp_pace *pace, double turns, double searches, double expansions, double took_ns)
-{
-    double moves = turns * pace->turn_ns, begun = searches * pace->search_ns, search = expansions * pace->expansion_ns;
-    double expected = moves + begun + search;
-    if (turns == 0)
-        return;
-    double error = took_ns - expected;
-    if (error > 4 * expected) /* far out it is no pace: a page of memory, or another's turn on the processor */
-        error = error > 8 * expected ? expected / 4 : 4 * expected;
-    double rate = searches == 0 ? 0.03125 : error > 0 ? 0.125 : 0.0625; /* moves come before the clock decides on the rest */
-    double step = error * rate /
-                  (moves * moves + begun * begun + search * search);
-    pace->turn_ns = at_least_one(pace->turn_ns * (1 + step * moves));
-    pace->search_ns = at_least_one(pace->search_ns * (1 + step * begun));
-    pace->expansion_ns = at_least_one(pace->expansion_ns * (1 + step * search));
+    return tp_pace_expansions(pace_of(batch), time_left_ns(batch), searches, portion);
 }
 
 static void look(struct batch *batch)
@@ -129,16 +110,15 @@ static void keep_time(struct batch *batch, bool walks)
         return;
     uint64_t from_ns = batch->look_ns, turns = batch->turns, searches = batch->searches, expansions = batch->expansions_made;
     look(batch);
-    learn_pace(pace_of(batch), (double)turns, (double)searches, (double)expansions, (double)(batch->now_ns - from_ns));
+    tp_pace_learn(pace_of(batch), turns, searches, expansions, batch->now_ns - from_ns);
     uint64_t holds = expansions_in_time(batch, batch->slices_left > 0 ? batch->slices_left : 1, batch->portion);
-    batch->expansions.left = holds < batch->hard_left ? holds : batch->hard_left;
+    batch->expansions.left = least(holds, batch->hard_left);
 }
 
 static void pass_time(struct batch *batch, uint64_t expansions)
 {
-    const struct tp_pace *pace = pace_of(batch);
     bool searched = expansions > 0;
-    batch->now_ns += (uint64_t)(pace->turn_ns + searched * pace->search_ns + (double)expansions * pace->expansion_ns);
+    batch->now_ns += (uint64_t)tp_pace_ns(pace_of(batch), 1, searched, expansions);
     batch->turns++;
     batch->searches += searched;
     batch->expansions_made += expansions;
@@ -177,11 +157,6 @@ static bool turn_over_cb(void *context)
 static uint64_t part_of(uint64_t share, uint64_t priority, uint64_t priorities)
 {
     return share / priorities * priority + share % priorities * priority / priorities;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* What a session may spend that was not expected to ask: its part, if all asked. */
@@ -454,23 +429,6 @@ static uint64_t portion_of(const struct batch *batch)
     return (uint64_t)(portion + 0.5);
 }
 
-static double between(double least, double value, double most)
-{
-    return value < least ? least : value > most ? most : value;
-}
-
-/* Where time is short for all who ask, an expansion each would go into taking up their searches. So fewer get more: as much as lets as many of them
- * have some as should, and no more than takes as long as what comes before it. Where that is out of reach anyway, a few. */
-static void learn_portion(const struct batch *batch)
-{
-    enum { FEW = 4 };
-    struct tp_pace *pace = pace_of(batch);
-    double worth = between(1, pace->search_ns / pace->expansion_ns, TP_DEADLINE_STRIDE);
-    bool is_enough = batch->searched * TURNS_APART >= batch->asks;
-    if (batch->is_short)
-        pace->portion = between(worth < FEW ? worth : FEW, pace->portion * (is_enough ? 1.125 : 0.875), worth);
-}
-
 /* What is there to deal: what is left of the total, and what its time holds, one expansion at the least. */
 static uint64_t in_time(const struct batch *batch, size_t searches, uint64_t portion)
 {
@@ -549,7 +507,7 @@ static unsigned part_of_round(const struct batch *batch, size_t place, size_t co
 /* Where time is short: as many as have slices may come next, or as should have had one. */
 static size_t end_of_next(const struct batch *batch, size_t count)
 {
-    size_t place = 0, next = batch->slices_left > count / TURNS_APART ? batch->slices_left : count / TURNS_APART + 1;
+    size_t place = 0, next = batch->slices_left > count / TP_PACE_TICKS_APART ? batch->slices_left : count / TP_PACE_TICKS_APART + 1;
     for (; batch->is_short && place < count && next > 0; place++)
         next -= !has_slice(batch, place);
     return place;
@@ -612,14 +570,11 @@ void tp__schedule_serve_shared(struct tp_schedule *schedule)
         serve_idle(&batch, batch.order[i]);
     }
     serve_round(&batch);
-    learn_portion(&batch);
+    if (batch.is_short)
+        tp_pace_learn_portion(&schedule->sessions->pace, batch.asks, batch.searched);
 }
 
 void tp_schedule_answered(struct tp_schedule *schedule, uint64_t took_us)
 {
-    double *mean_ns = &schedule->sessions->pace.answer_ns,
-           took_ns = (double)took_us * 1000 / (double)schedule->served;
-    if (schedule->served >= ANSWERS_MEASURED)
-        *mean_ns =
-            at_least_one(*mean_ns + ((took_ns < 4 * *mean_ns ? took_ns : 4 * *mean_ns) - *mean_ns) / 8);
+    tp_pace_learn_answer(&schedule->sessions->pace, schedule->served, took_us * 1000);
 }

@@ -8,9 +8,6 @@
 /* An id is salt << SLOT_BITS | slot; a salt is never 0, so no id below 2^SLOT_BITS exists. */
 enum { SLOT_BITS = 20, CAPACITY_MIN = 8 };
 
-/* Of the pace, until it is measured. */
-enum { TURN_NS = 300, SEARCH_NS = 500, EXPANSION_NS = 150, PORTION = 4, ANSWER_NS = 50 };
-
 void tp_sessions_init(struct tp_sessions *sessions, struct tp_closing *closing, uint32_t count_max,
                       uint64_t seed)
 {
@@ -21,7 +18,7 @@ void tp_sessions_init(struct tp_sessions *sessions, struct tp_closing *closing, 
                                      .last = TP_AGENT_NONE,
                                      .free_first = TP_AGENT_NONE,
                                      .salt_state = seed,
-                                     .pace = {TURN_NS, SEARCH_NS, EXPANSION_NS, PORTION, ANSWER_NS}};
+                                     .pace = tp_pace_begin()};
 }
 
 uint32_t tp_sessions_fini(struct tp_sessions *sessions)

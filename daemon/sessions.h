@@ -9,6 +9,7 @@
 #define TP_DAEMON_SESSIONS_H
 
 #include "daemon/closing.h"
+#include "daemon/pace.h"
 #include "daemon/share.h"
 #include "daemon/world.h"
 #include "search/session.h"
@@ -44,15 +45,6 @@ struct tp_agent {
 };
 
 #define TP_AGENT_NONE UINT32_MAX
-
-/* How long things take, as the ticks before had it that had a total of time. */
-struct tp_pace {
-    double turn_ns;      /* a session's move, without an expansion */
-    double search_ns;    /* more where it searches: fetching what that needs, and tracing */
-    double expansion_ns; /* and for each expansion */
-    double portion;      /* expansions that one gets at once where time is short: so many that all have some in a few ticks */
-    double answer_ns;    /* from the last move on, for each session */
-};
 
 struct tp_sessions {
     struct tp_closing *closing; /* borrowed: where searches go that are closed */

@@ -14,6 +14,7 @@
  *   lookahead.c     the breadth-first lookahead of LRTA*, and its learning
  *   prioritized.c   the learning of P-LRTA*
  *   react.c         what a changed map or a new sight asks: restart rules, forgetting what was learned
+ *   fetch.c         memory that the next tick reads is fetched ahead
  *   stroll.c        a tick for a move alone, of one that is still searching
  *   watch.c         what changed under the path followed, looked for over as many ticks as the budget asks
  *   goals.c         several goals, a radius, and the nearest state to goals that can't be reached
@@ -402,10 +403,6 @@ void tp__mind_put(struct tp_mind *session, void *memory, uint32_t bytes);
 
 /* session.h's functions of these names, for one that has a mind. */
 void tp__mind_tick(struct tp_mind *session, const struct tp_map *map, const struct tp_budget *budget, struct tp_tick_reply *reply);
-/* Has the processor fetch what a tick reads first. */
-void tp__mind_prefetch(const struct tp_mind *session);
-void tp__mind_prefetch_search(const struct tp_mind *session, unsigned step); /* tp_session_prefetch's further steps */
-void tp__mind_prefetch_walk(const struct tp_mind *session, unsigned step); /* tp_session_prefetch_walk's steps */
 int tp__mind_at_velocity(struct tp_mind *session, uint32_t cell, int vx, int vy) TP_MUST_CHECK;
 int tp__mind_retarget(struct tp_mind *session, uint32_t goal) TP_MUST_CHECK;
 int tp__mind_retarget_set(struct tp_mind *session, const uint32_t *goals, uint32_t count) TP_MUST_CHECK;
@@ -549,6 +546,13 @@ void tp__prioritized_close(struct tp_mind *session);
 
 /* P-LRTA*: updates the root, then what is in the queue, and weighs the frontier. True when done. */
 bool tp__prioritized_learn(struct tp_tick *tick);
+
+/* ---- fetch.c ---- */
+
+/* Has the processor fetch what a tick reads first. */
+void tp__mind_prefetch(const struct tp_mind *session);
+void tp__mind_prefetch_search(const struct tp_mind *session, unsigned step); /* tp_session_prefetch's further steps */
+void tp__mind_prefetch_walk(const struct tp_mind *session, unsigned step); /* tp_session_prefetch_walk's steps */
 
 /* ---- stroll.c ---- */
 

@@ -127,9 +127,9 @@ void tp_search_retarget(struct tp_search *search, tp_state goal);
  * list. Grids only. False without memory. Cost: O(log n). */
 bool tp_search_link(struct tp_search *search, tp_state state, uint8_t move, tp_cost g);
 
-/* Whether the way that leads to a state of the tree is that which led there when `moved_g` was last forgotten, TP_COST_INFINITE, if the
- * state had been expanded by then. For where an ancestor of it, be it itself, has got another parent since, that one had a g above moved_g
- * at the least from then on, and its descendants have a larger one. Cost: O(1). */
+/* Whether the way to a state with this g is the one that led there when `moved_g` was last forgotten (set to TP_COST_INFINITE), of a state
+ * that had been expanded by then. Where the state, or one on that way, has got another parent since, that one's g is moved_g or more, and those
+ * of all that were reached through it are larger. Cost: O(1). */
 static inline bool tp__search_stays(const struct tp_search *search, tp_cost g)
 {
     return g < search->moved_g && !search->undone;

@@ -490,57 +490,6 @@ void tp__mind_tick(struct tp_mind *session, const struct tp_map *map, const stru
     tp__stroll_settle(&tick);
 }
 
-void tp__mind_prefetch(const struct tp_mind *session)
-{
-    enum { LEARNING = offsetof(struct tp_mind, learned), SEARCH = offsetof(struct tp_mind, search) };
-    tp_prefetch_bytes(session, LEARNING);
-    tp_prefetch_bytes((const char *)session + SEARCH, sizeof *session - SEARCH);
-}
-
-/* The path's mark and the node of the state that the agent stands on, in three steps. */
-static void prefetch_place(const struct tp_mind *session, unsigned step)
-{
-    const struct tp_tiles *path = &session->trace.follow;
-    const struct tp_nodes *nodes = &session->search.nodes;
-    uint32_t x = tp_state_x(&session->search, session->at), y = tp_state_y(&session->search, session->at);
-    if (!path->top || !nodes->tiles.top)
-        return;
-    if (step == 4) {
-        tp_prefetch_to_read(tp_tiles_peek_top(path, x, y));
-        tp_prefetch_to_read(tp_tiles_peek_top(&nodes->tiles, x, y));
-    } else if (step == 3) {
-        tp_prefetch_to_read(tp_tiles_peek_at(path, x, y));
-        tp_prefetch_to_read(tp_tiles_peek_at(&nodes->tiles, x, y));
-    } else if (step == 2) {
-        const struct tp_node_tile *tile = (const struct tp_node_tile *)tp_tiles_peek(&nodes->tiles, x, y);
-        tp_prefetch_to_read(tp_tiles_peek(path, x, y));
-        if (tile)
-            tp_nodes_prefetch(tile, tp_tile_slot(x, y), nodes->wide);
-    }
-}
-
-void tp__mind_prefetch_search(const struct tp_mind *session, unsigned step)
-{
-    tp__search_prefetch(&session->search, step);
-    prefetch_place(session, step);
-}
-
-void tp__mind_prefetch_walk(const struct tp_mind *session, unsigned step)
-{
-    enum { WALK = offsetof(struct tp_mind, trace), WALK_END = offsetof(struct tp_mind, stats.expansions) };
-    if (step == TP_PREFETCH_STEPS - 1) {
-        tp_prefetch_to_read(&session->params.corners);
-        tp_prefetch_to_read(&session->map);
-        tp_prefetch_to_read(&session->search.shift);
-        tp_prefetch_bytes((const char *)session + WALK, WALK_END - WALK);
-    } else if (session->strolls == TP_STROLLS) {
-        uint32_t x = tp_state_x(&session->search, session->at), y = tp_state_y(&session->search, session->at);
-        prefetch_place(session, step);
-        if (step == 4)
-            tp_prefetch_to_read(&tp_map_tile_at(session->map, x, y)->passable[y % TP_MAP_TILE]);
-    }
-}
-
 /* ---- Between ticks ---- */
 
 /* Whether the search under way serves an agent that was put on this state: it knows the state, and for one that had arrived

@@ -162,7 +162,7 @@ int tp_session_check_budget(const struct tp_session *session, const struct tp_bu
 struct tp_tick_work {
     uint64_t expansions; /* states expanded */
     uint64_t generated;  /* states given a (better) g */
-    uint64_t traced;     /* traceback steps, path cells copied, looks at what changed (watch.c), entries renewed */
+    uint64_t traced;     /* traceback steps (under k, on grids, of what is not in common with the last path), path cells copied, looks at what changed (watch.c), entries renewed */
     uint64_t learned;    /* heuristic updates */
     uint64_t rekeyed;    /* of those: open entries whose f was renewed, after the goal moved or (D* Lite) the agent */
     uint64_t guide;      /* units paid for what guides the search (guide.h) */

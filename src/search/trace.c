@@ -143,9 +143,9 @@ bool tp__trace_fresh_over_agent(const struct tp_mind *session)
  * marked from the root on in either case, so that the next may leave it behind the agent, and `from` tells where it begins. What lies before
  * is no part of it (tp__trace_mark): along a path g grows, and so g tells that.
  *
- * Its marks are in the tree's own nodes, which the trace reads in any case, where g has 32 bits and moves have 3; there is room for them always. They are set when the path is
- * followed (tp__trace_follow), which is decided once it is known; what the old one has alone loses its own then: each is set once and
- * taken once. The path to a goal that was found is traced step by step, for all that comes after the search reads it in tiles of its own.
+ * Its marks are in the tree's own nodes, which the trace reads in any case: there is room for them where g is narrow and moves are few. They
+ * are set when the path is followed (tp__trace_follow), which is decided once it is known; what the old one has alone loses its own then:
+ * each is set once and taken once. The path to a goal that was found is traced step by step, for all that comes after the search reads it in tiles of its own.
  */
 
 /* A walk over states of the tree, the tile of the last one being at hand. Grids. */
