@@ -39,7 +39,7 @@ static bool is_under_way(const struct tp_mind *session)
     bool is_grid = domain->cells_can_block && domain->reversible && !domain->listed && !domain->map_in_moves && !domain->at_velocity;
     bool is_found = session->path_complete && search->active && search->found && !search->partial && !session->restart_wanted;
     return row->engine == &tp__engine_time_bounded && row->learning == TP_LEARNING_NONE && is_grid && is_found &&
-           session->belief.full && !search->goals && !session->bound && !session->shortcut && !session->waits_for_nearer;
+           session->belief.full && !search->goals && !session->bound && !session->shortcut && !session->detour && !session->waits_for_nearer;
 }
 
 void tp__follow_settle(const struct tp_tick *tick)

@@ -21,9 +21,13 @@ enum {
     WORTH_MILLI = 1005,                           /* a path, or a way, is left for one that is shorter by this */
     ALIKE_POINTS = 8 * TP_BLOCK_POINT,            /* two ways are about as long as each other: so many points, */
     ALIKE_SHARE = 16,                             /* and this share of one, apart */
+    SHUT_SHARE = 16,                              /* a path is taken to be shut where the way is longer by this share, */
+    SHUT_COST = 8 * TP_COST_UNIT,                 /* and this */
     UNITS_BETWEEN_LOOKS = 256,                    /* at the clock */
     STRAIGHT_MILLI = 500,                         /* haste of a scout over ground that is taken for free */
     BETTER_UNITS_MAX = 2000,                      /* what may be spent on looking for a shorter way */
+    LOOK_TICKS = 24,                              /* between looking for one way and for another, of an agent that gets along by what it has */
+    SCARCE_SHARE = 8,                             /* units are scarce where a tick has less than this share of the session's own */
     STALL_EXPANSIONS = 128,                       /* a search of an older version that gets no nearer for so many is given up */
     KNOWN_NODES = 8,
     KNOWN_BYTES = KNOWN_NODES * sizeof(struct tp_guide_known),
@@ -294,11 +298,13 @@ static uint64_t points_left(const struct tp_mind *session, const struct tp_lead 
 static tp_cost path_left(const struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
+    if (!tp__is_packed(session) && !tp_search_knows(search, session->at))
+        return tp_search_h_goal(search, session->at); /* on a detour */
     return tp__is_packed(session) ? session->packed.left : tp_search_g(search, session->trace.follow_end) - tp_search_g(search, session->at);
 }
 
 /* Whether the path followed is whole, and about as short as the way now taken. */
-static bool path_serves(const struct tp_mind *session)
+static bool path_serves(struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
     bool is_on_it = tp__is_packed(session) || tp_search_knows(search, session->at);
@@ -306,6 +312,8 @@ static bool path_serves(const struct tp_mind *session)
         return false;
     tp_cost left = path_left(session);
     tp_cost promised = tp__guide_h(search, session->at, tp_search_h_goal(search, session->at));
+    if (promised > left + left / SHUT_SHARE + SHUT_COST)
+        tp__watch_far(session); /* it may be shut where nobody looks */
     return !tp_product_less(promised, WORTH_MILLI, left, 1000);
 }
 
@@ -459,6 +467,7 @@ void tp__guide_see(struct tp_mind *session, const struct tp_belief_change *chang
 void tp__guide_trip(struct tp_mind *session)
 {
     session->guide.left_bar = UINT64_MAX;
+    session->guide.looked = 0;
     session->guide.stalled_at = TP_COST_INFINITE;
     session->guide.stalls = session->guide.waited = 0;
 }
@@ -471,6 +480,19 @@ static bool is_current(const struct tp_mind *session)
     if (guide->rest.is)
         return guide->rest.epoch == blocks->epoch && guide->rest.version == blocks->changed_version;
     return is_of(session, &guide->now, blocks) && !is_outdated(session);
+}
+
+/* Whether it is time to look for another way though the one there is serves: not at each version where one comes every tick, nor where units are
+ * scarce and others have no way at all. */
+static bool is_due(const struct tp_tick *tick)
+{
+    const struct tp_mind *session = tick->session;
+    const struct tp_guide *guide = &session->guide;
+    bool serves = session->belief.full && !guide->broken && (guide->now.scout || guide->rest.is);
+    if (!serves)
+        return true;
+    bool is_scarce = units_of(tick) < session->params.guide_units / SCARCE_SHARE;
+    return !is_scarce && (!guide->looked || (uint32_t)session->stats.ticks - guide->looked >= LOOK_TICKS);
 }
 
 /* Lets go of leads that are no good any more, and begins the one that is wanted, when what the agent saw is laid over. Whether the agent is lost: it
@@ -488,14 +510,16 @@ static bool choose(struct tp_tick *tick, uint64_t *units)
         guide->rest.is = false;
     uint64_t left = now->scout ? points_left(session, now) : 0;
     bool away = left == TP_FIELD_UNSEEN, lost = away && !follows_whole(session);
-    bool current = is_current(session), wanted = lost || !current;
+    bool current = is_current(session), wanted = lost || (!current && is_due(tick));
     bool elsewhere = coming->blocks && session->restart_wanted && !is_to_goals(session, coming); /* likewise */
     if (elsewhere || (coming->betters && (away || !current || guide->broken)))
         lead_drop(coming);
-    if (!coming->blocks && wanted && tp__overlay_catch_up(session, tick->budget, units))
+    if (!coming->blocks && wanted && tp__overlay_catch_up(session, tick->budget, units)) {
         lead_begin(session, coming, tp__overlay_blocks(session));
-    else if (!coming->blocks && !wanted && now->scout && !now->goes_straight && left && !away && !guide->settled)
+        guide->looked = (uint32_t)session->stats.ticks;
+    } else if (!coming->blocks && current && !wanted && now->scout && !now->goes_straight && left && !away && !guide->settled) {
         better_begin(session, guide, left);
+    }
     return lost;
 }
 

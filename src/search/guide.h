@@ -63,6 +63,7 @@ struct tp_guide {
     enum tp_field_metric metric;
     struct tp_lead now;    /* what h is made of */
     struct tp_lead coming; /* what is to take its place */
+    uint32_t looked;       /* the tick in which another way was last begun to be looked for */
     bool broken;           /* a search was begun anew since the present way was taken */
     bool settled;          /* no shorter way is looked for any more than the one taken */
     bool other;            /* another way was taken since the search under way began: its open states stand in the former's order */

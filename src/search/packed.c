@@ -126,7 +126,8 @@ static bool is_settled(const struct tp_tick *tick)
 {
     const struct tp_mind *session = tick->session;
     const struct tp_search *search = &session->search;
-    if (!search->active || !search->found || search->partial || session->restart_wanted || tick->node_cap || !session->path_complete)
+    if (!search->active || !search->found || search->partial || session->restart_wanted || tick->node_cap || !session->path_complete ||
+        session->detour)
         return false;
     if (session->at != session->trace.follow_end && tp__trace_next(session) == TP_MOVE_NONE)
         return false; /* it is on its way back to the path */

@@ -210,6 +210,7 @@ static void begin_anew(struct tp_session *session)
 static void recall_guide(struct tp_guide *guide, const struct tp_rest *rest)
 {
     guide->left_bar = rest->guide_left_bar;
+    guide->looked = rest->looked;
     guide->stalled_at = rest->stalled_at;
     guide->stalls = rest->stalls;
     guide->waited = rest->waited;
@@ -297,6 +298,7 @@ static void keep(struct tp_rest *rest, const struct tp_mind *mind)
         .watch_begun = mind->watch.begun,
         .turned_left = mind->turned_left,
         .guide_left_bar = guide->left_bar,
+        .looked = guide->looked,
         .stalled_at = guide->stalled_at,
         .rest_epoch = guide->rest.epoch,
         .rest_version = guide->rest.version,

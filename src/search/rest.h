@@ -41,8 +41,9 @@ struct tp_rest {
     uint64_t rest_epoch, rest_version, rest_points; /* tp_guide's rest */
     tp_cost rest_left;
     tp_state end;
-    uint32_t stalls, waited;
-    bool at_once, begun, active, path_complete, after_somebody, guide_rests, other, goal_moved, displaced, waits_for_path, packs, restart_wanted;
+    uint32_t stalls, waited, looked;
+    bool at_once : 1, begun : 1, active : 1, path_complete : 1, after_somebody : 1, guide_rests : 1, other : 1, goal_moved : 1, displaced : 1;
+    bool waits_for_path : 1, packs : 1, restart_wanted : 1, watch_walks : 1;
 };
 
 struct tp_session {

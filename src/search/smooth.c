@@ -142,8 +142,12 @@ static bool measure(struct tp_tick *tick, struct tp_smooth *smooth)
             break;
         if (!tp__tick_step(tick))
             return false;
-        if (!believed_step(session, smooth->cursor, move, &step)) {
-            end(smooth); /* it closed */
+        if (!believed_step(session, smooth->cursor, move, &step)) { /* it closed */
+            smooth->to = smooth->cursor;
+            if (tp__watch_is_near(session))
+                slide(tick, smooth);
+            else
+                end(smooth);
             return true;
         }
         smooth->sum += step.cost;
@@ -292,7 +296,7 @@ bool tp__smooth_is_done(const struct tp_mind *session)
 void tp__smooth_run(struct tp_tick *tick)
 {
     struct tp_mind *session = tick->session;
-    if (!smooths(session) || !session->path_complete || tp__is_packed(session) || !tp_search_knows(&session->search, session->at) ||
+    if (!smooths(session) || !session->path_complete || session->detour || tp__is_packed(session) || !tp_search_knows(&session->search, session->at) ||
         tp__trace_next(session) == TP_MOVE_NONE || tp__bound_shortens(session))
         return;
     if (!session->smooth && !(session->smooth = smooth_open(session)))
@@ -300,7 +304,7 @@ void tp__smooth_run(struct tp_tick *tick)
     struct tp_smooth *smooth = session->smooth;
     if (smooth->phase == SMOOTH_DONE)
         return;
-    if (tick->changed && session->belief.full) /* what an agent sees that does not know the map is aside of its path, or it searches anew */
+    if (tick->changed && session->belief.full && !tp__watch_is_near(session)) /* what an agent sees that does not know the map is aside of its path, or it searches anew */
         tp__smooth_forget(session);
     if (!smooth->span)
         begin_ahead(tick, smooth, SPAN_MIN, LEAD_SPANS);
