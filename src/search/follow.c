@@ -85,5 +85,6 @@ bool tp__follow_tick(struct tp_mind *session, struct tp_tick_reply *reply)
         tp__steady_begin(session);
     else if (tp__steady_moved(&session->steady, session->at))
         reply->flags |= TP_FLAG_LOOPING;
+    tp__packed_followed(session);
     return true;
 }

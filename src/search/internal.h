@@ -642,6 +642,9 @@ bool tp__packed_is_still(struct tp_mind *session);
 /* tp_session_path of a packed path. */
 uint32_t tp__packed_path(const struct tp_mind *session, uint32_t *cells, uint32_t max);
 
+/* After a tick that only took a step of a whole path (follow.c). */
+void tp__packed_followed(struct tp_mind *session);
+
 /* At a tick's end: goes on packing the path, and putting back what found it. */
 void tp__packed_run(struct tp_tick *tick);
 void tp__packed_close(struct tp_mind *session);

@@ -203,7 +203,7 @@ static void begin_anew(struct tp_session *session)
 {
     forget_steps(session);
     session->at_before = TP_STATE_NONE;
-    session->rest.active = session->rest.guide_rests = session->blind = false;
+    session->rest.active = session->rest.guide_rests = session->rest.watch_walks = session->blind = false;
     session->rest.restart_wanted = session->rest.begun;
 }
 
@@ -211,6 +211,7 @@ static void recall_guide(struct tp_guide *guide, const struct tp_rest *rest)
 {
     guide->left_bar = rest->guide_left_bar;
     guide->looked = rest->looked;
+    guide->patience = rest->patience;
     guide->stalled_at = rest->stalled_at;
     guide->stalls = rest->stalls;
     guide->waited = rest->waited;
@@ -261,6 +262,8 @@ static void recall(struct tp_session *session, struct tp_mind *mind)
     mind->watch.left_bar = rest->left_bar;
     mind->watch.begun = rest->watch_begun;
     mind->watch.at_once = rest->at_once;
+    mind->watch.walks = rest->watch_walks;
+    mind->watch.step = TP_STATE_NONE;
     recall_guide(&mind->guide, rest);
     if (rest->active)
         recall_path(session, mind);
@@ -299,6 +302,7 @@ static void keep(struct tp_rest *rest, const struct tp_mind *mind)
         .turned_left = mind->turned_left,
         .guide_left_bar = guide->left_bar,
         .looked = guide->looked,
+        .patience = guide->patience & 3,
         .stalled_at = guide->stalled_at,
         .rest_epoch = guide->rest.epoch,
         .rest_version = guide->rest.version,
@@ -319,6 +323,8 @@ static void keep(struct tp_rest *rest, const struct tp_mind *mind)
         .waits_for_path = mind->waits_for_path,
         .packs = mind->packs,
         .restart_wanted = mind->restart_wanted,
+        .looks_near = tp__watch_is_near(mind),
+        .watch_walks = mind->watch.walks,
     };
 }
 
@@ -376,13 +382,15 @@ static bool leads_on(const struct tp_session *session, const struct tp_map *map)
 }
 
 /* The tick of one that rests: it stands on its goal, or takes the next step where it can. */
-static void rest_tick(struct tp_session *session, const struct tp_map *map, struct tp_tick_reply *reply)
+static void rest_tick(struct tp_session *session, const struct tp_map *map, bool changed, struct tp_tick_reply *reply)
 {
     const struct tp_rest_params *params = &session->params;
     bool was_there = is_goal(session, session->at), exact = params->goal_policy == TP_GOAL_EXACT && !session->more_goal_count;
     *reply = (struct tp_tick_reply){.from = cell_of(session, session->at), .status = TP_STATUS_SEARCHING, .version = map->version, .epoch = map->epoch};
     if (!is_passable(session, map, session->at))
         reply->flags |= TP_FLAG_START_BLOCKED;
+    if (changed && !was_there && session->rest.begun)
+        reply->flags |= TP_FLAG_CONTINUED;
     if (!was_there && leads_on(session, map)) {
         step(session);
         reply->status = TP_STATUS_MOVING;
@@ -408,21 +416,92 @@ static void starved_tick(struct tp_session *session, const struct tp_map *map, s
         session->blind = session->rest.active;
         tp_map_unref(before);
     }
-    rest_tick(session, map, reply);
+    rest_tick(session, map, false, reply);
     reply->flags |= TP_FLAG_NODE_CAP;
 }
 
-/* Whether it may be ticked without a mind: nothing changed, and there is nothing to find out. */
-static bool rests_on(const struct tp_session *session, const struct tp_map *map)
+/* ---- Other versions ---- */
+
+/* Whether a goal may be reached in this version, as a mind's tick finds it out before all else. */
+static bool is_in_reach(const struct tp_session *session, const struct tp_map *map)
 {
-    return map == session->map && !session->blind && (is_goal(session, session->at) || leads_on(session, map));
+    if (session->params.goal_policy != TP_GOAL_EXACT)
+        return true;
+    uint32_t mask = (1u << session->shift) - 1, x = session->at & mask, y = session->at >> session->shift;
+    bool knows = map->blocks && tp_map_passable(map, x, y);
+    for (uint32_t i = 0; i <= session->more_goal_count; i++) {
+        tp_state goal = i ? session->more_goals[i - 1] : session->goal;
+        if (is_passable(session, map, goal) && !(knows && tp_blocks_apart(map->blocks, x, y, goal & mask, goal >> session->shift)))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the guide would look for another way. */
+static bool guide_is_due(const struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget)
+{
+    const struct tp_rest *rest = &session->rest;
+    if (!map->blocks || (rest->rest_epoch == map->blocks->epoch && rest->rest_version == map->blocks->changed_version))
+        return false;
+    uint64_t own = session->params.guide_units, units = budget && budget->caps_guide && budget->guide_max < own ? budget->guide_max : own;
+    return !rest->guide_rests || tp__guide_is_time(units, own, rest->looked, session->stats.ticks, rest->patience);
+}
+
+/* Looks at the next steps of the path, as the watch of a mind would; false where one is closed, or its budget may not pay for that. */
+static bool near_is_open(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget)
+{
+    struct tp_tick_reply none = {0};
+    const struct tp_rest_params *params = &session->params;
+    struct tp_budget own = {.kind = (enum tp_budget_kind)params->budget_kind, .expansions = params->budget_expansions, .c = params->budget_c};
+    const struct tp_tick tick = {.budget = budget ? budget : &own, .reply = &none};
+    if (tp__purse_left(&tick) / 2 < TP_NEAR_STEPS)
+        return false;
+    struct tp_steps_reader reader = tp_steps_read(&session->steps);
+    uint32_t x = session->at & ((1u << session->shift) - 1), y = session->at >> session->shift;
+    for (uint32_t i = 0; i < TP_NEAR_STEPS && reader.left; i++) {
+        uint8_t move = tp_steps_peek(&reader);
+        if (!tp_walk_open(map, x, y, move, (enum tp_corners)params->corners))
+            return false;
+        x += (uint32_t)tp_direction_dx[move];
+        y += (uint32_t)tp_direction_dy[move];
+        tp_steps_next(&reader);
+    }
+    session->rest.watch_walks = reader.left > 0;
+    return true;
+}
+
+/* Takes up another version, unless there is something to find out in it. */
+static bool adopts(struct tp_session *session, const struct tp_map *map)
+{
+    const struct tp_map *before = session->map;
+    if (map->epoch != before->epoch)
+        return false;
+    if (!is_goal(session, session->at) && (!session->rest.looks_near || !is_in_reach(session, map)))
+        return false;
+    session->map = tp_map_ref(map);
+    tp_map_unref(before);
+    return true;
+}
+
+/* Whether it may be ticked without a mind: there is nothing to find out. */
+static bool rests_on(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget)
+{
+    bool is_there = is_goal(session, session->at);
+    bool looks_near = session->rest.looks_near && !is_there;
+    if (session->blind || !(is_there || leads_on(session, map)) || (looks_near && guide_is_due(session, map, budget)))
+        return false;
+    session->rest.watch_walks |= looks_near && map->rose_version > session->map->version;
+    if (session->rest.watch_walks && !is_there && tp__watch_looks_now(session->stats.ticks) && !near_is_open(session, map, budget))
+        return false;
+    return map == session->map || adopts(session, map);
 }
 
 void tp_session_tick(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget,
                      struct tp_tick_reply *reply)
 {
-    if (!session->mind && rests_on(session, map)) {
-        rest_tick(session, map, reply);
+    const struct tp_map *before = session->map;
+    if (!session->mind && rests_on(session, map, budget)) {
+        rest_tick(session, map, map != before, reply);
         return;
     }
     if (!tp__session_wake(session)) {
