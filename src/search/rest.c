@@ -447,8 +447,8 @@ static bool guide_is_due(const struct tp_session *session, const struct tp_map *
     return !rest->guide_rests || tp__guide_is_time(units, own, rest->looked, session->stats.ticks, rest->patience);
 }
 
-/* Looks at the next steps of the path, as the watch of a mind would; false where one is closed, or its budget may not pay for that. */
-static bool near_is_open(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget)
+/* Looks at the next steps of the path, as the watch of a mind would, counted in *looks; false where one is closed, or its budget may not pay for that. */
+static bool near_is_open(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget, uint32_t *looks)
 {
     struct tp_tick_reply none = {0};
     const struct tp_rest_params *params = &session->params;
@@ -465,6 +465,7 @@ static bool near_is_open(struct tp_session *session, const struct tp_map *map, c
         x += (uint32_t)tp_direction_dx[move];
         y += (uint32_t)tp_direction_dy[move];
         tp_steps_next(&reader);
+        ++*looks;
     }
     session->rest.watch_walks = reader.left > 0;
     return true;
@@ -483,15 +484,15 @@ static bool adopts(struct tp_session *session, const struct tp_map *map)
     return true;
 }
 
-/* Whether it may be ticked without a mind: there is nothing to find out. */
-static bool rests_on(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget)
+/* Whether it may be ticked without a mind: there is nothing to find out. So many steps were looked at for that. */
+static bool rests_on(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget, uint32_t *looks)
 {
     bool is_there = is_goal(session, session->at);
     bool looks_near = session->rest.looks_near && !is_there;
     if (session->blind || !(is_there || leads_on(session, map)) || (looks_near && guide_is_due(session, map, budget)))
         return false;
     session->rest.watch_walks |= looks_near && map->rose_version > session->map->version;
-    if (session->rest.watch_walks && !is_there && tp__watch_looks_now(session->stats.ticks) && !near_is_open(session, map, budget))
+    if (session->rest.watch_walks && !is_there && tp__watch_looks_now(session->stats.ticks) && !near_is_open(session, map, budget, looks))
         return false;
     return map == session->map || adopts(session, map);
 }
@@ -499,9 +500,12 @@ static bool rests_on(struct tp_session *session, const struct tp_map *map, const
 void tp_session_tick(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget,
                      struct tp_tick_reply *reply)
 {
-    const struct tp_map *before = session->map;
-    if (!session->mind && rests_on(session, map, budget)) {
-        rest_tick(session, map, map != before, reply);
+    uint32_t looks = 0;
+    bool changed = !session->mind && map->version != session->map->version;
+    if (!session->mind && rests_on(session, map, budget, &looks)) {
+        rest_tick(session, map, changed, reply);
+        reply->work.traced = looks;
+        session->stats.traced += looks;
         return;
     }
     if (!tp__session_wake(session)) {
