@@ -642,6 +642,9 @@ bool tp__packed_is_still(struct tp_mind *session);
 /* tp_session_path of a packed path. */
 uint32_t tp__packed_path(const struct tp_mind *session, uint32_t *cells, uint32_t max);
 
+/* The agent, or its goal, is put elsewhere: of one that was quiet for so long that it may have come to rest it is begun to count anew. */
+void tp__packed_stirred(struct tp_mind *session);
+
 /* After a tick that only took a step of a whole path (follow.c). */
 void tp__packed_followed(struct tp_mind *session);
 

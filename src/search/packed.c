@@ -195,6 +195,12 @@ static void keep_quiet(struct tp_mind *session, bool is_quiet, bool changed)
         tp__guide_rest(session);
 }
 
+void tp__packed_stirred(struct tp_mind *session)
+{
+    if (session->quiet >= QUIET_TICKS)
+        session->quiet = 0;
+}
+
 void tp__packed_followed(struct tp_mind *session)
 {
     if (session->may_pack && !session->after_somebody)

@@ -538,7 +538,7 @@ int tp__mind_at_velocity(struct tp_mind *session, uint32_t cell, int vx, int vy)
     session->at_before = TP_STATE_NONE;
     session->follows = TP_FOLLOWS_NOT;
     session->displaced = true;
-    session->quiet = 0;
+    tp__packed_stirred(session);
     session->waits_for_path = false;
     session->watch.summed = false;
     tp__steady_begin(session);
@@ -566,7 +566,7 @@ static void take_goals(struct tp_mind *session, const tp_state *states, uint32_t
     tp__guide_trip(session);
     tp__bound_trip(session);
     session->strandings = 0;
-    session->quiet = 0;
+    tp__packed_stirred(session);
     session->waits_for_path = false;
     session->displaced = session->goal_moved = true;
     session->path_complete = false;
