@@ -360,7 +360,7 @@ enum tp_client_flag {
     TP_CLIENT_BACK_MOVE = 1,       /* the step goes back; with BLOCKED: it would */
     TP_CLIENT_PATH_COMPLETE = 2,   /* the path followed reached the goal when it was found */
     TP_CLIENT_CONTINUED = 4,       /* the map changed, and the search goes on */
-    TP_CLIENT_REPAIRED = 8,        /* the map changed, and the search was repaired (dstarlite) */
+    TP_CLIENT_REPAIRED = 8,        /* the map changed, and the search (dstarlite) or the path (guided) was repaired */
     TP_CLIENT_RESTARTED = 16,      /* the search began anew */
     TP_CLIENT_PARTIAL = 32,        /* NEAREST: at, or going to, the cell nearest to goals that can't be reached */
     TP_CLIENT_LOOPING = 64,        /* it came to the same place three times, and nothing else happened */

@@ -21,9 +21,14 @@ enum {
     WORTH_MILLI = 1005,                           /* a path, or a way, is left for one that is shorter by this */
     ALIKE_POINTS = 8 * TP_BLOCK_POINT,            /* two ways are about as long as each other: so many points, */
     ALIKE_SHARE = 16,                             /* and this share of one, apart */
+    SHUT_SHARE = 16,                              /* a path is taken to be shut where the way is longer by this share, */
+    SHUT_COST = 8 * TP_COST_UNIT,                 /* and this */
     UNITS_BETWEEN_LOOKS = 256,                    /* at the clock */
     STRAIGHT_MILLI = 500,                         /* haste of a scout over ground that is taken for free */
     BETTER_UNITS_MAX = 2000,                      /* what may be spent on looking for a shorter way */
+    PATIENCE_MAX = 1,                             /* twice as many each time that it brought nothing, so often */
+    LOOK_TICKS = 24,                              /* between looking for one way and for another, of an agent that gets along by what it has */
+    SCARCE_SHARE = 8,                             /* units are scarce where a tick has less than this share of the session's own */
     STALL_EXPANSIONS = 128,                       /* a search of an older version that gets no nearer for so many is given up */
     KNOWN_NODES = 8,
     KNOWN_BYTES = KNOWN_NODES * sizeof(struct tp_guide_known),
@@ -290,22 +295,25 @@ static uint64_t points_left(const struct tp_mind *session, const struct tp_lead 
     return points_from(guide, known, tp_state_x(search, session->at), tp_state_y(search, session->at));
 }
 
-/* What is left of the path followed, the agent being on it. */
+/* What is left of the path followed, the agent being on it; on a detour, from where that ends. */
 static tp_cost path_left(const struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
-    return tp__is_packed(session) ? session->packed.left : tp_search_g(search, session->trace.follow_end) - tp_search_g(search, session->at);
+    tp_state from = tp__detour_is_walked(session) ? tp__detour_end(session) : session->at;
+    return tp__is_packed(session) ? session->packed.left : tp_search_g(search, session->trace.follow_end) - tp_search_g(search, from);
 }
 
 /* Whether the path followed is whole, and about as short as the way now taken. */
-static bool path_serves(const struct tp_mind *session)
+static bool path_serves(struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
-    bool is_on_it = tp__is_packed(session) || tp_search_knows(search, session->at);
+    bool is_on_it = tp__is_packed(session) || tp__detour_is_walked(session) || tp_search_knows(search, session->at);
     if (!session->path_complete || !is_on_it || session->restart_wanted)
         return false;
     tp_cost left = path_left(session);
     tp_cost promised = tp__guide_h(search, session->at, tp_search_h_goal(search, session->at));
+    if (promised > left + left / SHUT_SHARE + SHUT_COST)
+        tp__watch_far(session); /* it may be shut where nobody looks */
     return !tp_product_less(promised, WORTH_MILLI, left, 1000);
 }
 
@@ -459,6 +467,7 @@ void tp__guide_see(struct tp_mind *session, const struct tp_belief_change *chang
 void tp__guide_trip(struct tp_mind *session)
 {
     session->guide.left_bar = UINT64_MAX;
+    session->guide.looked = session->guide.patience = 0;
     session->guide.stalled_at = TP_COST_INFINITE;
     session->guide.stalls = session->guide.waited = 0;
 }
@@ -471,6 +480,28 @@ static bool is_current(const struct tp_mind *session)
     if (guide->rest.is)
         return guide->rest.epoch == blocks->epoch && guide->rest.version == blocks->changed_version;
     return is_of(session, &guide->now, blocks) && !is_outdated(session);
+}
+
+static bool is_scarce(uint64_t units, uint64_t own)
+{
+    return units < own / SCARCE_SHARE;
+}
+
+bool tp__guide_is_time(uint64_t units, uint64_t own, uint32_t looked, uint64_t ticks, uint8_t patience)
+{
+    return !is_scarce(units, own) && (!looked || (uint32_t)ticks - looked >= (uint32_t)LOOK_TICKS << patience);
+}
+
+/* Whether it is time to look for another way though the one there is serves: not at each version where one comes every tick, nor where units are
+ * scarce and others have no way at all. */
+static bool is_due(const struct tp_tick *tick)
+{
+    const struct tp_mind *session = tick->session;
+    const struct tp_guide *guide = &session->guide;
+    bool serves = session->belief.full && !guide->broken && (guide->now.scout || guide->rest.is);
+    if (!serves)
+        return true;
+    return tp__guide_is_time(units_of(tick), session->params.guide_units, guide->looked, session->stats.ticks, guide->patience);
 }
 
 /* Lets go of leads that are no good any more, and begins the one that is wanted, when what the agent saw is laid over. Whether the agent is lost: it
@@ -488,25 +519,31 @@ static bool choose(struct tp_tick *tick, uint64_t *units)
         guide->rest.is = false;
     uint64_t left = now->scout ? points_left(session, now) : 0;
     bool away = left == TP_FIELD_UNSEEN, lost = away && !follows_whole(session);
-    bool current = is_current(session), wanted = lost || !current;
+    bool current = is_current(session), wanted = lost || (!current && is_due(tick));
     bool elsewhere = coming->blocks && session->restart_wanted && !is_to_goals(session, coming); /* likewise */
     if (elsewhere || (coming->betters && (away || !current || guide->broken)))
         lead_drop(coming);
-    if (!coming->blocks && wanted && tp__overlay_catch_up(session, tick->budget, units))
+    if (!coming->blocks && wanted && tp__overlay_catch_up(session, tick->budget, units)) {
         lead_begin(session, coming, tp__overlay_blocks(session));
-    else if (!coming->blocks && !wanted && now->scout && !now->goes_straight && left && !away && !guide->settled)
+        guide->looked = (uint32_t)session->stats.ticks;
+    } else if (!coming->blocks && current && !wanted && now->scout && !now->goes_straight && left && !away && !guide->settled &&
+               !is_scarce(units_of(tick), session->params.guide_units)) {
         better_begin(session, guide, left);
+    }
     return lost;
 }
 
-bool tp__guide_is_idle(const struct tp_mind *session)
+bool tp__guide_is_idle(const struct tp_tick *tick)
 {
+    const struct tp_mind *session = tick->session;
     const struct tp_guide *guide = &session->guide;
     if (!guide->cache || !tp__overlay_blocks(session))
         return true;
-    if (guide->coming.blocks || !is_current(session))
+    if (guide->coming.blocks)
         return false;
-    if (guide->rest.is)
+    if (!is_current(session))
+        return !is_due(tick);
+    if (guide->rest.is || is_scarce(units_of(tick), session->params.guide_units))
         return true;
     uint64_t left = points_left(session, &guide->now);
     return guide->settled || !guide->now.scout || !left || left == TP_FIELD_UNSEEN;
@@ -519,8 +556,9 @@ void tp__guide_rest(struct tp_mind *session)
     if (!blocks || guide->rest.is)
         return;
     guide->rest.is = true;
-    guide->rest.epoch = blocks->epoch;
-    guide->rest.version = blocks->changed_version;
+    const struct tp_blocks *of = guide->now.blocks ? guide->now.blocks : blocks;
+    guide->rest.epoch = of->epoch;
+    guide->rest.version = of->changed_version;
     guide->rest.points = guide->broken ? TP_FIELD_UNSEEN : points_left(session, &guide->now);
     guide->rest.left = path_left(session);
     lead_drop(&guide->now);
@@ -538,7 +576,9 @@ static bool take(struct tp_mind *session)
     bool goes_on = !betters && !guide->broken && serves_search(session);
     take_coming(guide);
     guide->settled = betters;
-    return led && session->search.active && !goes_on && !path_serves(session) && gets_nearer(session, guide);
+    bool wants = led && session->search.active && !goes_on && !path_serves(session);
+    guide->patience = wants || !follows_whole(session) ? 0 : guide->patience < PATIENCE_MAX ? guide->patience + 1 : PATIENCE_MAX;
+    return wants && gets_nearer(session, guide);
 }
 
 static enum tp_guide_outcome guide_run(struct tp_tick *tick)

@@ -63,6 +63,8 @@ struct tp_guide {
     enum tp_field_metric metric;
     struct tp_lead now;    /* what h is made of */
     struct tp_lead coming; /* what is to take its place */
+    uint32_t looked;       /* the tick in which another way was last begun to be looked for */
+    uint8_t patience;      /* how often that brought nothing, PATIENCE_MAX at most */
     bool broken;           /* a search was begun anew since the present way was taken */
     bool settled;          /* no shorter way is looked for any more than the one taken */
     bool other;            /* another way was taken since the search under way began: its open states stand in the former's order */
@@ -106,9 +108,13 @@ void tp__guide_see(struct tp_mind *session, const struct tp_belief_change *chang
 enum tp_guide_outcome { TP_GUIDE_ON, TP_GUIDE_ANEW, TP_GUIDE_WAIT };
 enum tp_guide_outcome tp__guide_run(struct tp_tick *tick);
 
-/* Whether nothing is paid for, nor would be at the next tick, of an agent that follows a whole path on a map that stays. Cost: O(log of the way's
+/* Whether nothing is paid for, nor would be at the next tick, of an agent that follows a whole path on a map that stays, or is not looked at. Cost: O(log of the way's
  * nodes). */
-bool tp__guide_is_idle(const struct tp_mind *session);
+bool tp__guide_is_idle(const struct tp_tick *tick);
+
+/* Whether an agent that gets along by what it has is to look for another way, with so many units in this tick, `own` of its own: not too soon
+ * after it last did (0: never), less often where that brought nothing, and not where units are scarce, that others need who have no way. Cost: O(1). */
+bool tp__guide_is_time(uint64_t units, uint64_t own, uint32_t looked, uint64_t ticks, uint8_t patience);
 
 /* Lets go of the way taken, of which the path that is followed has no more need; another is paid for when the blocks change. Only where the guide is
  * idle. Cost: what freeing it costs. */

@@ -25,6 +25,7 @@
  *   smooth.c        shorter pieces for the path of a guided session, while the agent walks it
  *   bound.c         how many times the least cost the walk can come to, proved while the agent walks (bound.h)
  *   shortcut.c      TBA*'s search for a shortcut while the agent moves back
+ *   detour.c        a way round what closed on the path of a guided session near ahead
  *   packed.c        what is left of a path that is whole, packed, and its search put back
  *   idle.c          a session that is not ticked lets go of its version
  *   dstar_lite.c    the engine of D* Lite, with a search of its own
@@ -68,6 +69,7 @@ struct tp_trace {
 /* What is still to be looked at of a map that changed under a path (watch.c). */
 struct tp_watch {
     struct tp_steps_reader reader;   /* of a packed path: the next of its steps that is to be checked, `step` being where it leads out of */
+    bool far;                        /* of a session that looks near ahead: it looks at all of the path once, `step` being the next */
     bool walks;                      /* steps of the path followed are still to be checked against the present version */
     bool summed;                     /* all were, and `sum` is what they cost when the agent had moved for `walked` in all */
     tp_state step;                   /* the next of them; TP_STATE_NONE: the agent's own */
@@ -117,6 +119,7 @@ struct tp_steady {
 
 struct tp_shortcut;
 struct tp_smooth;
+struct tp_detour;
 struct tp_dstar;
 
 /* The learning step of LSS-LRTA* under way (learn.c). */
@@ -217,6 +220,7 @@ struct tp_mind {
     struct tp_watch watch;
     struct tp_guide guide;      /* of rows that can be guided, on grids */
     struct tp_smooth *smooth;     /* NULL until first needed */
+    struct tp_detour *detour;     /* NULL: none */
     struct tp_bound *bound;       /* NULL: not asked for */
     struct tp_dstar *dstar;       /* the search of dstar_lite.c; NULL until first needed */
     struct tp_goals goals;
@@ -313,6 +317,21 @@ void tp__learning_forget(struct tp_mind *session);
 void tp__learning_remember(struct tp_mind *session);
 
 /* ---- watch.c ---- */
+
+/* A guided session looks near ahead: at so many steps of its path, every so many ticks. */
+enum { TP_NEAR_STEPS = 32, TP_NEAR_TICKS = 8, TP_FAR_STEPS = 64 };
+
+/* Whether the session does so: on a grid that it knows, where only walls make a step dearer, with nothing to be proved of its cost. */
+bool tp__watch_is_near(const struct tp_mind *session);
+
+/* Whether it is time for that. */
+static inline bool tp__watch_looks_now(uint64_t ticks)
+{
+    return ticks % TP_NEAR_TICKS == 0;
+}
+
+/* Such a session is to look at all of its path once, TP_FAR_STEPS a tick: it may be shut far ahead. */
+void tp__watch_far(struct tp_mind *session);
 
 /* A new path is followed: only what changed while it was traced is still to be looked at. */
 void tp__watch_path(struct tp_mind *session);
@@ -636,6 +655,9 @@ bool tp__packed_is_still(struct tp_mind *session);
 /* tp_session_path of a packed path. */
 uint32_t tp__packed_path(const struct tp_mind *session, uint32_t *cells, uint32_t max);
 
+/* The agent, or its goal, is put elsewhere: of one that was quiet for so long that it may have come to rest it is begun to count anew. */
+void tp__packed_stirred(struct tp_mind *session);
+
 /* At a tick's end: goes on packing the path, and putting back what found it. */
 void tp__packed_run(struct tp_tick *tick);
 void tp__packed_close(struct tp_mind *session);
@@ -652,6 +674,31 @@ uint8_t tp__shortcut_next(const struct tp_mind *session);
 /* Forgets the shortcut search (the path it led to is no longer followed). Cost: O(1). */
 void tp__shortcut_forget(struct tp_mind *session);
 void tp__shortcut_close(struct tp_mind *session);
+
+/* ---- detour.c ---- */
+
+/* Something closed on the path near ahead, or (`is_stopped`) the agent's next step: whether a detour is under way, or begun now, so that no new search is
+ * needed. Cost: some steps. */
+bool tp__detour_mends(struct tp_tick *tick, bool is_stopped);
+
+/* Goes on with it by what the tick has; false when it found none: a new search is to begin. */
+bool tp__detour_run(struct tp_tick *tick);
+
+/* Whether the agent stands where it begins, before it is found. */
+bool tp__detour_waits(const struct tp_mind *session);
+
+/* Whether the agent walks it, off the session's tree, and where it is back on the path then. */
+bool tp__detour_is_walked(const struct tp_mind *session);
+tp_state tp__detour_end(const struct tp_mind *session);
+
+/* The next move along it; TP_MOVE_NONE when the agent is on none. */
+uint8_t tp__detour_next(const struct tp_mind *session);
+
+/* The agent made a move. */
+void tp__detour_moved(struct tp_mind *session);
+
+/* Cost: what its search took. */
+void tp__detour_forget(struct tp_mind *session);
 
 /* ---- smooth.c ---- */
 

@@ -15,7 +15,7 @@
  */
 #include "search/internal.h"
 
-enum { COPIES_A_TICK = 128, BLOCKS_A_TICK = 32, PUT_AHEAD_MAX = 32, QUIET_TICKS = 32 };
+enum { COPIES_A_TICK = 128, BLOCKS_A_TICK = 32, PUT_AHEAD_MAX = 32, QUIET_TICKS = 32, QUIET_FASTER = 4 };
 
 bool tp__packed_may(const struct tp_session_params *params, const struct tp_map *map)
 {
@@ -121,19 +121,27 @@ void tp__packed_close(struct tp_mind *session)
 
 /* ---- A tick ---- */
 
+/* Whether the watch has to look at more than the next steps, which it does of a packed path as well. */
+static bool watch_is_busy(const struct tp_mind *session)
+{
+    const struct tp_watch *watch = &session->watch;
+    return watch->far || (watch->walks && !tp__watch_is_near(session));
+}
+
 /* Whether the agent walks a path that nothing under way can make better, or stands on its goal. */
 static bool is_settled(const struct tp_tick *tick)
 {
     const struct tp_mind *session = tick->session;
     const struct tp_search *search = &session->search;
-    if (!search->active || !search->found || search->partial || session->restart_wanted || tick->node_cap || !session->path_complete)
+    if (!search->active || !search->found || search->partial || session->restart_wanted || tick->node_cap || !session->path_complete ||
+        session->detour)
         return false;
     if (session->at != session->trace.follow_end && tp__trace_next(session) == TP_MOVE_NONE)
         return false; /* it is on its way back to the path */
     if (tick->reply->status == TP_STATUS_ARRIVED)
         return true;
     return tick->reply->status == TP_STATUS_MOVING && !session->after_somebody && !search->rekey && !session->trace.running &&
-           !session->watch.walks && tp__smooth_is_done(session) && tp__guide_is_idle(session);
+           !watch_is_busy(session) && tp__smooth_is_done(session) && tp__guide_is_idle(tick);
 }
 
 static void begin(struct tp_mind *session)
@@ -177,24 +185,31 @@ static void put_back(struct tp_tick *tick)
         sweep_run(tick->session, &(uint32_t){1});
 }
 
-/* A path that nothing makes better, on a map that stays, needs no guide any more after some ticks. */
-static void keep_quiet(struct tp_mind *session, bool is_quiet)
+/* A path that nothing makes better, on a map that stays, needs no guide any more after some ticks; sooner where the
+ * map changes all the time: it is woken again and again. */
+static void keep_quiet(struct tp_mind *session, bool is_quiet, bool changed)
 {
-    session->quiet = is_quiet ? session->quiet + 1 : 0;
-    if (session->quiet == QUIET_TICKS && session->search.active)
+    uint32_t before = session->quiet;
+    session->quiet = !is_quiet ? 0 : before + (changed ? QUIET_FASTER : 1);
+    if (before < QUIET_TICKS && session->quiet >= QUIET_TICKS && session->search.active)
         tp__guide_rest(session);
+}
+
+void tp__packed_stirred(struct tp_mind *session)
+{
+    if (session->quiet >= QUIET_TICKS)
+        session->quiet = 0;
 }
 
 bool tp__packed_is_still(struct tp_mind *session)
 {
-    struct tp_watch *watch = &session->watch;
     const struct tp_guide *guide = &session->guide;
     bool searched = session->search.active;
     if (session->quiet < QUIET_TICKS || session->sweep.left || (searched && !tp__is_packed(session)) || guide->now.blocks || guide->coming.blocks)
         return false;
     if (tp__mind_arrived(session))
         tp__watch_forget(session);
-    if (watch->walks || watch->base)
+    if (watch_is_busy(session) || session->watch.base || session->detour)
         return false;
     tp__smooth_close(session);
     return session->bytes == tp_steps_bytes(&session->packed.steps);
@@ -209,7 +224,8 @@ void tp__packed_run(struct tp_tick *tick)
     session->after_somebody &= tick->reply->status != TP_STATUS_ARRIVED;
     bool settled = is_settled(tick);
     bool never_searched = !session->search.active && tick->reply->status == TP_STATUS_ARRIVED;
-    keep_quiet(session, (settled || never_searched) && !tick->changed);
+    bool stays = !tick->changed || tp__watch_is_near(session) || tp__mind_arrived(session);
+    keep_quiet(session, (settled || never_searched) && stays, tick->changed);
     if (!session->packs)
         return;
     tick->steps_left = tp__purse_left(tick);
@@ -224,5 +240,6 @@ void tp__packed_run(struct tp_tick *tick)
     if (!copy(tick))
         return;
     packed->phase = TP_PACKED_FOLLOWED;
+    session->watch.step = TP_STATE_NONE;
     sweep_begin(session);
 }

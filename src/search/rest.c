@@ -204,13 +204,15 @@ static void begin_anew(struct tp_session *session)
 {
     forget_steps(session);
     session->at_before = TP_STATE_NONE;
-    session->rest.active = session->rest.guide_rests = session->blind = false;
+    session->rest.active = session->rest.guide_rests = session->rest.watch_walks = session->blind = false;
     session->rest.restart_wanted = session->rest.begun;
 }
 
 static void recall_guide(struct tp_guide *guide, const struct tp_rest *rest)
 {
     guide->left_bar = rest->guide_left_bar;
+    guide->looked = rest->looked;
+    guide->patience = rest->patience;
     guide->stalled_at = rest->stalled_at;
     guide->stalls = rest->stalls;
     guide->waited = rest->waited;
@@ -261,6 +263,8 @@ static void recall(struct tp_session *session, struct tp_mind *mind)
     mind->watch.left_bar = rest->left_bar;
     mind->watch.begun = rest->watch_begun;
     mind->watch.at_once = rest->at_once;
+    mind->watch.walks = rest->watch_walks;
+    mind->watch.step = TP_STATE_NONE;
     recall_guide(&mind->guide, rest);
     if (rest->active)
         recall_path(session, mind);
@@ -298,6 +302,8 @@ static void keep(struct tp_rest *rest, const struct tp_mind *mind)
         .watch_begun = mind->watch.begun,
         .turned_left = mind->turned_left,
         .guide_left_bar = guide->left_bar,
+        .looked = guide->looked,
+        .patience = guide->patience & 3,
         .stalled_at = guide->stalled_at,
         .rest_epoch = guide->rest.epoch,
         .rest_version = guide->rest.version,
@@ -317,6 +323,8 @@ static void keep(struct tp_rest *rest, const struct tp_mind *mind)
         .waits_for_path = mind->waits_for_path,
         .packs = mind->packs,
         .restart_wanted = mind->restart_wanted,
+        .looks_near = tp__watch_is_near(mind),
+        .watch_walks = mind->watch.walks,
     };
 }
 
@@ -385,19 +393,21 @@ static bool in_dead_end(const struct tp_session *session, const struct tp_map *m
     return !tp_walk_moves(&window, (enum tp_neighbours)session->neighbours, (enum tp_corners)session->corners);
 }
 
-/* The tick of one that rests: it takes the next step, which is legal, or stands where it is. */
-static void rest_tick(struct tp_session *session, const struct tp_map *map, bool steps, struct tp_tick_reply *reply)
+/* The tick of one that rests: it takes the next step, which is legal, or stands where it is. `changed`: in another version than that before. */
+static void rest_tick(struct tp_session *session, const struct tp_map *map, bool steps, bool changed, struct tp_tick_reply *reply)
 {
     *reply = (struct tp_tick_reply){.from = cell_of(session, session->at), .status = TP_STATUS_SEARCHING, .version = map->version, .epoch = map->epoch};
     if (!is_passable(session, map, session->at))
         reply->flags |= TP_FLAG_START_BLOCKED;
+    if (changed && session->rest.begun && !is_goal(session, session->at))
+        reply->flags |= TP_FLAG_CONTINUED;
     if (steps) {
         step(session);
         reply->status = TP_STATUS_MOVING;
     }
     if (is_goal(session, session->at))
         reply->status = TP_STATUS_ARRIVED;
-    bool came_in = steps && !reply->flags; /* the way that it came is one out */
+    bool came_in = steps && !(reply->flags & TP_FLAG_START_BLOCKED); /* the way that it came is one out */
     if (!came_in && in_dead_end(session, map))
         reply->flags |= TP_FLAG_DEAD_END;
     if (session->path_complete && !session->goal_closed)
@@ -417,26 +427,105 @@ static void starved_tick(struct tp_session *session, const struct tp_map *map, s
         session->goal_closed = takes_goal_for_closed(session);
         tp_map_unref(before);
     }
-    rest_tick(session, map, !is_goal(session, session->at) && leads_on(session, map), reply);
+    rest_tick(session, map, !is_goal(session, session->at) && leads_on(session, map), false, reply);
     reply->flags |= TP_FLAG_NODE_CAP;
 }
 
-/* The tick of one that has nothing to find out: on the version of its last tick it stands on its goal, or its path leads on. False: it has. */
-static bool rests_on(struct tp_session *session, const struct tp_map *map, struct tp_tick_reply *reply)
+/* ---- Other versions ---- */
+
+/* Whether a goal may be reached in this version, as a mind's tick finds it out before all else. */
+static bool is_in_reach(const struct tp_session *session, const struct tp_map *map)
 {
-    if (map != session->map || session->blind)
+    if (session->params.goal_policy != TP_GOAL_EXACT)
+        return true;
+    uint32_t mask = (1u << session->shift) - 1, x = session->at & mask, y = session->at >> session->shift;
+    bool knows = map->blocks && tp_map_passable(map, x, y);
+    for (uint32_t i = 0; i <= session->more_goal_count; i++) {
+        tp_state goal = i ? session->more_goals[i - 1] : session->goal;
+        if (is_passable(session, map, goal) && !(knows && tp_blocks_apart(map->blocks, x, y, goal & mask, goal >> session->shift)))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the guide would look for another way. */
+static bool guide_is_due(const struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget)
+{
+    const struct tp_rest *rest = &session->rest;
+    if (!map->blocks || (rest->rest_epoch == map->blocks->epoch && rest->rest_version == map->blocks->changed_version))
         return false;
-    bool steps = !is_goal(session, session->at);
-    if (steps && !leads_on(session, map))
+    uint64_t own = session->params.guide_units, units = budget && budget->caps_guide && budget->guide_max < own ? budget->guide_max : own;
+    return !rest->guide_rests || tp__guide_is_time(units, own, rest->looked, session->stats.ticks, rest->patience);
+}
+
+/* Looks at the next steps of the path, as the watch of a mind would, counted in *looks; false where one is closed, or its budget may not pay for that. */
+static bool near_is_open(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget, uint32_t *looks)
+{
+    struct tp_tick_reply none = {0};
+    const struct tp_rest_params *params = &session->params;
+    struct tp_budget own = {.kind = (enum tp_budget_kind)params->budget_kind, .expansions = params->budget_expansions, .c = params->budget_c};
+    const struct tp_tick tick = {.budget = budget ? budget : &own, .reply = &none};
+    if (tp__purse_left(&tick) / 2 < TP_NEAR_STEPS)
         return false;
-    rest_tick(session, map, steps, reply);
+    struct tp_steps_reader reader = tp_steps_read(&session->steps);
+    uint32_t x = session->at & ((1u << session->shift) - 1), y = session->at >> session->shift;
+    for (uint32_t i = 0; i < TP_NEAR_STEPS && reader.left; i++) {
+        uint8_t move = tp_steps_peek(&reader);
+        if (!tp_walk_open(map, x, y, move, (enum tp_corners)session->corners))
+            return false;
+        x += (uint32_t)tp_direction_dx[move];
+        y += (uint32_t)tp_direction_dy[move];
+        tp_steps_next(&reader);
+        ++*looks;
+    }
+    session->rest.watch_walks = reader.left > 0;
+    return true;
+}
+
+/* Takes up another version, unless there is something to find out in it. */
+static bool adopts(struct tp_session *session, const struct tp_map *map)
+{
+    const struct tp_map *before = session->map;
+    if (map->epoch != before->epoch)
+        return false;
+    if (!is_goal(session, session->at) && (!session->rest.looks_near || !is_in_reach(session, map)))
+        return false;
+    session->map = tp_map_ref(map);
+    session->goal_closed = takes_goal_for_closed(session);
+    tp_map_unref(before);
+    return true;
+}
+
+/* Whether nothing near ahead on the path, nor the guide, asks for a mind. So many steps were looked at for that. */
+static bool near_stays(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget, uint32_t *looks)
+{
+    if (guide_is_due(session, map, budget))
+        return false;
+    session->rest.watch_walks |= map->rose_version > session->map->version;
+    return !session->rest.watch_walks || !tp__watch_looks_now(session->stats.ticks) || near_is_open(session, map, budget, looks);
+}
+
+/* The tick of one that has nothing to find out: it stands on its goal, or its path leads on. False: it has. */
+static bool rests_on(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget, struct tp_tick_reply *reply)
+{
+    bool is_there = is_goal(session, session->at), changed = map->version != session->map->version;
+    uint32_t looks = 0;
+    if (session->blind || !(is_there || leads_on(session, map)))
+        return false;
+    if (session->rest.looks_near && !is_there && !near_stays(session, map, budget, &looks))
+        return false;
+    if (map != session->map && !adopts(session, map))
+        return false;
+    rest_tick(session, map, !is_there, changed, reply);
+    reply->work.traced = looks;
+    session->stats.traced += looks;
     return true;
 }
 
 void tp_session_tick(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget,
                      struct tp_tick_reply *reply)
 {
-    if (!session->mind && rests_on(session, map, reply))
+    if (!session->mind && rests_on(session, map, budget, reply))
         return;
     if (budget && budget->moves_only && session->mind && tp__stroll(session->mind, map, reply))
         return;

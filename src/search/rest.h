@@ -1,11 +1,12 @@
 /* A session, as the public functions know it: a mind (internal.h), or what is kept of one while there is nothing to find out.
  *
  *     rests, without a path -> mind -> rests, with what is left of its path, or arrived -> mind -> ...
- *         opened        a tick    some quiet ticks                 another version, goal or place
+ *         opened        a tick    some quiet ticks                 versions, another goal or place
  *
  * What it is: a mind holds all that a search and its guide ask for, some KiB. A session has one from its first tick until its path is packed, its
  * search put back and nothing changed for some ticks (packed.c); then it rests. What it keeps fits 512 bytes with what the
- * system and the pool round up, and five eighths of a byte a step of its path. It walks on by itself as long as the map stays. Anything else gives it a mind
+ * system and the pool round up, and five eighths of a byte a step of its path. It walks on by itself as long as the map stays, and one that looks near ahead (watch.c) over versions that leave those steps
+ * alone, at rest and with a mind alike. Anything else gives it a mind
  * again, that knows what the former did. Moves, statuses and costs are the same with and without: a test compares them.
  * What it refuses: to rest where packed.c does not pack, and with goals that are met within a radius, or budgets of its own that ask a clock. Such a
  * session has a mind for life, allocated when it opens; those of the others are blocks of the pool.
@@ -41,8 +42,11 @@ struct tp_rest {
     uint64_t rest_epoch, rest_version, rest_points; /* tp_guide's rest */
     tp_cost rest_left;
     tp_state end;
-    uint32_t stalls, waited;
-    bool at_once, begun, active, after_somebody, guide_rests, other, goal_moved, displaced, waits_for_path, packs, restart_wanted;
+    uint32_t stalls, waited, looked;
+    bool at_once : 1, begun : 1, active : 1, after_somebody : 1, guide_rests : 1, other : 1, goal_moved : 1, displaced : 1;
+    bool waits_for_path : 1, packs : 1, restart_wanted : 1;
+    uint8_t patience : 2; /* tp_guide's */
+    bool looks_near : 1, watch_walks : 1; /* tp__watch_is_near, and tp_watch's */
 };
 
 /* What a tick of one that walks on reads and writes comes first, down to the stats' first: a line of memory and a half. */

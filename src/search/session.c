@@ -79,6 +79,7 @@ int tp__mind_init(struct tp_mind *session, const struct tp_session_params *param
 void tp__mind_fini(struct tp_mind *session)
 {
     tp__shortcut_close(session);
+    tp__detour_forget(session);
     tp__smooth_close(session);
     tp__bound_close(session);
     tp__guide_close(session);
@@ -291,8 +292,10 @@ void tp__session_move(struct tp_tick *tick, uint8_t move, bool back)
     session->stats.moves++;
     session->stats.back_moves += back;
     session->at_before = session->at;
-    tp__packed_moved(session, move);
+    if (!tp__detour_is_walked(session))
+        tp__packed_moved(session, move);
     session->at = to;
+    tp__detour_moved(session);
     session->stats.move_hash = tp__session_hash(session->stats.move_hash, cell_of(session, to));
     tick->reply->status = tp__mind_arrived(session) ? TP_STATUS_ARRIVED : TP_STATUS_MOVING;
     if (back)
@@ -518,17 +521,20 @@ int tp__mind_at_velocity(struct tp_mind *session, uint32_t cell, int vx, int vy)
     tp_state state = state_at(session, cell, vx, vy);
     if (state == session->at)
         return TP_OK;
-    bool had_arrived = tp__mind_arrived(session), goes_on = tp__packed_put(session, session->at, state);
+    bool had_arrived = tp__mind_arrived(session), was_aside = tp__detour_is_walked(session);
+    bool goes_on = !was_aside && tp__packed_put(session, session->at, state);
+    tp__detour_forget(session);
     session->at = state;
     session->at_before = TP_STATE_NONE;
     session->strolls = TP_STROLLS_NOT;
     session->displaced = true;
+    tp__packed_stirred(session);
     session->waits_for_path = false;
     session->watch.summed = false;
     tp__steady_begin(session);
     tp__guide_trip(session);
     tp__bound_trip(session);
-    if (!session->params.algorithm->engine->own_search && !search_serves(session, state, had_arrived, goes_on)) {
+    if (was_aside || (!session->params.algorithm->engine->own_search && !search_serves(session, state, had_arrived, goes_on))) {
         session->restart_wanted = true;
         tp__nearest_drop(session);
     }
@@ -550,6 +556,7 @@ static void take_goals(struct tp_mind *session, const tp_state *states, uint32_t
     tp__guide_trip(session);
     tp__bound_trip(session);
     session->strandings = 0;
+    tp__packed_stirred(session);
     session->waits_for_path = false;
     session->displaced = session->goal_moved = true;
     session->path_complete = false;
@@ -557,6 +564,7 @@ static void take_goals(struct tp_mind *session, const tp_state *states, uint32_t
     session->restart_wanted |= tp__is_packed(session); /* it has no tree to be turned */
     tp__packed_unfinished(session);
     tp__shortcut_forget(session);
+    tp__detour_forget(session);
     if (session->search.learned)
         tp__learning_forget(session);
 }
@@ -625,9 +633,11 @@ uint32_t tp__mind_path(const struct tp_mind *session, uint32_t *cells, uint32_t 
     uint8_t (*next)(const struct tp_mind *, tp_state) = session->params.algorithm->engine->next;
     uint32_t count = 0;
     bool stays = session->restart_wanted || goal_taken_for_blocked(session);
-    if (tp__is_packed(session) && !stays)
-        return tp__packed_path(session, cells, max);
     while (count < max) {
+        if (tp__detour_is_walked(&walker) && walker.at == tp__detour_end(session))
+            walker.detour = NULL; /* from there on along the path */
+        if (tp__is_packed(session) && !stays && !tp__detour_is_walked(&walker))
+            return count + tp__packed_path(&walker, cells + count, max - count);
         cells[count++] = cell_of(session, walker.at);
         uint8_t step = stays ? TP_MOVE_NONE : next ? next(session, walker.at) : tp__trace_next(&walker);
         if (step == TP_MOVE_NONE && !stays && walker.at != session->trace.follow_end &&

@@ -38,7 +38,7 @@ enum tp_flag {
     TP_FLAG_BACK_MOVE = 1 << 0,     /* the move is a physical backtrack along the search tree */
     TP_FLAG_PATH_COMPLETE = 1 << 1, /* the path followed reaches the goal */
     TP_FLAG_CONTINUED = 1 << 2,     /* the map changed since the last tick and the search went on */
-    TP_FLAG_REPAIRED = 1 << 3,      /* the map changed and the search was repaired */
+    TP_FLAG_REPAIRED = 1 << 3,      /* the map changed and the search, or (guided) the path, was repaired */
     TP_FLAG_RESTARTED = 1 << 4,     /* the search began anew from the agent */
     TP_FLAG_PARTIAL = 1 << 5,       /* arrived at, or going to, the nearest end state of an unreachable goal */
     TP_FLAG_LOOPING = 1 << 6,       /* the same state and goal again and again without progress */

@@ -20,7 +20,9 @@
 
 enum {
     SPAN_MIN = 16,       /* steps of the narrowest window */
-    SPAN_MAX = 256,      /* and of the widest */
+    SPAN_MAX = 64,       /* and of the widest; wider ones find next to nothing more */
+    SPAN_LEAST_MAX = 32, /* but with few expansions a tick those that are searched in SPAN_TICKS at the best, of so many steps at the least: */
+    SPAN_TICKS = 8,      /* an agent whose path is smooth rests */
     SEARCH_SPANS = 16,   /* a search is given up after so many expansions for each step of its window */
     LEAD_SPANS = 3,      /* how many it is taken to need, to begin a window so far ahead of the agent; twice as many, up to
                           * SEARCH_SPANS, each time that the agent was there before */
@@ -59,11 +61,23 @@ static void end(struct tp_smooth *smooth)
     smooth->phase = SMOOTH_DONE;
 }
 
+static uint64_t expansions_a_tick(const struct tp_tick *tick)
+{
+    const struct tp_budget *budget = tick->budget;
+    return budget->kind == TP_BUDGET_DEADLINE ? DEADLINE_TICK : budget->expansions;
+}
+
+/* Steps of the widest window. */
+static uint32_t span_max(const struct tp_tick *tick)
+{
+    uint64_t most = expansions_a_tick(tick) < SPAN_MAX ? SPAN_TICKS * expansions_a_tick(tick) : SPAN_MAX;
+    return most < SPAN_LEAST_MAX ? SPAN_LEAST_MAX : most < SPAN_MAX ? (uint32_t)most : SPAN_MAX;
+}
+
 /* Windows of a span begin: far enough ahead of the agent to be searched before it comes there. */
 static void begin_ahead(const struct tp_tick *tick, struct tp_smooth *smooth, uint32_t span, uint32_t lead)
 {
-    const struct tp_budget *budget = tick->budget;
-    uint64_t a_tick = budget->kind == TP_BUDGET_DEADLINE ? DEADLINE_TICK : budget->expansions;
+    uint64_t a_tick = expansions_a_tick(tick);
     smooth->span = span;
     smooth->lead = lead < SEARCH_SPANS ? lead : SEARCH_SPANS;
     smooth->from = smooth->cursor = tick->session->at;
@@ -81,7 +95,7 @@ static void slide(const struct tp_tick *tick, struct tp_smooth *smooth)
     smooth->steps = smooth->span / 2;
     if (!at_end)
         return;
-    if (smooth->opens || smooth->span >= SPAN_MAX) /* all of it is in this window; or it was the widest */
+    if (smooth->opens || smooth->span >= span_max(tick)) /* all of it is in this window; or it was the widest */
         end(smooth);
     else
         begin_ahead(tick, smooth, 2 * smooth->span, LEAD_SPANS);
@@ -142,8 +156,12 @@ static bool measure(struct tp_tick *tick, struct tp_smooth *smooth)
             break;
         if (!tp__tick_step(tick))
             return false;
-        if (!believed_step(session, smooth->cursor, move, &step)) {
-            end(smooth); /* it closed */
+        if (!believed_step(session, smooth->cursor, move, &step)) { /* it closed */
+            smooth->to = smooth->cursor;
+            if (tp__watch_is_near(session))
+                slide(tick, smooth);
+            else
+                end(smooth);
             return true;
         }
         smooth->sum += step.cost;
@@ -292,7 +310,7 @@ bool tp__smooth_is_done(const struct tp_mind *session)
 void tp__smooth_run(struct tp_tick *tick)
 {
     struct tp_mind *session = tick->session;
-    if (!smooths(session) || !session->path_complete || tp__is_packed(session) || !tp_search_knows(&session->search, session->at) ||
+    if (!smooths(session) || !session->path_complete || session->detour || tp__is_packed(session) || !tp_search_knows(&session->search, session->at) ||
         tp__trace_next(session) == TP_MOVE_NONE || tp__bound_shortens(session))
         return;
     if (!session->smooth && !(session->smooth = smooth_open(session)))
@@ -300,7 +318,7 @@ void tp__smooth_run(struct tp_tick *tick)
     struct tp_smooth *smooth = session->smooth;
     if (smooth->phase == SMOOTH_DONE)
         return;
-    if (tick->changed && session->belief.full) /* what an agent sees that does not know the map is aside of its path, or it searches anew */
+    if (tick->changed && session->belief.full && !tp__watch_is_near(session)) /* what an agent sees that does not know the map is aside of its path, or it searches anew */
         tp__smooth_forget(session);
     if (!smooth->span)
         begin_ahead(tick, smooth, SPAN_MIN, LEAD_SPANS);

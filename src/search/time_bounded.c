@@ -44,9 +44,9 @@ static bool step_open(const struct tp_mind *session)
 static bool restart_due(struct tp_tick *tick)
 {
     const struct tp_mind *session = tick->session;
-    bool asked = tp__react(tick);
-    return asked || !session->search.active || session->restart_wanted || tp__session_caught(session) ||
-           !step_open(session);
+    bool finds = tp__detour_run(tick), asked = tp__react(tick), is_stopped = !step_open(session);
+    bool is_broken = !finds || ((asked || is_stopped) && !tp__detour_mends(tick, is_stopped));
+    return is_broken || !session->search.active || session->restart_wanted || tp__session_caught(session);
 }
 
 /* 2009, section 3.3: the depth of the tree's path to `state`, at most `depth_max`. */
@@ -123,7 +123,7 @@ static bool trace(struct tp_tick *tick)
 static void trace_phase(struct tp_tick *tick)
 {
     struct tp_mind *session = tick->session;
-    if (session->path_complete || tick->budget->moves_only || !trace(tick))
+    if (session->path_complete || session->detour || tick->budget->moves_only || !trace(tick))
         return;
     if (tp__trace_rose(session)) {
         tp__adaptive_begin_search(tick);
@@ -204,6 +204,10 @@ static void move_phase(struct tp_tick *tick)
     struct tp_mind *session = tick->session;
     tp_state best;
     bool back = false, retreats = false;
+    if (tp__detour_waits(session)) {
+        tick->reply->status = TP_STATUS_BLOCKED;
+        return;
+    }
     uint8_t step = tp__trace_next(session);
     if (step == TP_MOVE_NONE && tp_search_best(&session->search, &best) && best == session->at)
         return; /* nothing beyond is known yet */
@@ -313,6 +317,7 @@ static void time_bounded_tick(struct tp_tick *tick)
         return;
 
     bool found_before = search->found;
+    share.expansions -= share.expansions < tick->reply->work.expansions ? share.expansions : tick->reply->work.expansions; /* of a detour */
     if (one_purse(tick))
         open_purse(tick, &share);
     if (!search->active)

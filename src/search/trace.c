@@ -46,6 +46,8 @@ static bool checks_rise(const struct tp_mind *session)
 {
     if (session->search.domain->listed && !session->map->graph)
         return false; /* any change of their map restarts (react.c) */
+    if (tp__watch_is_near(session))
+        return false; /* the watch looks at it as the agent comes near */
     bool by_rule = session->params.restart == TP_RESTART_LAZY || session->params.restart == TP_RESTART_ON_RISE;
     const struct tp_search *search = &session->search;
     bool rose = session->belief.full ? session->map->rose_version > search->begun_version
@@ -320,6 +322,7 @@ void tp__trace_follow(struct tp_mind *session)
     trace->fresh_end = TP_STATE_NONE;
     tp__packed_forget(session);
     tp__shortcut_forget(session);
+    tp__detour_forget(session);
     tp__watch_path(session);
     tp__bound_follow(session);
 }
@@ -339,6 +342,7 @@ void tp__trace_forget(struct tp_mind *session)
     trace->tree_end = TP_STATE_NONE;
     trace->running = trace->follows_tree = false;
     tp__packed_forget(session);
+    tp__detour_forget(session);
     tp__smooth_forget(session);
     tp__bound_forget(session);
     tp__watch_forget(session);
@@ -357,8 +361,10 @@ uint8_t tp__trace_next(const struct tp_mind *session)
 {
     if (session->trace.follow_end == TP_STATE_NONE)
         return TP_MOVE_NONE;
-    uint8_t shortcut = tp__shortcut_next(session);
-    if (shortcut != TP_MOVE_NONE)
-        return shortcut;
+    uint8_t aside = tp__shortcut_next(session);
+    if (aside == TP_MOVE_NONE)
+        aside = tp__detour_next(session);
+    if (aside != TP_MOVE_NONE)
+        return aside;
     return tp__trace_move(session, session->at);
 }

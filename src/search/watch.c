@@ -9,6 +9,10 @@
  * fell before. The version compared with is held until then. On graphs pages of edges stand for tiles, and fallen edges for
  * cells; of a changed page EDGES_A_LOOK edges are a look.
  *
+ * A guided session looks near ahead alone: every TP_NEAR_TICKS ticks at the next TP_NEAR_STEPS steps of its path, as long as any of those
+ * left may have risen. What is farther may be open again when the agent comes there. Where a door closed on its only short way the blocks
+ * know: a way that its guide found, much longer than what is left of a whole path, has it look at all of that (guide.c). So a tick's looks are bounded under every budget, whatever changes.
+ *
  * A restart for what fell is refused where it would never end: of a search that is not done to an agent that is no nearer to the goal,
  * by h, than when the last one was begun for a fall; of one that took more than a tick, where no less of its path is left than then.
  * What falls meanwhile waits. So an agent with a small budget gets to its goal however often something falls: each such restart
@@ -23,6 +27,13 @@ static bool walls_alone(const struct tp_mind *session)
 {
     return !session->search.weighted && !session->search.domain->listed;
 }
+
+bool tp__watch_is_near(const struct tp_mind *session)
+{
+    bool is_led = session->search.guide && session->params.restart == TP_RESTART_ON_RISE;
+    return is_led && session->belief.full && !session->bound && walls_alone(session);
+}
+
 
 /* Whether a step of the path followed is illegal now, or dearer than when the search found it. What it costs now is added to the
  * watch's sum. */
@@ -44,7 +55,9 @@ static bool step_rose(struct tp_mind *session, tp_state from, tp_state to, uint8
 void tp__watch_path(struct tp_mind *session)
 {
     struct tp_watch *watch = &session->watch;
-    watch->walks = session->trace.rose || session->map->rose_version > session->trace.version;
+    uint64_t checked = tp__watch_is_near(session) ? session->search.begun_version : session->trace.version;
+    watch->walks = session->trace.rose || session->map->rose_version > checked;
+    watch->far = false;
     watch->summed = false;
     watch->step = TP_STATE_NONE;
 }
@@ -59,7 +72,7 @@ static void forget_falls(struct tp_watch *watch)
 void tp__watch_forget(struct tp_mind *session)
 {
     forget_falls(&session->watch);
-    session->watch.walks = session->watch.summed = false;
+    session->watch.walks = session->watch.far = session->watch.summed = false;
 }
 
 void tp__watch_begin(struct tp_mind *session)
@@ -202,6 +215,32 @@ static bool path_rose(struct tp_tick *tick, uint64_t *looks)
     watch->walks = false;
     watch->summed = watch->step == session->trace.follow_end;
     return false;
+}
+
+void tp__watch_far(struct tp_mind *session)
+{
+    struct tp_watch *watch = &session->watch;
+    if (!tp__watch_is_near(session) || watch->far)
+        return;
+    watch->far = watch->walks = true;
+    watch->step = TP_STATE_NONE;
+}
+
+/* Looks at the next steps of the path, now and then, or goes on looking at all of them; true when one of them rose. */
+static bool near_rose(struct tp_tick *tick, bool has_news)
+{
+    struct tp_mind *session = tick->session;
+    struct tp_watch *watch = &session->watch;
+    watch->walks |= has_news;
+    if (!watch->walks || tp__detour_is_walked(session) || !(watch->far || tp__watch_looks_now(session->stats.ticks)))
+        return false;
+    uint64_t looks = looks_max(tick, true), most = watch->far ? TP_FAR_STEPS : TP_NEAR_STEPS;
+    looks = looks < most ? looks : most;
+    if (!watch->far)
+        watch->step = TP_STATE_NONE; /* from where the agent stands */
+    bool rose = path_rose(tick, &looks);
+    watch->far &= watch->walks && !rose;
+    return rose;
 }
 
 /* ---- What fell ---- */
@@ -436,6 +475,8 @@ bool tp__watch_run(struct tp_tick *tick)
     bool follows = session->trace.follow_end != TP_STATE_NONE;
     bool lazy = session->params.restart == TP_RESTART_LAZY, costs_vary = session->search.weighted || session->map->graph;
     uint64_t news = before && follows ? before->version : UINT64_MAX;
+    if (tp__watch_is_near(session))
+        return follows && near_rose(tick, session->map->rose_version > news);
     if (session->map->rose_version > news || (lazy && costs_vary && session->map->fell_version > news)) {
         watch->walks = true;
         watch->summed = false;
