@@ -7,7 +7,7 @@
 /* Pieces of packed paths, which stay when the tiles go, and would hold their slabs; tiles of paths; tiles of paths with many moves, and of
  * what was seen; of narrow nodes; of those with marks; pages; of wide nodes, and of learned h; of wide nodes with links, and of D* Lite's
  * narrow ones; D* Lite's wide tiles, larger pages, chunks of open lists; minds. */
-const uint32_t tp_pool_class_bytes[TP_POOL_CLASSES] = {36, 40, 128, 384, 448, 512, 640, 960, 2048, 3200};
+const uint32_t tp_pool_class_bytes[TP_POOL_CLASSES] = {36, 40, 128, 384, 448, 512, 640, 960, TP_POOL_BLOCK_MAX, TP_POOL_MIND_MAX};
 
 enum { SLAB_HEADER = 128 }; /* two lines, which are fetched together, are of one block */
 

@@ -26,7 +26,8 @@ void tp_pool_cap_give(struct tp_pool_cap *cap, uint64_t bytes);
 
 enum {
     TP_POOL_CLASSES = 10,
-    TP_POOL_BLOCK_MAX = 2048, /* bytes of the largest block but a mind's */
+    TP_POOL_BLOCK_MAX = 2048, /* bytes of the largest block but a mind's, */
+    TP_POOL_MIND_MAX = 3264,  /* and of that */
     TP_POOL_SLAB_BYTES = 64 * 1024,
     TP_POOL_SPARE_MAX = 16, /* spare slabs a pool keeps: 1 MiB */
 };

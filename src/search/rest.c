@@ -7,6 +7,7 @@
 
 _Static_assert(sizeof(struct tp_session) + 16 + 2 * TP_STEPS_PIECE_BYTES <= 512, "a session that rests fits, with what is rounded up");
 _Static_assert(offsetof(struct tp_session, stats) + offsetof(struct tp_session_stats, back_moves) <= 3 * TP_LINE_BYTES / 2, "what a step touches lies together");
+_Static_assert(sizeof(struct tp_mind) <= TP_POOL_MIND_MAX, "a mind is a block of the pool");
 _Static_assert(sizeof(struct tp_session_params) == 200, "tp_rest_params has all that a session which rests needs of them");
 
 static const struct tp_map *map_of(const struct tp_session *session)
