@@ -60,11 +60,39 @@ static void loop_wake_cb(uv_async_t *wake)
     tp_loop_take_mail(wake->data);
 }
 
+/* ---- Memory that will be needed ---- */
+
+/* A thread of libuv's. */
+static void loop_touch_cb(uv_work_t *work)
+{
+    struct tp_loop *loop = work->data;
+    tp_slabs_touch(loop->ahead);
+}
+
+static void loop_touched_cb(uv_work_t *work, int error)
+{
+    struct tp_loop *loop = work->data;
+    (void)error; /* it was not called off: nobody does */
+    tp_slabs_touched(&loop->shard.slabs, loop->ahead);
+}
+
+static void loop_look_at_slabs(struct tp_loop *loop)
+{
+    void *ahead = tp_slabs_look(&loop->shard.slabs);
+    if (ahead == NULL)
+        return;
+    loop->ahead = ahead;
+    if (uv_queue_work(&loop->uv, &loop->touching, loop_touch_cb, loop_touched_cb) != 0)
+        tp_slabs_touched(&loop->shard.slabs, ahead); /* the tick that needs it touches it */
+}
+
+/* ---- The loop ---- */
+
 static void loop_look_cb(uv_timer_t *look)
 {
     struct tp_loop *loop = look->data;
     tp_connection_look_all(loop);
-    tp_slabs_look(&loop->shard.slabs);
+    loop_look_at_slabs(loop);
     if (++loop->looks < TP_LOOP_TRIM_LOOKS)
         return;
     loop->looks = 0;
@@ -97,7 +125,7 @@ int tp_loop_init(struct tp_loop *loop, struct tp_pool_cap *cap, _Atomic int64_t 
     }
     uv_timer_init(&loop->uv, &loop->look);
     uv_idle_init(&loop->uv, &loop->again);
-    loop->wake.data = loop->look.data = loop->again.data = loop;
+    loop->wake.data = loop->look.data = loop->again.data = loop->touching.data = loop;
     uv_timer_start(&loop->look, loop_look_cb, TP_LOOP_LOOK_MS, TP_LOOP_LOOK_MS);
     tp_mailbox_init(&loop->box);
     loop->connections = connections;

@@ -38,6 +38,8 @@ struct tp_loop {
     uv_loop_t uv;
     _Alignas(TP_LINE_BYTES) uv_async_t wake;
     _Alignas(TP_LINE_BYTES) uv_timer_t look;
+    uv_work_t touching; /* of `ahead`, memory that will be needed, on a thread of libuv's */
+    void *ahead;
     uv_idle_t again; /* active while `runnable` is not empty or closed sessions wait to be freed */
     pthread_t thread;
     bool has_thread, is_dropping;

@@ -61,32 +61,36 @@ static bool reserve(struct tp_slabs *slabs)
     return true;
 }
 
-/* Gets a huge page's memory for all slabs of a new region, if it may. */
-static void keep_whole(struct tp_slabs *slabs, struct tp_slabs_region *region)
+/* Asks for a huge page for a region, whose memory is all accounted for then; where there are none it is as good as it gets. False at the cap. */
+static bool may_be_whole(struct tp_slabs *slabs, char *memory)
 {
     if (!tp_pool_cap_take(slabs->cap, TP_SLABS_REGION_BYTES))
-        return;
-    (void)madvise(region->memory, TP_SLABS_REGION_BYTES,
-                  MADV_HUGEPAGE); /* where there are none it is as good as it gets */
-    region->kept = ALL_FREE;
-    slabs->kept += TP_SLABS_OF_REGION;
+        return false;
+    (void)madvise(memory, TP_SLABS_REGION_BYTES, MADV_HUGEPAGE);
+    return true;
 }
 
-/* Adds a region, all of whose slabs are free; NULL without memory. */
-static struct tp_slabs_region *add_region(struct tp_slabs *slabs)
+/* Adds a region, for which there is room, with all slabs free, and all kept or none. */
+static struct tp_slabs_region *add_region(struct tp_slabs *slabs, char *memory, bool is_kept)
+{
+    size_t at = place_of(slabs, memory);
+    struct tp_slabs_region *region = &slabs->regions[at];
+    memmove(region + 1, region, (slabs->count - at) * sizeof *region);
+    *region = (struct tp_slabs_region){.memory = memory, .free = ALL_FREE, .kept = is_kept ? ALL_FREE : 0};
+    slabs->kept += is_kept ? TP_SLABS_OF_REGION : 0;
+    slabs->count++;
+    slabs->with_free = slabs->with_free < at ? slabs->with_free : at;
+    slabs->with_kept = slabs->with_kept < at ? slabs->with_kept : at;
+    return region;
+}
+
+/* Adds a region that is needed now; NULL without memory. */
+static struct tp_slabs_region *new_region(struct tp_slabs *slabs)
 {
     char *memory = reserve(slabs) ? map_region() : NULL;
     if (memory == NULL)
         return NULL;
-    size_t at = place_of(slabs, memory);
-    struct tp_slabs_region *region = &slabs->regions[at];
-    memmove(region + 1, region, (slabs->count - at) * sizeof *region);
-    *region = (struct tp_slabs_region){.memory = memory, .free = ALL_FREE};
-    if (slabs->count++ > 0)
-        keep_whole(slabs, region);
-    slabs->with_free = slabs->with_free < at ? slabs->with_free : at;
-    slabs->with_kept = slabs->with_kept < at ? slabs->with_kept : at;
-    return region;
+    return add_region(slabs, memory, slabs->count > 0 && may_be_whole(slabs, memory));
 }
 
 static void remove_region(struct tp_slabs *slabs, size_t at)
@@ -114,7 +118,7 @@ static struct tp_slabs_region *region_to_get_from(struct tp_slabs *slabs)
         slabs->with_free++;
     slabs->grew = true;
     struct tp_slabs_region *region =
-        slabs->with_free < slabs->count ? &slabs->regions[slabs->with_free] : add_region(slabs);
+        slabs->with_free < slabs->count ? &slabs->regions[slabs->with_free] : new_region(slabs);
     if (region != NULL && region->kept == 0 && !tp_pool_cap_take(slabs->cap, TP_POOL_SLAB_BYTES))
         return NULL;
     return region;
@@ -158,7 +162,7 @@ void tp_slabs_init(struct tp_slabs *slabs, struct tp_pool_cap *cap)
 
 void tp_slabs_fini(struct tp_slabs *slabs)
 {
-    TP_CHECK(slabs->used == 0);
+    TP_CHECK(slabs->used == 0 && slabs->ahead == NULL);
     while (slabs->count > 0)
         remove_region(slabs, slabs->count - 1);
     free(slabs->regions);
@@ -208,18 +212,6 @@ static void let_go(struct tp_slabs *slabs, uint32_t surplus, uint32_t regions)
         most -= drop_some(slabs, &slabs->regions[at], most);
 }
 
-/* Has the system find the memory of a region now. */
-static void touch(const struct tp_slabs_region *region)
-{
-#ifdef MADV_POPULATE_WRITE
-    if (madvise(region->memory, TP_SLABS_REGION_BYTES, MADV_POPULATE_WRITE) == 0)
-        return;
-#endif
-    enum { PAGE_BYTES = 4096 };
-    for (size_t at = 0; at < TP_SLABS_REGION_BYTES; at += PAGE_BYTES)
-        *(volatile char *)(region->memory + at) = 0;
-}
-
 /* The most handed out in the last seconds. */
 static uint32_t used_lately(struct tp_slabs *slabs)
 {
@@ -252,25 +244,51 @@ static bool is_short(struct tp_slabs *slabs)
     return slabs->refused != before;
 }
 
-/* A region that will be needed soon, touched. */
-static void take_ahead(struct tp_slabs *slabs)
+/* The memory of a region that will be needed soon; NULL at the cap or without memory. */
+static void *take_ahead(struct tp_slabs *slabs)
 {
-    struct tp_slabs_region *region = add_region(slabs);
-    if (region != NULL && region->kept != 0)
-        touch(region);
-    else if (region != NULL)
-        remove_region(slabs, (size_t)(region - slabs->regions));
+    char *memory = map_region();
+    if (memory == NULL)
+        return NULL;
+    if (may_be_whole(slabs, memory))
+        return slabs->ahead = memory;
+    munmap(memory, TP_SLABS_REGION_BYTES);
+    return NULL;
 }
 
-void tp_slabs_look(struct tp_slabs *slabs)
+void *tp_slabs_look(struct tp_slabs *slabs)
 {
     if (slabs->count == 0)
-        return;
+        return NULL;
     uint32_t keep = wanted(slabs), surplus = slabs->kept > keep ? slabs->kept - keep : 0;
     if (is_short(slabs))
         let_go(slabs, slabs->kept, SHORT_REGIONS);
     else if (surplus >= TP_SLABS_OF_REGION || keep == 0)
         let_go(slabs, surplus, 1 + surplus / (TP_SLABS_OF_REGION * TP_SLABS_LET_GO_OF));
-    else if (slabs->growing > 0 && slabs->count > 1 && slabs->kept < TP_SLABS_OF_REGION / 2)
-        take_ahead(slabs);
+    else if (slabs->growing > 0 && slabs->count > 1 && slabs->kept < TP_SLABS_OF_REGION && slabs->ahead == NULL)
+        return take_ahead(slabs);
+    return NULL;
+}
+
+void tp_slabs_touch(void *memory)
+{
+#ifdef MADV_POPULATE_WRITE
+    if (madvise(memory, TP_SLABS_REGION_BYTES, MADV_POPULATE_WRITE) == 0)
+        return;
+#endif
+    enum { PAGE_BYTES = 4096 };
+    for (size_t at = 0; at < TP_SLABS_REGION_BYTES; at += PAGE_BYTES)
+        *(volatile char *)((char *)memory + at) = 0;
+}
+
+void tp_slabs_touched(struct tp_slabs *slabs, void *memory)
+{
+    TP_CHECK(memory == slabs->ahead);
+    slabs->ahead = NULL;
+    if (reserve(slabs)) {
+        add_region(slabs, memory, true);
+        return;
+    }
+    munmap(memory, TP_SLABS_REGION_BYTES);
+    tp_pool_cap_give(slabs->cap, TP_SLABS_REGION_BYTES);
 }

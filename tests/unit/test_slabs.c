@@ -14,12 +14,22 @@
 
 enum { LOOKS_MOST = 2000 }; /* 40 seconds' worth */
 
+/* Looks, and touches what is to be, as another thread would. */
+static void look(struct tp_slabs *slabs)
+{
+    void *ahead = tp_slabs_look(slabs);
+    if (ahead == NULL)
+        return;
+    tp_slabs_touch(ahead);
+    tp_slabs_touched(slabs, ahead);
+}
+
 /* Looks until nothing is kept; gives how many looks it took. */
 static int look_until_nothing_is_kept(struct tp_slabs *slabs)
 {
     int looks = 0;
     for (; slabs->kept > 0 && looks < LOOKS_MOST; looks++)
-        tp_slabs_look(slabs);
+        look(slabs);
     ck_assert_uint_eq(slabs->kept, 0);
     return looks;
 }
@@ -63,7 +73,7 @@ START_TEST(test_slabs_given_and_put_back)
             count--;
         }
         if (round % 100 == 0)
-            tp_slabs_look(&slabs);
+            look(&slabs);
         if (slabs.used != count || slabs.count * TP_SLABS_OF_REGION < count + slabs.kept || cap.bytes != (count + slabs.kept) * TP_POOL_SLAB_BYTES)
             ck_abort_msg("round %d: %zu slabs are out, %u counted, %u kept", round, count, slabs.used, slabs.kept);
     }
@@ -143,14 +153,14 @@ START_TEST(test_footprint_falls_after_a_peak)
             if (i % TP_SLABS_OF_REGION > 0)
                 slab[i] = source->get(source->context);
         ck_assert_uint_eq(cap.bytes, most);
-        tp_slabs_look(&slabs);
+        look(&slabs);
         ck_assert_uint_ge(cap.bytes, (uint64_t)SLABS * TP_POOL_SLAB_BYTES);
         most = cap.bytes; /* that which was kept for growth goes */
     }
     for (size_t i = 0; i < SLABS; i++)
         if (i % TP_SLABS_OF_REGION > 0)
             source->put(source->context, slab[i]);
-    tp_slabs_look(&slabs);
+    look(&slabs);
     ck_assert_uint_ge(cap.bytes, most * 9 / 10); /* a bounded amount a look */
     int looks = look_until_nothing_is_kept(&slabs);
     printf("%d MiB were let go of in %.1f seconds\n", REGIONS * 2, looks / (double)TP_SLABS_SECOND_LOOKS);
@@ -188,7 +198,7 @@ START_TEST(test_kept_memory_is_for_whoever_asks)
     ck_assert_uint_eq(count, SLABS); /* all of it is to be had, though no region fits in the last bit */
     for (size_t i = 0; i < SLABS; i++)
         one.source.put(&one, slab[i]);
-    tp_slabs_look(&one); /* it saw its own refusals */
+    look(&one); /* it saw its own refusals */
     for (size_t i = 0; i < TP_SLABS_OF_REGION; i++)
         slab[i] = one.source.get(&one);
     count = TP_SLABS_OF_REGION;
@@ -196,8 +206,8 @@ START_TEST(test_kept_memory_is_for_whoever_asks)
         while (count < SLABS && (slab[count] = two.source.get(&two)) != NULL)
             count++;
         ck_assert_uint_le(cap.bytes, cap.bytes_max);
-        tp_slabs_look(&one);
-        tp_slabs_look(&two);
+        look(&one);
+        look(&two);
     }
     ck_assert_uint_eq(count, SLABS);
     for (size_t i = 0; i < SLABS; i++)
@@ -223,13 +233,47 @@ START_TEST(test_growth_is_foreseen)
         foreseen += kept > 0 && resident_pages(slab[i]) == TP_SLABS_REGION_BYTES / 4096;
         memset(slab[i], 1, TP_POOL_SLAB_BYTES);
         if (i % A_LOOK == 0)
-            tp_slabs_look(&slabs);
+            look(&slabs);
     }
     ck_assert_uint_ge(foreseen, 8 * TP_SLABS_OF_REGION);
     for (size_t i = 0; i < SLABS; i++)
         slabs.source.put(&slabs, slab[i]);
     look_until_nothing_is_kept(&slabs);
     tp_slabs_fini(&slabs);
+}
+END_TEST
+
+/* While a region is being touched there is no other, it counts under the cap, and what is asked for meanwhile is found elsewhere. */
+START_TEST(test_one_region_is_touched_at_a_time)
+{
+    enum { SLABS = 4 * TP_SLABS_OF_REGION };
+    static char *slab[SLABS];
+    struct tp_slabs slabs;
+    struct tp_pool_cap cap;
+    void *ahead = NULL;
+    size_t times = 0;
+    cap_init(&cap, UINT64_MAX);
+    tp_slabs_init(&slabs, &cap);
+    for (size_t i = 0; i < SLABS; i++) {
+        if ((slab[i] = slabs.source.get(&slabs)) == NULL)
+            ck_abort_msg("no slab");
+        void *more = tp_slabs_look(&slabs);
+        ck_assert(more == NULL || ahead == NULL);
+        times += more != NULL;
+        ahead = more != NULL ? more : ahead;
+        ck_assert(ahead == NULL || slab[i] < (char *)ahead || slab[i] >= (char *)ahead + TP_SLABS_REGION_BYTES);
+        uint64_t held = (uint64_t)(slabs.used + slabs.kept) * TP_POOL_SLAB_BYTES;
+        ck_assert_uint_eq(cap.bytes, held + (ahead != NULL ? TP_SLABS_REGION_BYTES : 0));
+    }
+    ck_assert_uint_eq(times, 1);
+    tp_slabs_touch(ahead);
+    tp_slabs_touched(&slabs, ahead);
+    ck_assert_uint_eq(cap.bytes, (uint64_t)(slabs.used + slabs.kept) * TP_POOL_SLAB_BYTES);
+    for (size_t i = 0; i < SLABS; i++)
+        slabs.source.put(&slabs, slab[i]);
+    look_until_nothing_is_kept(&slabs);
+    tp_slabs_fini(&slabs);
+    ck_assert_uint_eq(cap.bytes, 0);
 }
 END_TEST
 
@@ -282,7 +326,7 @@ START_TEST(test_steady_ticks_fault_nothing)
                 tp_session_tick(sessions[i], map, NULL, &reply);
             }
             faulted[trip] += faults() - before;
-            tp_slabs_look(&slabs);
+            look(&slabs);
         }
     }
     ck_assert_int_gt(faulted[0], 0);
@@ -308,6 +352,7 @@ static Suite *slabs_suite(void)
     tcase_add_test(cases, test_footprint_falls_after_a_peak);
     tcase_add_test(cases, test_kept_memory_is_for_whoever_asks);
     tcase_add_test(cases, test_growth_is_foreseen);
+    tcase_add_test(cases, test_one_region_is_touched_at_a_time);
 #ifndef TP_TEST_SANITIZED
     tcase_add_test(cases, test_steady_ticks_fault_nothing);
 #endif
