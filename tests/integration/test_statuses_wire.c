@@ -201,14 +201,14 @@ static void comes_near(void)
     tp_map_unref(map);
 }
 
-/* Its search can't grow: the best move so far, which leads to and fro, and no lie about the goal. A loop. */
+/* Its search can't grow: the best move so far, which leads to and fro where a path's marks want for memory too, and no lie about the goal. A loop. */
 static void runs_out_of_memory(void)
 {
     struct tp_test_rng rng = tp_test_rng_of(1, "memory");
     uint64_t looping = 0, capped = 0;
     for (int i = 0; i < 6 && (!looping || !capped); i++) {
         struct tp_map *map = tp_test_map_random(&rng, 300, 300, 25);
-        struct tp_session_params params = params_of("tbwa", tp_budget_k(200), 150 * 300 + 150, 300 * 300 - 1);
+        struct tp_session_params params = params_of("tbwa", tp_budget_r(400, 500, 10), 150 * 300 + 150, 300 * 300 - 1);
         params.node_bytes_max = 30000;
         struct stage stage;
         stage_open(&stage, &stage_wire, &params, map, "runs out of memory");
