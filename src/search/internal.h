@@ -3,6 +3,7 @@
  *   registry.c      the rows, one for each named algorithm (algorithms/)
  *   params.c        checks parameters
  *   rest.c          the public functions: a session has a mind, or rests (rest.h)
+ *   rest_tick.c     the ticks of one that rests
  *   session.c       a mind's life: frames a tick, keeps the measures, turns cells into states
  *   pay.c           what a tick pays for what it does
  *   search.c        the search itself: a tree, an open list, a run of expansions (search.h)

@@ -1,33 +1,16 @@
 #include "search/rest.h"
 
 #include "base/check.h"
-#include "base/prefetch.h"
 
 #include <stdlib.h>
 
 _Static_assert(sizeof(struct tp_session) + 16 + 2 * TP_STEPS_PIECE_BYTES <= 512, "a session that rests fits, with what is rounded up");
-_Static_assert(offsetof(struct tp_session, stats) + offsetof(struct tp_session_stats, back_moves) <= 3 * TP_LINE_BYTES / 2, "what a step touches lies together");
 _Static_assert(sizeof(struct tp_mind) <= TP_POOL_MIND_MAX, "a mind is a block of the pool");
 _Static_assert(sizeof(struct tp_session_params) == 200, "tp_rest_params has all that a session which rests needs of them");
 
 static const struct tp_map *map_of(const struct tp_session *session)
 {
     return session->mind ? session->mind->map : session->map;
-}
-
-static uint32_t cell_of(const struct tp_session *session, tp_state state)
-{
-    return (state >> session->shift) * session->map->width + (state & ((1u << session->shift) - 1));
-}
-
-static tp_state state_of(const struct tp_session *session, uint32_t cell)
-{
-    return cell / session->map->width << session->shift | cell % session->map->width;
-}
-
-static bool is_passable(const struct tp_session *session, const struct tp_map *map, tp_state state)
-{
-    return tp_map_passable(map, state & ((1u << session->shift) - 1), state >> session->shift);
 }
 
 /* ---- Parameters ---- */
@@ -70,8 +53,8 @@ static struct tp_session_params params_of(const struct tp_session *session)
     const struct tp_rest_params *kept = &session->params;
     return (struct tp_session_params){
         .algorithm = kept->algorithm,
-        .start = cell_of(session, session->at),
-        .goal = cell_of(session, session->goal),
+        .start = tp__rest_cell(session, session->at),
+        .goal = tp__rest_cell(session, session->goal),
         .w_milli = kept->w_milli,
         .neighbours = (enum tp_neighbours)session->neighbours,
         .corners = (enum tp_corners)session->corners,
@@ -127,8 +110,8 @@ static int open_at_rest(struct tp_session *session, const struct tp_session_para
     session->params = keep_params(params);
     session->neighbours = (uint8_t)params->neighbours;
     session->corners = (uint8_t)params->corners;
-    session->at = state_of(session, params->start);
-    session->goal = state_of(session, params->goal);
+    session->at = tp__rest_state(session, params->start);
+    session->goal = tp__rest_state(session, params->goal);
     session->at_before = session->rest.end = TP_STATE_NONE;
     session->rest.packs = true;
     session->rest.guide_left_bar = UINT64_MAX;
@@ -136,7 +119,7 @@ static int open_at_rest(struct tp_session *session, const struct tp_session_para
     session->stats.move_hash = 0xcbf29ce484222325u;
     tp_state more[TP_GOALS_MAX];
     for (uint32_t i = 0; i < params->more_goal_count; i++)
-        more[i] = state_of(session, params->more_goals[i]);
+        more[i] = tp__rest_state(session, params->more_goals[i]);
     return set_more_goals(session, more, params->more_goal_count) ? TP_OK : TP_ERR_NO_MEMORY;
 }
 
@@ -329,13 +312,7 @@ static void keep(struct tp_rest *rest, const struct tp_mind *mind)
     };
 }
 
-static bool takes_goal_for_closed(const struct tp_session *session)
-{
-    return session->params.goal_policy == TP_GOAL_EXACT && !session->more_goal_count && !is_passable(session, session->map, session->goal);
-}
-
-/* Lets go of a mind that has nothing to do; it stays where there is no memory for the goals. */
-static void rest(struct tp_session *session)
+void tp__session_rest(struct tp_session *session)
 {
     struct tp_mind *mind = session->mind;
     if (!set_more_goals(session, mind->goals.states + 1, mind->goals.count - 1))
@@ -348,229 +325,11 @@ static void rest(struct tp_session *session)
     tp__mind_stats(mind, &session->stats);
     session->cost_there = session->stats.cost + mind->packed.left;
     session->path_complete = mind->path_complete;
-    session->goal_closed = takes_goal_for_closed(session);
+    session->goal_closed = tp__rest_goal_closed(session);
     keep(&session->rest, mind);
     mind->packed.steps = (struct tp_steps){0};
     mind->bytes = 0;
     mind_close(session);
-}
-
-/* ---- Ticks ---- */
-
-static bool is_goal(const struct tp_session *session, tp_state state)
-{
-    bool is = state == session->goal;
-    for (uint32_t i = 0; i < session->more_goal_count; i++)
-        is |= state == session->more_goals[i];
-    return is;
-}
-
-/* One step of the path, which must be legal. */
-static void step(struct tp_session *session)
-{
-    uint8_t move = tp_steps_first(&session->steps);
-    uint64_t bytes = tp_steps_bytes(&session->steps);
-    tp_steps_pop(&session->steps, session->pool, &bytes);
-    session->at_before = session->at;
-    session->at = ((session->at >> session->shift) + (uint32_t)tp_direction_dy[move]) << session->shift |
-                  ((session->at & ((1u << session->shift) - 1)) + (uint32_t)tp_direction_dx[move]);
-    session->stats.cost += tp_direction_length[move];
-    session->stats.moves++;
-    session->stats.move_hash = tp__session_hash(session->stats.move_hash, cell_of(session, session->at));
-}
-
-/* Whether the path leads on from where the agent stands by a move that is legal in this version. */
-static bool leads_on(const struct tp_session *session, const struct tp_map *map)
-{
-    if (!session->steps.count)
-        return false;
-    return tp_walk_open(map, session->at & ((1u << session->shift) - 1), session->at >> session->shift, tp_steps_first(&session->steps),
-                        (enum tp_corners)session->corners);
-}
-
-static bool in_dead_end(const struct tp_session *session, const struct tp_map *map)
-{
-    struct tp_window window = tp_walk_window(map, session->at & ((1u << session->shift) - 1), session->at >> session->shift);
-    return !tp_walk_moves(&window, (enum tp_neighbours)session->neighbours, (enum tp_corners)session->corners);
-}
-
-/* The tick of one that rests: it takes the next step, which is legal, or stands where it is. `changed`: in another version than that before. */
-static void rest_tick(struct tp_session *session, const struct tp_map *map, bool steps, bool changed, struct tp_tick_reply *reply)
-{
-    *reply = (struct tp_tick_reply){.from = cell_of(session, session->at), .status = TP_STATUS_SEARCHING, .version = map->version, .epoch = map->epoch};
-    if (!is_passable(session, map, session->at))
-        reply->flags |= TP_FLAG_START_BLOCKED;
-    if (changed && session->rest.begun && !is_goal(session, session->at))
-        reply->flags |= TP_FLAG_CONTINUED;
-    if (steps) {
-        step(session);
-        reply->status = TP_STATUS_MOVING;
-    }
-    if (is_goal(session, session->at))
-        reply->status = TP_STATUS_ARRIVED;
-    bool came_in = steps && !(reply->flags & TP_FLAG_START_BLOCKED); /* the way that it came is one out */
-    if (!came_in && in_dead_end(session, map))
-        reply->flags |= TP_FLAG_DEAD_END;
-    if (session->path_complete && !session->goal_closed)
-        reply->flags |= TP_FLAG_PATH_COMPLETE;
-    session->stats.ticks++;
-    reply->to = cell_of(session, session->at);
-    reply->cost = session->stats.cost;
-}
-
-/* The same for want of memory for a mind: another version is taken up, and not looked at. */
-static void starved_tick(struct tp_session *session, const struct tp_map *map, struct tp_tick_reply *reply)
-{
-    const struct tp_map *before = session->map;
-    if (map != before) {
-        session->map = tp_map_ref(map);
-        session->blind = session->rest.active;
-        session->goal_closed = takes_goal_for_closed(session);
-        tp_map_unref(before);
-    }
-    rest_tick(session, map, !is_goal(session, session->at) && leads_on(session, map), false, reply);
-    reply->flags |= TP_FLAG_NODE_CAP;
-}
-
-/* ---- Other versions ---- */
-
-/* Whether a goal may be reached in this version, as a mind's tick finds it out before all else. */
-static bool is_in_reach(const struct tp_session *session, const struct tp_map *map)
-{
-    if (session->params.goal_policy != TP_GOAL_EXACT)
-        return true;
-    uint32_t mask = (1u << session->shift) - 1, x = session->at & mask, y = session->at >> session->shift;
-    bool knows = map->blocks && tp_map_passable(map, x, y);
-    for (uint32_t i = 0; i <= session->more_goal_count; i++) {
-        tp_state goal = i ? session->more_goals[i - 1] : session->goal;
-        if (is_passable(session, map, goal) && !(knows && tp_blocks_apart(map->blocks, x, y, goal & mask, goal >> session->shift)))
-            return true;
-    }
-    return false;
-}
-
-/* Whether the guide would look for another way. */
-static bool guide_is_due(const struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget)
-{
-    const struct tp_rest *rest = &session->rest;
-    if (!map->blocks || (rest->rest_epoch == map->blocks->epoch && rest->rest_version == map->blocks->changed_version))
-        return false;
-    uint64_t own = session->params.guide_units, units = budget && budget->caps_guide && budget->guide_max < own ? budget->guide_max : own;
-    return !rest->guide_rests || tp__guide_is_time(units, own, rest->looked, session->stats.ticks, rest->patience);
-}
-
-/* Looks at the next steps of the path, as the watch of a mind would, counted in *looks; false where one is closed, or its budget may not pay for that. */
-static bool near_is_open(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget, uint32_t *looks)
-{
-    struct tp_tick_reply none = {0};
-    const struct tp_rest_params *params = &session->params;
-    struct tp_budget own = {.kind = (enum tp_budget_kind)params->budget_kind, .expansions = params->budget_expansions, .c = params->budget_c};
-    const struct tp_tick tick = {.budget = budget ? budget : &own, .reply = &none};
-    if (tp__purse_left(&tick) / 2 < TP_NEAR_STEPS)
-        return false;
-    struct tp_steps_reader reader = tp_steps_read(&session->steps);
-    uint32_t x = session->at & ((1u << session->shift) - 1), y = session->at >> session->shift;
-    for (uint32_t i = 0; i < TP_NEAR_STEPS && reader.left; i++) {
-        uint8_t move = tp_steps_peek(&reader);
-        if (!tp_walk_open(map, x, y, move, (enum tp_corners)session->corners))
-            return false;
-        x += (uint32_t)tp_direction_dx[move];
-        y += (uint32_t)tp_direction_dy[move];
-        tp_steps_next(&reader);
-        ++*looks;
-    }
-    session->rest.watch_walks = reader.left > 0;
-    return true;
-}
-
-/* Takes up another version, unless there is something to find out in it. */
-static bool adopts(struct tp_session *session, const struct tp_map *map)
-{
-    const struct tp_map *before = session->map;
-    if (map->epoch != before->epoch)
-        return false;
-    if (!is_goal(session, session->at) && (!session->rest.looks_near || !is_in_reach(session, map)))
-        return false;
-    session->map = tp_map_ref(map);
-    session->goal_closed = takes_goal_for_closed(session);
-    tp_map_unref(before);
-    return true;
-}
-
-/* Whether nothing near ahead on the path, nor the guide, asks for a mind. So many steps were looked at for that. */
-static bool near_stays(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget, uint32_t *looks)
-{
-    if (guide_is_due(session, map, budget))
-        return false;
-    session->rest.watch_walks |= map->rose_version > session->map->version;
-    return !session->rest.watch_walks || !tp__watch_looks_now(session->stats.ticks) || near_is_open(session, map, budget, looks);
-}
-
-/* The tick of one that has nothing to find out: it stands on its goal, or its path leads on. False: it has. */
-static bool rests_on(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget, struct tp_tick_reply *reply)
-{
-    bool is_there = is_goal(session, session->at), changed = map->version != session->map->version;
-    uint32_t looks = 0;
-    if (session->blind || !(is_there || leads_on(session, map)))
-        return false;
-    if (session->rest.looks_near && !is_there && !near_stays(session, map, budget, &looks))
-        return false;
-    if (map != session->map && !adopts(session, map))
-        return false;
-    rest_tick(session, map, !is_there, changed, reply);
-    reply->work.traced = looks;
-    session->stats.traced += looks;
-    return true;
-}
-
-void tp_session_tick(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget,
-                     struct tp_tick_reply *reply)
-{
-    if (!session->mind && rests_on(session, map, budget, reply))
-        return;
-    if (budget && budget->moves_only && session->mind && tp__stroll(session->mind, map, reply))
-        return;
-    if (!tp__session_wake(session)) {
-        starved_tick(session, map, reply);
-        return;
-    }
-    tp__mind_tick(session->mind, map, budget, reply);
-    if (session->may_rest && tp__packed_is_still(session->mind))
-        rest(session);
-}
-
-/* ---- Fetching ahead ---- */
-
-const uint8_t tp_prefetch_ahead[TP_PREFETCH_STEPS] = {1, 2, 3, 4, 8, 14};
-const uint8_t tp_prefetch_walk_ahead[TP_PREFETCH_STEPS] = {1, 5, 10, 15, 22, 28};
-
-/* What the next tick of one that rests reads beside the session: the step, and the ground under it. */
-static void prefetch_step(const struct tp_session *session)
-{
-    uint32_t x = session->at & ((1u << session->shift) - 1), y = session->at >> session->shift;
-    tp_prefetch((const char *)session->steps.first + offsetof(struct tp_steps_piece, moves) + session->steps.begin / 2); /* a piece lies in two lines */
-    tp_prefetch_to_read(&tp_map_tile_at(session->map, x, y)->passable[y % TP_MAP_TILE]);
-}
-
-void tp_session_prefetch(const struct tp_session *session, unsigned step)
-{
-    enum { WALKS = offsetof(struct tp_session, stats) + offsetof(struct tp_session_stats, back_moves) };
-    if (step == TP_PREFETCH_STEPS)
-        tp_prefetch_bytes(session, WALKS);
-    else if (session->mind && step == TP_PREFETCH_STEPS - 1)
-        tp__mind_prefetch(session->mind);
-    else if (session->mind)
-        tp__mind_prefetch_search(session->mind, step);
-    else if (step == TP_PREFETCH_STEPS - 1)
-        prefetch_step(session);
-}
-
-void tp_session_prefetch_walk(const struct tp_session *session, unsigned step)
-{
-    if (step < TP_PREFETCH_STEPS && session->mind)
-        tp__mind_prefetch_walk(session->mind, step);
-    else
-        tp_session_prefetch(session, step);
 }
 
 /* ---- Between ticks ---- */
@@ -587,16 +346,16 @@ int tp_session_at(struct tp_session *session, uint32_t cell)
 
 int tp_session_at_velocity(struct tp_session *session, uint32_t cell, int vx, int vy)
 {
-    bool stays = !session->mind && cell == cell_of(session, session->at) && !vx && !vy;
+    bool stays = !session->mind && cell == tp__rest_cell(session, session->at) && !vx && !vy;
     if (!stays && tp__session_wake(session))
         return tp__mind_at_velocity(session->mind, cell, vx, vy);
     if (cell >= (uint64_t)session->map->width * session->map->height)
         return TP_ERR_OUT_OF_RANGE;
     if (vx || vy)
         return TP_ERR_INVALID_ARGUMENT;
-    if (state_of(session, cell) != session->at)
+    if (tp__rest_state(session, cell) != session->at)
         begin_anew(session);
-    session->at = state_of(session, cell);
+    session->at = tp__rest_state(session, cell);
     return TP_OK;
 }
 
@@ -607,7 +366,7 @@ int tp_session_retarget(struct tp_session *session, uint32_t goal)
 
 int tp_session_retarget_set(struct tp_session *session, const uint32_t *goals, uint32_t count)
 {
-    bool stays = !session->mind && count == 1 && !session->more_goals && goals[0] == cell_of(session, session->goal);
+    bool stays = !session->mind && count == 1 && !session->more_goals && goals[0] == tp__rest_cell(session, session->goal);
     if (stays)
         return TP_OK;
     if (tp__session_wake(session))
@@ -620,7 +379,7 @@ int tp_session_retarget_set(struct tp_session *session, const uint32_t *goals, u
     for (uint32_t i = 0; i < count; i++) {
         if (goals[i] >= (uint64_t)session->map->width * session->map->height)
             return TP_ERR_OUT_OF_RANGE;
-        states[i] = state_of(session, goals[i]);
+        states[i] = tp__rest_state(session, goals[i]);
     }
     if (!set_more_goals(session, states + 1, count - 1))
         return TP_ERR_NO_MEMORY;
@@ -646,7 +405,7 @@ void tp_session_let_go(struct tp_session *session, const struct tp_map *map)
 static uint32_t rest_path(const struct tp_session *session, uint32_t *cells, uint32_t max)
 {
     struct tp_steps_reader reader = tp_steps_read(&session->steps);
-    uint32_t x = session->at & ((1u << session->shift) - 1), y = session->at >> session->shift, count = 0;
+    uint32_t x = tp__rest_x(session, session->at), y = tp__rest_y(session, session->at), count = 0;
     for (; count < max; count++) {
         cells[count] = y * session->map->width + x;
         if (!reader.left)
@@ -685,12 +444,12 @@ const struct tp_map *tp_session_map(const struct tp_session *session)
 
 uint32_t tp_session_cell(const struct tp_session *session)
 {
-    return session->mind ? tp__mind_cell(session->mind) : cell_of(session, session->at);
+    return session->mind ? tp__mind_cell(session->mind) : tp__rest_cell(session, session->at);
 }
 
 uint32_t tp_session_goal(const struct tp_session *session)
 {
-    return session->mind ? tp__mind_goal(session->mind) : cell_of(session, session->goal);
+    return session->mind ? tp__mind_goal(session->mind) : tp__rest_cell(session, session->goal);
 }
 
 const struct tp_algorithm *tp_session_algorithm(const struct tp_session *session)
@@ -700,5 +459,5 @@ const struct tp_algorithm *tp_session_algorithm(const struct tp_session *session
 
 bool tp_session_arrived(const struct tp_session *session)
 {
-    return session->mind ? tp__mind_arrived(session->mind) : is_goal(session, session->at);
+    return session->mind ? tp__mind_arrived(session->mind) : tp__rest_at_goal(session);
 }

@@ -67,6 +67,52 @@ struct tp_session {
     struct tp_rest rest;
 };
 
+/* ---- Of one that rests ---- */
+
+static inline uint32_t tp__rest_x(const struct tp_session *session, tp_state state)
+{
+    return state & ((1u << session->shift) - 1);
+}
+
+static inline uint32_t tp__rest_y(const struct tp_session *session, tp_state state)
+{
+    return state >> session->shift;
+}
+
+static inline uint32_t tp__rest_cell(const struct tp_session *session, tp_state state)
+{
+    return tp__rest_y(session, state) * session->map->width + tp__rest_x(session, state);
+}
+
+static inline tp_state tp__rest_state(const struct tp_session *session, uint32_t cell)
+{
+    return cell / session->map->width << session->shift | cell % session->map->width;
+}
+
+static inline bool tp__rest_passable(const struct tp_session *session, const struct tp_map *map, tp_state state)
+{
+    return tp_map_passable(map, tp__rest_x(session, state), tp__rest_y(session, state));
+}
+
+static inline bool tp__rest_at_goal(const struct tp_session *session)
+{
+    bool is = session->at == session->goal;
+    for (uint32_t i = 0; i < session->more_goal_count; i++)
+        is |= session->at == session->more_goals[i];
+    return is;
+}
+
+/* Whether it takes its only goal for impassable in its version. */
+static inline bool tp__rest_goal_closed(const struct tp_session *session)
+{
+    return session->params.goal_policy == TP_GOAL_EXACT && !session->more_goal_count && !tp__rest_passable(session, session->map, session->goal);
+}
+
+/* ---- From one to the other ---- */
+
+/* Lets go of a mind that has nothing to do; it stays where there is no memory for the goals. */
+void tp__session_rest(struct tp_session *session);
+
 /* The session's mind, given to it if it rests; NULL without memory. */
 struct tp_mind *tp__session_wake(struct tp_session *session);
 
