@@ -19,8 +19,8 @@ static void step(struct tp_session *session)
     uint64_t bytes = tp_steps_bytes(&session->steps);
     tp_steps_pop(&session->steps, session->pool, &bytes);
     session->at_before = session->at;
-    session->at = ((tp__rest_y(session, session->at)) + (uint32_t)tp_direction_dy[move]) << session->shift |
-                  ((tp__rest_x(session, session->at)) + (uint32_t)tp_direction_dx[move]);
+    session->at = (tp__rest_y(session, session->at) + (uint32_t)tp_direction_dy[move]) << session->shift |
+                  (tp__rest_x(session, session->at) + (uint32_t)tp_direction_dx[move]);
     session->stats.cost += tp_direction_length[move];
     session->stats.moves++;
     session->stats.move_hash = tp__session_hash(session->stats.move_hash, tp__rest_cell(session, session->at));
