@@ -116,7 +116,6 @@ static struct tp_slabs_region *region_to_get_from(struct tp_slabs *slabs)
         return &slabs->regions[slabs->with_kept];
     while (slabs->with_free < slabs->count && slabs->regions[slabs->with_free].free == 0)
         slabs->with_free++;
-    slabs->grew = true;
     struct tp_slabs_region *region =
         slabs->with_free < slabs->count ? &slabs->regions[slabs->with_free] : new_region(slabs);
     if (region != NULL && region->kept == 0 && !tp_pool_cap_take(slabs->cap, TP_POOL_SLAB_BYTES))
@@ -136,6 +135,7 @@ static void *get(void *context)
     region->kept &= ~(UINT32_C(1) << slab);
     if (++slabs->used > slabs->most[slabs->second])
         slabs->most[slabs->second] = slabs->used;
+    slabs->grew |= slabs->used > slabs->lately;
     return region->memory + (size_t)slab * TP_POOL_SLAB_BYTES;
 }
 
@@ -231,7 +231,8 @@ static uint32_t wanted(struct tp_slabs *slabs)
 {
     slabs->growing = slabs->grew ? TP_SLABS_SECOND_LOOKS : slabs->growing - (slabs->growing > 0);
     slabs->grew = false;
-    return used_lately(slabs) - slabs->used +
+    slabs->lately = used_lately(slabs);
+    return slabs->lately - slabs->used +
            (slabs->growing > 0 && slabs->count > 1 ? TP_SLABS_OF_REGION : 0);
 }
 

@@ -37,7 +37,8 @@ struct tp_slabs {
     uint32_t second, looks;          /* the present one's place among them; looks in it */
     uint32_t growing;                /* looks for which a region is to be kept besides */
     void *ahead;                 /* a region's memory that is being touched; NULL: none */
-    bool grew;                   /* memory was taken from the system since the last look */
+    uint32_t lately;             /* the most handed out in all of them, at the last look */
+    bool grew;                   /* more was since */
     uint64_t refused;            /* of the cap, at the last look */
 };
 

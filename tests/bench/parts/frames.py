@@ -8,7 +8,7 @@ import statistics
 from measure import CITY, Part, cores
 
 # Units that all guided agents pay together in a measured frame; before, each may pay its own, so that all are under way.
-GUIDE_UNITS, GUIDED_WARM = 2000, 40
+GUIDE_UNITS, GUIDED_WARM = 2000, 300
 # Maps: the benchmark map (None: made always), and the options of `tickpath map generate` that make one without it. Paths are long and
 # soon found on the last: what is walked on finished paths is to be renewed while others walk.
 GAME = ("bg512/AR0700SR", "--kind city --size 512x512 --seed 1")
