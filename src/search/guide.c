@@ -588,6 +588,8 @@ static enum tp_guide_outcome guide_run(struct tp_tick *tick)
     uint64_t units = units_of(tick), unspent = units;
     if (!guide->cache || !tp__overlay_blocks(session))
         return TP_GUIDE_ON;
+    if (tick->budget->moves_only)
+        return session->search.active && !session->restart_wanted ? TP_GUIDE_ON : TP_GUIDE_WAIT;
     bool lost = choose(tick, &unspent);
     if (guide->coming.blocks)
         pay_coming(tick, &unspent);

@@ -167,6 +167,7 @@ enum tp_strolls {
     TP_STROLLS_NOT,
     TP_STROLLS,       /* to walk on, or back */
     TP_STROLLS_WAITS, /* to wait */
+    TP_STROLLS_STANDS, /* likewise: it has no search yet, and no way to begin one by */
 };
 
 /* All that a session holds while it has to do with a search: `session` in the functions that take one. */

@@ -170,12 +170,21 @@ static bool rests_on(struct tp_session *session, const struct tp_map *map, const
     return true;
 }
 
+/* The tick for a move alone of one that has no path: it stands, and goes on resting. */
+static bool stands(struct tp_session *session, const struct tp_map *map, struct tp_tick_reply *reply)
+{
+    if (session->blind || session->steps.count || map != session->map)
+        return false;
+    rest_tick(session, map, false, false, reply);
+    return true;
+}
+
 void tp_session_tick(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget,
                      struct tp_tick_reply *reply)
 {
     if (!session->mind && rests_on(session, map, budget, reply))
         return;
-    if (budget && budget->moves_only && session->mind && tp__stroll(session->mind, map, reply))
+    if (budget && budget->moves_only && (session->mind ? tp__stroll(session->mind, map, reply) : stands(session, map, reply)))
         return;
     if (!tp__session_wake(session)) {
         starved_tick(session, map, reply);

@@ -1,7 +1,7 @@
 /* A tick for a move alone (budget.h: moves_only), where many agents share a time that is too short for all of them to search.
  *
  * At the end of each tick that may be followed by such ones it is asked whether the engine would do anything in them but walk: along the path
- * followed as far as that goes, and then back towards where the search is now, or wait there. A guide, changes not looked at, memory to put
+ * followed as far as that goes, and then back towards where the search is now, or wait there. Changes not looked at, a detour, memory to put
  * back, a path that is whole, a search that ran empty all say no. If so the session strolls: its ticks for a move alone look the step up, check it
  * against the version, and take it, by no more memory than that asks for. The replies are those of the engine
  * (tests/contract/test_stroll.c plays every tick both ways). Whatever comes between ticks and puts the agent or the goal elsewhere, another version, and every
@@ -17,9 +17,8 @@ static bool is_plain(const struct tp_mind *session)
     const struct tp_domain *domain = search->domain;
     const struct tp_algorithm *row = session->params.algorithm;
     bool is_grid = domain->cells_can_block && domain->reversible && !domain->listed && !domain->map_in_moves && !domain->at_velocity;
-    bool is_led = session->guide.cache && tp__overlay_blocks(session);
-    return row->engine == &tp__engine_time_bounded && row->learning == TP_LEARNING_NONE && is_grid && !is_led && session->belief.full &&
-           !search->goals && !session->bound && !session->shortcut;
+    return row->engine == &tp__engine_time_bounded && row->learning == TP_LEARNING_NONE && is_grid && session->belief.full &&
+           !search->goals && !session->bound && !session->shortcut && !session->detour;
 }
 
 /* Whether nothing is left to do that a search has brought with it, or a change of the map. */
@@ -34,15 +33,26 @@ static bool is_settled(const struct tp_mind *session)
     return goes_on && !waits && !watches && !is_eager && !session->sweep.left;
 }
 
+/* Whether it waits for a way by the guide, which a tick for a move alone does not look for. */
+static bool stands(const struct tp_mind *session)
+{
+    const struct tp_watch *watch = &session->watch;
+    bool is_led = session->guide.cache && tp__overlay_blocks(session);
+    return is_led && !session->search.active && !watch->walks && !watch->base && !session->sweep.left;
+}
+
 void tp__stroll_settle(const struct tp_tick *tick)
 {
     enum { NOT = TP_FLAG_START_BLOCKED | TP_FLAG_DEAD_END | TP_FLAG_NODE_CAP };
     struct tp_mind *session = tick->session;
     const struct tp_tick_reply *reply = tick->reply;
     bool goes_on = reply->status != TP_STATUS_ARRIVED && reply->status != TP_STATUS_UNREACHABLE && !(reply->flags & NOT);
-    bool strolls = tick->budget->is_shared && goes_on && is_plain(session) && is_settled(session) &&
-                   tp_search_best(&session->search, &session->waits_on);
-    session->strolls = strolls ? TP_STROLLS : TP_STROLLS_NOT;
+    bool may = tick->budget->is_shared && goes_on && is_plain(session);
+    session->strolls = TP_STROLLS_NOT;
+    if (may && stands(session))
+        session->strolls = TP_STROLLS_STANDS;
+    else if (may && is_settled(session) && tp_search_best(&session->search, &session->waits_on))
+        session->strolls = TP_STROLLS;
     session->back_from = TP_STATE_NONE;
 }
 
@@ -50,6 +60,9 @@ void tp__stroll_settle(const struct tp_tick *tick)
 static bool next_step(struct tp_mind *session, uint8_t *move, bool *back)
 {
     *back = false;
+    *move = TP_MOVE_NONE;
+    if (session->strolls == TP_STROLLS_STANDS)
+        return true;
     *move = session->strolls == TP_STROLLS_WAITS ? TP_MOVE_NONE : tp__trace_next(session);
     if (*move != TP_MOVE_NONE)
         return true;
