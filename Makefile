@@ -75,12 +75,20 @@ $(BUILD)/gen/proto/tickpath.pb-c.c $(BUILD)/gen/proto/tickpath.pb-c.h &: proto/t
 	@mkdir -p $(BUILD)/gen/proto
 	protoc-c --proto_path=. --c_out=$(BUILD)/gen $<
 
-$(PROTO_OBJ): $(BUILD)/gen/proto/tickpath.pb-c.c
+$(PROTO_OBJ): $(BUILD)/gen/proto/tickpath.pb-c.c $(BUILD)/how
 	$(CC) $(STD) $(OPT) $(SANFLAGS) -I$(BUILD)/gen -c -o $@ $<
+
+# How things are compiled here: where that changes, all is made anew.
+how := $(CC) $(STD) $(OPT) $(WARN) $(SANFLAGS) $(CFLAGS)
+$(BUILD)/how: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(how)' | cmp -s - $@ || printf '%s\n' '$(how)' > $@
+
+FORCE: ;
 
 # src/ is plain C11 without extensions of the system; the daemon, the client and the tests may use POSIX and GNU.
 # Floating point (the Euclidean heuristic alone) must round alike everywhere: no contraction, sqrt as an instruction.
-$(BUILD)/obj/src/%.o: src/%.c
+$(BUILD)/obj/src/%.o: src/%.c $(BUILD)/how
 	@mkdir -p $(@D)
 	echo "cc $<"
 	$(CC) $(CFLAGS_ALL) -ffp-contract=off -fno-math-errno -c -o $@ $<
@@ -90,7 +98,7 @@ ifneq ($(SAN),1)
 $(BUILD)/obj/src/map/blocks_tile.o $(BUILD)/obj/src/map/blocks_repair.o: CFLAGS_ALL += -O3
 endif
 
-$(BUILD)/obj/%.o: %.c $(BUILD)/gen/proto/tickpath.pb-c.h
+$(BUILD)/obj/%.o: %.c $(BUILD)/gen/proto/tickpath.pb-c.h $(BUILD)/how
 	@mkdir -p $(@D)
 	echo "cc $<"
 	$(CC) $(CFLAGS_ALL) $(DAEMON_DEFS) -c -o $@ $<
@@ -100,5 +108,6 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/gen/proto/tickpath.pb-c.h
 include $(sort $(wildcard client/*.mk tests/*.mk tests/*/*.mk))
 
 .PHONY: clean
-clean: ## remove everything made
-	rm -rf build demo.png
+clean: ## remove everything made (in BUILD)
+	rm -f demo.png
+	test ! -e $(BUILD)/how || rm -rf $(BUILD)

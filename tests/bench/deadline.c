@@ -1,6 +1,6 @@
 /* Batches with a total of time, measured: what the daemon's loop spends beyond it, and how long an agent goes without an expansion.
  *
- *     deadline PORT PID MAP.map SESSIONS TOTAL_US BATCHES
+ *     deadline PORT PID MAP.map ALGORITHM SESSIONS TOTAL_US BATCHES
  *
  * SESSIONS agents that search whenever they are not on a path to the end, far more than the time holds, on one connection to a
  * daemon with one loop; who arrived is given another goal before the next batch. A batch's time is the CPU time of the loop's thread,
@@ -69,7 +69,7 @@ static void put_map(const struct tp_map *map)
     free(cells);
 }
 
-static void open_all(struct crowd *crowd)
+static void open_all(struct crowd *crowd, const char *algorithm)
 {
     crowd->ids = take(crowd->count, sizeof crowd->ids[0]);
     crowd->cells = take(crowd->count, sizeof crowd->cells[0]);
@@ -78,7 +78,7 @@ static void open_all(struct crowd *crowd)
         struct tp_client_session_params params = {.map = "deadline",
                                                   .start = draw_free(crowd->map),
                                                   .goal = draw_free(crowd->map),
-                                                  .algorithm = "tbwa",
+                                                  .algorithm = algorithm,
                                                   .budget = {.kind = TP_CLIENT_BUDGET_K, .amount = K}};
         ask(tp_client_open_session(client, &params, &session, TIMEOUT_MS), "open_session");
         crowd->ids[i] = session.id;
@@ -124,11 +124,11 @@ static double batch(struct crowd *crowd, uint64_t total_us)
 
 int main(int argc, char **argv)
 {
-    if (argc != 7)
-        give_up("deadline PORT PID MAP.map SESSIONS TOTAL_US BATCHES");
-    struct crowd crowd = {.count = (size_t)atol(argv[4])};
-    uint64_t total_us = (uint64_t)atol(argv[5]);
-    size_t batches = (size_t)atol(argv[6]);
+    if (argc != 8)
+        give_up("deadline PORT PID MAP.map ALGORITHM SESSIONS TOTAL_US BATCHES");
+    struct crowd crowd = {.count = (size_t)atol(argv[5])};
+    uint64_t total_us = (uint64_t)atol(argv[6]);
+    size_t batches = (size_t)atol(argv[7]);
     if (crowd.count < 1 || total_us < 1 || batches < 1)
         give_up("SESSIONS, TOTAL_US and BATCHES are 1 at the least");
     struct tp_client_error error;
@@ -137,7 +137,7 @@ int main(int argc, char **argv)
     must(tp_cli_threads_open(&loop, strtoull(argv[2], NULL, 10), "loop"), "can't read the loop's CPU time");
     crowd.map = load("deadline", argv[3], 0);
     put_map(crowd.map);
-    open_all(&crowd);
+    open_all(&crowd, argv[4]);
     double *spent = take(batches, sizeof spent[0]);
     for (size_t i = 0; i < WARM_BATCHES; i++)
         batch(&crowd, total_us);
