@@ -51,4 +51,4 @@ read -r port <"$folder/port"
 
 echo "tickpathd serves on 127.0.0.1:$port (process $daemon); $agents agents set out, each with R = $budget a tick"
 "$build/tickpath" run --via "127.0.0.1:$port" --map "$map" --agents "$agents" --seed "$seed" --R "$budget" --png "$png"
-printf '%-18s %s\n' budget "R = $budget a tick and agent; with more the walks are shorter: R=$((budget * 10)) make demo"
+printf '%-18s %s\n' budget "R = $budget a tick and agent; with more the walks come nearer to the shortest, where they are not there yet: R=$((budget * 10)) make demo"

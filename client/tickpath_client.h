@@ -269,7 +269,7 @@ enum tp_client_pause {
     TP_CLIENT_PAUSE_NEVER = 2,        /* it steps back */
 };
 
-/* How open states are ordered. 0: in buckets where the algorithm takes that, on grids, but for guided where it is led; else exactly. */
+/* How open states are ordered. 0: in buckets on grids and for vehicles where the algorithm takes that, but for guided where it is led; else exactly. */
 enum tp_client_open_list {
     TP_CLIENT_OPEN_LIST_EXACT = 1,  /* by f, then larger g, then lower cell: as the papers have it */
     TP_CLIENT_OPEN_LIST_BUCKET = 2, /* by f in steps, the newest first: faster */
@@ -318,8 +318,8 @@ struct tp_client_session_params {
     uint64_t epoch;     /* refused with VERSION_MISMATCH unless the map is in it; 0: any */
     uint32_t priority; /* of its share of a tick's totals, 1..255: in proportion; 0 for the default, 16 */
     uint32_t guide_units; /* guided: units a tick for what guides the search, beside the budget, 1..1000000 */
-    bool unguided;        /* guided: no guide at all, 0 units a tick */
-    bool bounded;         /* the time-bounded algorithms, on grids, goals met exactly: what a tick's budget leaves over proves how much the walk
+    bool unguided;        /* guided: no guide at all, 0 units a tick, whatever guide_units says */
+    bool bounded;         /* the time-bounded algorithms, on grids, goal policy EXACT or NEAREST: what a tick's budget leaves over proves how much the walk
                            * costs at most (bounds_milli) */
     double goal_radius; /* TP_CLIENT_WITHIN: in straight steps over weight 1, on a graph in its unit; at most 3 decimals */
 };
@@ -336,7 +336,7 @@ struct tp_client_tick {
     size_t session_count;
     bool all;                     /* every session of the connection, in the order they were opened */
     struct tp_client_budget each; /* for this tick, instead of each session's own */
-    bool has_total_expansions, has_total_us;
+    bool has_total_expansions, has_total_us; /* without it the total beside it says nothing; with it, 0 is INVALID_ARGUMENT */
     uint64_t total_expansions, total_us; /* shared by all sessions of this tick, by their priorities */
     uint64_t total_guide_units;          /* likewise; 0: no total */
     const uint64_t *at_sessions; /* true positions: the agent of at_sessions[i] stands on at_cells[i] */
@@ -390,12 +390,13 @@ struct tp_client_ticked {
     const uint32_t *flags;    /* enum tp_client_flag, or'ed */
     const uint64_t *versions; /* the map version each move was checked against */
     const uint64_t *costs;    /* solution cost so far */
-    const uint64_t *expansions, *traced, *generated, *learned; /* NULL unless want_work */
+    const uint64_t *expansions, *traced, *generated, *learned; /* NULL unless want_work: states expanded; steps that R pays at 1/c, of which fewer are counted
+                                                                * under k (PROTOCOL.md, Ticked); states given a better g; updates of h */
     const uint64_t *guide_expansions;                          /* likewise, and where the server is too old to know guides */
     const struct tp_client_path *paths;                        /* NULL unless want_path */
     const struct tp_client_refused *refused;                   /* sessions that could not be ticked */
     size_t refused_count;
-    uint32_t starved; /* sessions that got no expansion because a total was spent */
+    uint32_t starved; /* sessions that wanted to search and got no expansion because a total was spent; units paid for a guide are no expansions */
     uint32_t starved_longest; /* ticks on end, this one included, that one of them has been starved in: the most; 0: none is */
     const int32_t *vx, *vy; /* velocities after the move, cells a tick; NULL unless one of the sessions is a vehicle's */
     const uint32_t *bounds_milli; /* the agent's walk and its path cost at most so many thousandths of the cheapest way; 0: nothing is proved;
@@ -467,6 +468,8 @@ int tp_client_put_profile(struct tp_client *client, const char *map, const char 
                           const struct tp_client_weight *weights, size_t weight_count,
                           int timeout_ms) TP_CLIENT_MUST_CHECK;
 
+/* Sends a batch and waits until it is applied; *out says which version it made. A refusal changes nothing, and tp_client_error names the change that
+ * it is about; VERSION_MISMATCH: the map is at another version or in another epoch than was asked for, and the error says which. */
 int tp_client_change(struct tp_client *client, const struct tp_client_changes *changes,
                      struct tp_client_changed *out, int timeout_ms) TP_CLIENT_MUST_CHECK;
 
@@ -486,6 +489,8 @@ int tp_client_unsubscribe(struct tp_client *client, const char *map, int timeout
 enum { TP_CLIENT_PUSHES_MAX = 256 };
 int tp_client_next_push(struct tp_client *client, struct tp_client_push *push, int timeout_ms) TP_CLIENT_MUST_CHECK;
 
+/* Opens an agent's session, which lives until it is closed or the connection ends. NOT_FOUND: no such map; INVALID_ARGUMENT, OUT_OF_RANGE, UNSUPPORTED: the
+ * error's field says what; RESOURCE_EXHAUSTED: the connection has as many as it may, say. */
 int tp_client_open_session(struct tp_client *client, const struct tp_client_session_params *params,
                            struct tp_client_session *out, int timeout_ms) TP_CLIENT_MUST_CHECK;
 
@@ -496,6 +501,8 @@ int tp_client_set_goal(struct tp_client *client, uint64_t session, uint32_t goal
 int tp_client_set_goals(struct tp_client *client, uint64_t session, const uint32_t *goals, size_t count,
                         int timeout_ms) TP_CLIENT_MUST_CHECK;
 
+/* One tick of the sessions named: a move and a status of each. What can't be ticked alone (closed, a map that is behind) stands in out->refused,
+ * and the call gives 0; where the server refuses the request, nobody moved. */
 int tp_client_tick(struct tp_client *client, const struct tp_client_tick *tick, struct tp_client_ticked *out,
                    int timeout_ms) TP_CLIENT_MUST_CHECK;
 
@@ -550,7 +557,7 @@ int tp_client_send_list(struct tp_client *client, uint32_t what, uint64_t *ticke
 enum tp_client_reply_kind {
     TP_CLIENT_REPLY_NONE,
     TP_CLIENT_REPLY_PONG,
-    TP_CLIENT_REPLY_MAP_CHUNK,
+    TP_CLIENT_REPLY_MAP_CHUNK, /* of uploads, which tp_client_put_map and tp_client_put_graph collect themselves: no ticket of yours has it */
     TP_CLIENT_REPLY_MAP,
     TP_CLIENT_REPLY_CHANGED,
     TP_CLIENT_REPLY_SESSION,

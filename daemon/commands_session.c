@@ -7,6 +7,7 @@
 #include "map/layer.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Turns a number of at most 3 decimals into thousandths. False: not finite, out of low..high, or more
@@ -350,7 +351,9 @@ void tp__command_open_session(const struct tp_call *call)
         return;
     }
     if (tp_sessions_full(&call->peer->sessions)) {
-        tp__call_refuse(call, TP_ERR_RESOURCE_EXHAUSTED, NULL, "sessions_max of this connection is reached");
+        char words[64];
+        snprintf(words, sizeof words, "sessions_max of this connection, %u, is reached", (unsigned)call->shard->config->sessions_max);
+        tp__call_refuse(call, TP_ERR_RESOURCE_EXHAUSTED, NULL, words);
         return;
     }
     struct tp_world_map *of = tp__call_map(call, open->map);

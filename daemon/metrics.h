@@ -43,7 +43,7 @@
     X(COUNTER, ticks, "", "Tick requests served.")                                                           \
     X(COUNTER, agent_ticks, "", "Sessions ticked.")                                                          \
     X(COUNTER, agent_ticks_refused, "", "Sessions named in a tick that could not be ticked.")                \
-    X(COUNTER, agent_ticks_starved, "", "Sessions that got no expansion because a shared total was spent.")  \
+    X(COUNTER, agent_ticks_starved, "", "Sessions that wanted to search, and a shared total left them no expansion.") \
     X(COUNTER, moves, "", "Moves answered.")                                                                 \
     X(COUNTER, back_moves, "", "Moves that were physical backtracks.")                                       \
     X(COUNTER, pauses, "", "Agent ticks that waited instead of moving back (pause_on_backtrack).")           \

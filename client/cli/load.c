@@ -176,10 +176,18 @@ static int open_sessions(struct tp_cli_load *load)
     return result;
 }
 
+/* Every daemon has a thread that is called "world", and its first thread is a loop, whatever its name. */
 static int find_loops(struct tp_cli_load *load)
 {
     uint64_t pid = load->options.daemon_pid;
-    int error = tp_cli_threads_open(&load->loops, pid, "loop");
+    int error = tp_cli_threads_open(&load->loops, pid, "world");
+    bool is_daemon = load->loops.count > 1;
+    tp_cli_threads_close(&load->loops);
+    if (error == 0 && !is_daemon)
+        return tp_cli_refuse(&tp_cli__load_usage, "daemon-pid", "process %llu is no tickpathd: it has no thread called \"world\"",
+                             (unsigned long long)pid);
+    if (error == 0)
+        error = tp_cli_threads_open(&load->loops, pid, "loop");
     return error == 0 ? TP_CLI_OK
                       : tp_cli_fail(&tp_cli__load_usage, "/proc/%llu/task: %s", (unsigned long long)pid,
                                     strerror(error));

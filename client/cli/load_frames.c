@@ -181,6 +181,8 @@ static int take_ticked(struct open_loop *loop, const struct flight *flight,
     f->agent_ticks += ticked->count;
     f->complete += complete;
     f->starved += ticked->starved;
+    if (ticked->starved_longest > f->starved_longest)
+        f->starved_longest = ticked->starved_longest;
     for (size_t i = 0; i <= TP_CLIENT_UNREACHABLE; i++)
         f->statuses[i] += statuses[i];
     return TP_CLI_OK;

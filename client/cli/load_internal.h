@@ -57,6 +57,7 @@ struct tp_cli_load_figures {
     uint64_t loop_ns;              /* of `single`, in all */
     uint64_t measured_ns, off_clock_ns;
     uint64_t agent_ticks, complete, starved; /* agent ticks in all; with PATH_COMPLETE; past a total */
+    uint64_t starved_longest; /* ticks on end that an agent was starved in, at the most */
     uint64_t statuses[TP_CLIENT_UNREACHABLE + 1];
     uint64_t goals, changed; /* given anew; cells */
     enum tp_cli_load_end end;

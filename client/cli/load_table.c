@@ -80,8 +80,8 @@ void tp_cli__load_table(const struct tp_cli_load *load)
            100 * (double)f->statuses[TP_CLIENT_UNREACHABLE] / ticks);
     printf("%-18s %.1f %% of the agent ticks\n", "complete paths", 100 * (double)f->complete / ticks);
     if (f->starved > 0)
-        printf("%-18s %.1f %% of the agent ticks, with nothing left of the frame's total\n", "starved",
-               100 * (double)f->starved / ticks);
+        printf("%-18s %.1f %% of the agent ticks, with nothing left of the frame's total; one for %llu frames on end at most\n",
+               "starved", 100 * (double)f->starved / ticks, (unsigned long long)f->starved_longest);
     printf("%-18s %llu goals, %llu cells of the map\n", "renewed", (unsigned long long)f->goals,
            (unsigned long long)f->changed);
 }
@@ -165,6 +165,7 @@ void tp_cli__load_json(const struct tp_cli_load *load)
     print_count("unreachable", f->statuses[TP_CLIENT_UNREACHABLE]);
     print_count("path_complete", f->complete);
     print_count("starved", f->starved);
+    print_count("starved_longest", f->starved_longest);
     print_count("goals_renewed", f->goals);
     printf("\"cells_changed\": %llu}\n", (unsigned long long)f->changed);
 }

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void say(const struct tp_cli_usage *usage, const char *format, va_list arguments)
+static void say(const struct tp_cli_usage *usage, const char *before, const char *format, va_list arguments)
 {
-    fprintf(stderr, "tickpath %s: ", usage->command);
+    fprintf(stderr, "tickpath %s: %s", usage->command, before);
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
 }
@@ -21,7 +21,7 @@ int tp_cli_fail(const struct tp_cli_usage *usage, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    say(usage, format, arguments);
+    say(usage, "", format, arguments);
     va_end(arguments);
     return TP_CLI_FAILED;
 }
@@ -29,9 +29,8 @@ int tp_cli_fail(const struct tp_cli_usage *usage, const char *format, ...)
 void tp_cli_warn(const struct tp_cli_usage *usage, const char *format, ...)
 {
     va_list arguments;
-    fprintf(stderr, "warning: ");
     va_start(arguments, format);
-    say(usage, format, arguments);
+    say(usage, "warning: ", format, arguments);
     va_end(arguments);
 }
 

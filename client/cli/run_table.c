@@ -134,6 +134,17 @@ static void print_times(struct tp_cli_run *run, uint64_t moves)
            percentile(fleet->round_trip_us, fleet->ticks, 99), fleet->round_trip_us[fleet->ticks - 1]);
 }
 
+static void print_versions(const struct tp_cli_run *run)
+{
+    unsigned long long first = run->remote.version, last = run->mirror.newest;
+    if (run->doors.count == 0)
+        printf("%-18s %llu alone: there are no doors\n", "map versions", first);
+    else if (first == last)
+        printf("%-18s %llu alone: none of the %zu doors closed\n", "map versions", first, run->doors.count);
+    else
+        printf("%-18s %llu to %llu, made by %zu doors that closed and opened\n", "map versions", first, last, run->doors.count);
+}
+
 int tp_cli__run_table(struct tp_cli_run *run)
 {
     const struct tp_cli_fleet *fleet = &run->fleet;
@@ -179,8 +190,7 @@ int tp_cli__run_table(struct tp_cli_run *run)
         printf("%-18s %llu units, at most %llu in a tick of all agents\n", "guide", (unsigned long long)fleet->guide,
                (unsigned long long)fleet->guide_max);
     printf("%-18s %llu\n", "restarts", (unsigned long long)run->restarts);
-    printf("%-18s %llu to %llu, made by %zu doors that closed and opened\n", "map versions",
-           (unsigned long long)run->remote.version, (unsigned long long)run->mirror.newest, run->doors.count);
+    print_versions(run);
     print_times(run, moves);
     printf("%-18s every move checked: one %s, legal in the version named, at the cost named\n", "verdict",
            graph != NULL ? "edge"

@@ -80,7 +80,8 @@ const struct tp_cli_option tp_cli_search_options[] = {
      "when a changed map begins a new search (the algorithm's own)", 0, 0,
      restart_words, false},
     {"open-list", TP_CLI_CHOICE, AT(open_list), "WORD",
-     "order of the open list: exact, or bucket: by f in steps, which is faster (default: bucket where the algorithm takes it, but for guided)", 0, 0, open_list_words, false},
+     "order of the open list: exact, or bucket: by f in steps, which is faster (default: bucket on grids and for vehicles where the algorithm "
+     "takes it, but for guided where it is led)", 0, 0, open_list_words, false},
     {"unknown", TP_CLI_FLAG, AT(unknown), NULL, "the agent assumes unseen cells free",
      0, 0, NULL, false},
     {"known", TP_CLI_STRING, AT(known), "FILE",

@@ -33,8 +33,8 @@ BENCH_PARTS := lines search open changes blocks crowd frames deadline interleave
 $(BENCH_PARTS:%=bench-%): bench-%: build $(BENCHES)
 	@$(bench_run) --only $*
 
-.PHONY: bench-frame
-bench-frame: $(BUILD)/tests/bench/frame ## what frames of ticks cost the daemon's loop, without its sockets
+.PHONY: bench-serving
+bench-serving: $(BUILD)/tests/bench/serving ## what frames of ticks cost the daemon's loop, without its sockets
 	@$< batch 1000 100 && $< single 20000
 
 .PHONY: bench-history
@@ -53,7 +53,7 @@ $(BUILD)/tests/bench/echo: $(BUILD)/obj/tests/bench/echo.o
 	$(call bench_link,libuv)
 
 # That of the daemon's loop drives it in process.
-$(BUILD)/tests/bench/frame: $(BUILD)/obj/tests/bench/frame.o $(BUILD)/obj/tests/lib/solo.o $(BUILD)/tests/libtickpath-tool.a $(CLIENT_LIB) $(DAEMON_LIB) $(LIB)
+$(BUILD)/tests/bench/serving: $(BUILD)/obj/tests/bench/serving.o $(BUILD)/obj/tests/lib/solo.o $(BUILD)/tests/libtickpath-tool.a $(CLIENT_LIB) $(DAEMON_LIB) $(LIB)
 	$(call bench_link,$(PKGS_DAEMON) $(PKGS_TOOL))
 
 # Preloaded into another program that is measured beside ours.

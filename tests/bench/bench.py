@@ -88,8 +88,13 @@ def measure(parts, bench):
 def page(measured, bench):
     """What is printed: the conditions, the figures, words of parts, what is judged."""
     source = "the benchmark maps named" if bench.maps else "generated maps"
+    parts = [m.part for m in measured]
+    runs = f" {bench.runs} runs," if any(part.each or part is search.PART for part in parts) else ""
+    problems = f" {ROWS} problems each," if lines.PART in parts else ""
+    if all(part is open_list.PART for part in parts):
+        source = "no maps"
     others = [f"; `{m.part.name}`: {m.part.conditions(bench)}" for m in measured if m.part.conditions(bench)]
-    conditions = (f"{processor()}, {os.cpu_count()} cores, {platform.system()}; {bench.runs} runs, {ROWS} problems each, {source}; "
+    conditions = (f"{processor()}, {os.cpu_count()} cores, {platform.system()};{runs}{problems} {source}; "
                   f"no pinning{' but as told' if others else ''}{''.join(others)}; load average at the end {os.getloadavg()[0]:.1f}.")
     rows, verdicts = all_of(measured, "rows"), all_of(measured, "verdicts")
     return "\n\n".join([conditions, *([rows_table(rows)] if rows else []), *(m.words for m in measured if m.words),

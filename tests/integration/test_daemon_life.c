@@ -133,6 +133,10 @@ START_TEST(test_variables)
     wire_put_free_map(&wire, "m", 4, 4);
     wire_open_session(&wire, "m", 0, 5, NULL, 1);
     wire_open_session(&wire, "m", 0, 5, NULL, 1);
+    Tickpath__Reply *reply = wire_ask(&wire, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_ERROR);
+    ck_assert_int_eq(reply->error->code, TICKPATH__ERROR_CODE__RESOURCE_EXHAUSTED);
+    ck_assert_str_eq(reply->error->message, "sessions_max of this connection, 2, is reached");
+    wire_reply_free(reply);
     wire_close(&wire);
     wire_daemon_stop(&daemon_);
 }

@@ -230,6 +230,10 @@ def check_main(folder):
     bad["open"]["bucket"]["1000000"] = 20
     status, page, _ = main_of(folder, bad, "--only", "open", "--only", "lines")
     check(status == 1 and page.count("FAIL") == 1 and "in turn" not in page, f"a missed bound ends with {status}:\n{page}")
+    for part, words in (("open", "; no maps;"), ("deadline", "; 2 runs, the benchmark maps named;"), ("memory", "; the benchmark maps named;"),
+                        ("lines", "; 2 runs, 40 problems each, the benchmark maps named;")):
+        heading = main_of(folder, told(), "--only", part)[1].splitlines()[0]
+        check(words in heading, f"{part} alone is headed {heading}")
 
 
 def is_running(pid):

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static struct wire_daemon daemon_;
 
@@ -113,8 +114,9 @@ START_TEST(counts_fit_together)
         ck_assert_msg(complete > 0.8, "%s", json);
     if (strstr(loads[_i].options, "--changes 10") != NULL)
         ck_assert_msg(tool_json_number(json, "cells_changed") == 10 * loads[_i].intended, "%s", json);
-    if (strstr(loads[_i].options, "total") != NULL)
-        ck_assert_msg(tool_json_number(json, "starved") > 0, "%s", json);
+    bool has_total = strstr(loads[_i].options, "total") != NULL; /* 20 agents, 10 expansions a frame: everyone waits, nobody long */
+    double longest = tool_json_number(json, "starved_longest");
+    ck_assert_msg((tool_json_number(json, "starved") > 0) == has_total && (has_total ? longest >= 1 && longest <= 8 : longest == 0), "%s", json);
     free(json);
 }
 END_TEST
@@ -242,6 +244,9 @@ START_TEST(refusals)
     struct tool_run run;
     tool_run(&run, "load --via 127.0.0.1:%u --daemon-pid %d", daemon_.port, INT32_MAX);
     ck_assert_msg(run.exit_code == 1 && strstr(run.err, "/proc/") != NULL, "%d: %s", run.exit_code, run.err);
+    tool_run_fini(&run);
+    tool_run(&run, "load --via 127.0.0.1:%u --daemon-pid %d", daemon_.port, (int)getpid());
+    ck_assert_msg(run.exit_code == 2 && strstr(run.err, "--daemon-pid: process ") != NULL, "%d: %s", run.exit_code, run.err);
     tool_run_fini(&run);
     tool_run(&run, "load --via 127.0.0.1:1");
     ck_assert_msg(run.exit_code == 1, "%d: %s", run.exit_code, run.err);

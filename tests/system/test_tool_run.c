@@ -150,6 +150,9 @@ START_TEST(picture_and_single_way)
     check_has(out, "2: 2 arrived, 0 unreachable, 0 under way");
     check_has(out, "made by 1 doors");
     free(out);
+    out = tool_ok("run --via 127.0.0.1:%u --map %s --scen %s --doors 1 --door-ticks 1000", daemon_.port, map, scen);
+    check_has(out, "map versions       1 alone: none of the 1 doors closed"); /* all have arrived before */
+    free(out);
     size_t size;
     char *png = tp_test_read_file(tp_test_path(folder, "way", ".png"), &size);
     ck_assert(size > 100 && memcmp(png, "\x89PNG\r\n\x1a\n", 8) == 0);
@@ -220,6 +223,7 @@ START_TEST(very_many_agents)
         tool_write_file(folder, "hall.map", "type octile\nheight 3\nwidth 4\nmap\n....\n....\n....\n");
     char *out = tool_ok("run --via 127.0.0.1:%u --map %s --agents 2001 --doors 0", daemon_.port, map);
     check_has(out, "2001: 2001 arrived");
+    check_has(out, "map versions       1 alone: there are no doors");
     check_has(out, "shortest ways      not looked for: more than 2000 agents");
     free(out);
     free(map);

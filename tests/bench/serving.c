@@ -1,8 +1,8 @@
 /* The daemon's loop without its sockets: what a frame costs from the bytes received to the bytes to send.
  *
- *     frame batch AGENTS FRAMES [ROW]    one request ticks all agents, which walk on finished paths
- *     frame named AGENTS FRAMES [ROW]    the same, the request naming them all
- *     frame single REQUESTS [ROW]        one request ticks one of a thousand such agents
+ *     serving batch AGENTS FRAMES [ROW]    one request ticks all agents, which walk on finished paths
+ *     serving named AGENTS FRAMES [ROW]    the same, the request naming them all
+ *     serving single REQUESTS [ROW]        one request ticks one of a thousand such agents
  *
  * Prints nanoseconds an agent. To count instructions instead: valgrind --tool=callgrind --toggle-collect=measured.
  */
@@ -108,7 +108,7 @@ __attribute__((noinline)) static void measured(struct solo *solo, const uint8_t 
 int main(int argc, char **argv)
 {
     if (argc < 3)
-        give_up("usage: frame batch|named AGENTS FRAMES [ROW] | frame single REQUESTS [ROW]");
+        give_up("usage: serving batch|named AGENTS FRAMES [ROW] | serving single REQUESTS [ROW]");
     bool is_named = strcmp(argv[1], "named") == 0, is_batch = is_named || strcmp(argv[1], "batch") == 0;
     uint32_t agents = is_batch ? (uint32_t)atoi(argv[2]) : 1000;
     uint32_t frames = (uint32_t)atoi(argv[is_batch ? 3 : 2]);
