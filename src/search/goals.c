@@ -181,6 +181,7 @@ enum tp_nearest_outcome tp__nearest_run(struct tp_tick *tick, bool rushed)
     search->end = nearest->best;
     search->partial = !goal;
     session->rushed = rushed;
+    tp__detour_forget(session); /* as long as there is one no path is traced, and nothing else is walked to that end */
     session->waits_for_nearer = session->path_complete = session->trace.running = false;
     return TP_NEAREST_CHOSEN;
 }

@@ -150,7 +150,10 @@ static bool near_stays(struct tp_session *session, const struct tp_map *map, con
     if (guide_is_due(session, map, budget))
         return false;
     session->rest.watch_walks |= map->rose_version > session->map->version;
-    return !session->rest.watch_walks || !tp__watch_looks_now(session->stats.ticks) || near_is_open(session, map, budget, looks);
+    if (!session->rest.watch_walks || !tp__watch_looks_now(session->stats.ticks))
+        return true;
+    bool is_over = budget && (budget->moves_only || (budget->expired && budget->expired(budget->context)));
+    return is_over || near_is_open(session, map, budget, looks);
 }
 
 /* The tick of one that has nothing to find out: it stands on its goal, or its path leads on. False: it has. */

@@ -132,6 +132,35 @@ START_TEST(waits_before_what_closed_and_searches_anew_where_no_way_leads_round)
 }
 END_TEST
 
+/* A hall whose far end, with the goal in it, no way leads to: once the search knows, the agent walks to the nearest state, whatever closed
+ * on its path just before. */
+START_TEST(goes_to_the_nearest_state_though_a_detour_was_under_way)
+{
+    enum { LENGTH = 220, ROWS = 2, AHEAD = 30 };
+    struct tp_map *map = tp_test_map_free(LENGTH, ROWS);
+    tp_test_set_rect(&map, LENGTH - 3, 0, 1, ROWS, '@');
+    struct tp_session_params params = guided(map, LENGTH, LENGTH + LENGTH - 1, 5);
+    params.goal_policy = TP_GOAL_NEAREST;
+    uint64_t repaired = 0;
+    for (int before = 40; before < 90; before++) {
+        static uint32_t cells[LENGTH * ROWS];
+        struct play play;
+        play_open(&play, &params, map);
+        snprintf(play.label, sizeof play.label, "closed after %d ticks", before);
+        for (int i = 0; i < before; i++)
+            play_tick(&play, NULL);
+        uint32_t count = tp_session_path(play.session, cells, LENGTH * ROWS);
+        if (count > AHEAD + 4)
+            close_cell(&play, cells[AHEAD]);
+        struct outcome outcome = walk_on(&play);
+        repaired += outcome.repaired;
+        play_close(&play);
+    }
+    ck_assert_uint_gt(repaired, 0);
+    tp_map_unref(map);
+}
+END_TEST
+
 /* ---- What a tick looks at, and rest ---- */
 
 /* A long hall over another that no way joins to it. */
@@ -239,12 +268,52 @@ START_TEST(arrives_once_changes_stop)
 }
 END_TEST
 
+static bool over(void *context)
+{
+    (void)context;
+    return true;
+}
+
+/* A tick for a move alone looks at nothing (search/budget.h), at rest too: the look is made up for. */
+START_TEST(a_move_alone_at_rest_is_no_look)
+{
+    struct tp_map *map = tp_test_map_free(LONG, LOW);
+    struct tp_session_params params = guided(map, LONG, 2 * LONG - 1, 40);
+    struct play play;
+    play_open(&play, &params, map);
+    snprintf(play.label, sizeof play.label, "a move alone");
+    until_whole(&play);
+    for (int i = 0; i < 200 && play.session->mind; i++)
+        play_tick(&play, NULL);
+    ck_assert_ptr_null(play.session->mind);
+    close_cell(&play, ahead(&play, 400));
+    struct tp_budget budget = play.params.budget;
+    budget.moves_only = budget.is_shared = budget.caps_guide = true;
+    budget.expansions_max = 0;
+    budget.expired = over;
+    for (int i = 0; i < 40; i++) {
+        struct tp_tick_reply reply = play_tick(&play, &budget);
+        PLAY_SAY(&play, reply.status == TP_STATUS_MOVING && reply.work.traced == 0, "status %d, %u looks", (int)reply.status, (unsigned)reply.work.traced);
+    }
+    ck_assert_ptr_null(play.session->mind);
+    uint64_t looks = 0;
+    for (int i = 0; i < 16; i++)
+        looks += play_tick(&play, NULL).work.traced;
+    ck_assert_uint_gt(looks, 0);
+    walk_on(&play);
+    play_close(&play);
+    tp_map_unref(map);
+}
+END_TEST
+
 static Suite *detour_suite(void)
 {
     Suite *suite = suite_create("detour");
     TCase *tests = tcase_create("detour");
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, goes_round_what_closed_near_ahead, 0, 10);
+    tcase_add_test(tests, a_move_alone_at_rest_is_no_look);
+    tcase_add_test(tests, goes_to_the_nearest_state_though_a_detour_was_under_way);
     tcase_add_loop_test(tests, waits_before_what_closed_and_searches_anew_where_no_way_leads_round, 0, 2);
     tcase_add_test(tests, looks_at_so_many_steps_a_tick_however_long_the_path_is);
     tcase_add_loop_test(tests, rests_through_a_thousand_versions_that_leave_its_path_alone, 0, 2);
