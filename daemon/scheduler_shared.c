@@ -349,8 +349,8 @@ static void serve_next(struct batch *batch, size_t place)
         units = allowance(batch, &batch->guide, guide, agent->guide_units, agent->priority);
     if (batch->is_short) /* one portion, or a move alone */
         expansions = batch->expansions.left < batch->portion || walks ? 0 : least(own_cap(batch, agent), batch->portion);
-    if (place == batch->sure && expansions < search->slice) {
-        expansions = least(search->slice, TP_DEADLINE_STRIDE);
+    if (batch->is_timed && place == batch->sure && expansions < search->slice) {
+        expansions = least(least(search->slice, TP_DEADLINE_STRIDE), batch->hard_left);
         turn.end_us = UINT64_MAX;
     }
     batch->slices_left -= batch->is_timed && search->slice > 0;

@@ -387,6 +387,34 @@ START_TEST(test_any_order_of_things)
 }
 END_TEST
 
+/* One is in the round for what guides it alone, and finds that it has to search: it spends of the total, which the front's slice does not add to. */
+START_TEST(test_total_holds_where_one_asks_for_a_guide_alone)
+{
+    stage_begin("guide alone");
+    open_with("astar", ENDLESS, 16, true);
+    for (int i = 0; i < 3; i++)
+        open_one(ENDLESS, 16);
+    for (int b = 0; b < 3; b++) {
+        struct tp_schedule batch = batch_of(40, 0);
+        serve(&batch);
+    }
+    struct tp_agent *guided = agent_of(stage.ids[0]);
+    ck_assert(!guided->search.asks);
+    ck_assert_int_eq(tp_session_retarget(guided->session, SIDE * SIDE - 1), 0);
+    for (int b = 0; b < 40; b++) {
+        guided->guide_units = 5;
+        guided->guide.asks = true;
+        guided->search.asks = false;
+        guided->waited = 0;
+        struct tp_schedule batch = batch_of(40, _i ? 1000000 : 0);
+        batch.total_guide_units = 1;
+        serve(&batch); /* asserts that the total holds */
+        ck_assert_uint_eq(batch.expansions, 40);
+    }
+    stage_end();
+}
+END_TEST
+
 /* ---- Totals of time ---- */
 
 static uint64_t overshoot_ns(uint64_t total_us)
@@ -590,6 +618,7 @@ static Suite *shared_budget_suite(void)
 {
     Suite *suite = suite_create("shared_budget");
     TCase *cases = tcase_create("shared_budget");
+    tcase_add_loop_test(cases, test_total_holds_where_one_asks_for_a_guide_alone, 0, 2);
     tcase_add_test(cases, test_by_priority);
     tcase_add_test(cases, test_starvation_is_bounded);
     tcase_add_test(cases, test_nothing_is_left_lying);
