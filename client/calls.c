@@ -201,7 +201,7 @@ struct upload {
 /* Bytes of a chunk's contents: the frame's cap but for room for the name and the profile. */
 static size_t chunk_bytes(const struct tp_client *client)
 {
-    size_t most = client->frame_out_max - FRAME_BYTES_LEAST / 2;
+    size_t most = client->frame_out_max - FRAME_BYTES_BESIDE;
     return most < MAP_CHUNK_BYTES ? most : MAP_CHUNK_BYTES;
 }
 

@@ -18,7 +18,8 @@
 
 enum {
     FRAME_BYTES_DEFAULT = 4 * 1024 * 1024,  /* the cap until the welcome names one */
-    FRAME_BYTES_LEAST = 16 * 1024,          /* a welcome that names a smaller cap makes no sense */
+    FRAME_BYTES_LEAST = 4096,               /* a welcome that names a smaller cap makes no sense: no daemon takes one */
+    FRAME_BYTES_BESIDE = 3072,              /* room in the first chunk of a map for its name and 256 weights */
     FRAME_BYTES_TRUSTED = 64 * 1024 * 1024, /* and no reply larger than this is taken whatever it names */
     OUTPUT_BYTES_MAX = 16 * 1024 * 1024,    /* unsent bytes beyond which sending waits */
 };

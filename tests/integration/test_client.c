@@ -65,6 +65,26 @@ static void put_free_map(const char *name, uint32_t width, uint32_t height)
     free(cells);
 }
 
+/* The shortest frames that a daemon can be told to take: maps go in chunks that fit, with the longest name and all weights. */
+START_TEST(shortest_frames)
+{
+    enum { SIDE = 120 };
+    tp_client_close(client_);
+    wire_daemon_stop(&daemon_);
+    wire_daemon_start(&daemon_, "--frame-bytes-max", "4096", NULL);
+    client_ = connect_daemon();
+    ck_assert_uint_eq(tp_client_server(client_)->frame_bytes_max, 4096);
+    static uint8_t cells[SIDE * SIDE];
+    struct tp_client_weight weights[256];
+    for (int i = 0; i < 256; i++)
+        weights[i] = (struct tp_client_weight){(uint8_t)i, 65535};
+    char name[129];
+    memset(name, 'm', 128);
+    name[128] = '\0';
+    ok(tp_client_put_map(client_, name, SIDE, SIDE, cells, weights, 256, false, NULL, CALL_MS));
+}
+END_TEST
+
 START_TEST(welcome_and_ping)
 {
     const struct tp_client_server *server = tp_client_server(client_);
@@ -477,6 +497,7 @@ static Suite *client_suite(void)
     tcase_add_test(served, refused_sessions);
     tcase_add_test(served, budget_defaults);
     tcase_add_test(served, null_is_refused);
+    tcase_add_test(served, shortest_frames);
     tcase_add_test(served, pipelined);
     tcase_add_test(served, daemon_is_killed);
     tcase_add_test(served, daemon_goes_away);
