@@ -61,10 +61,18 @@ static bool reserve(struct tp_slabs *slabs)
     return true;
 }
 
+/* Whether a region would fit under the cap. Nobody is refused anything where it would not: what others keep is theirs. */
+static bool has_room(const struct tp_slabs *slabs)
+{
+    struct tp_pool_cap *cap = slabs->cap;
+    return cap == NULL || atomic_load_explicit(&cap->bytes, memory_order_relaxed) + TP_SLABS_REGION_BYTES <=
+                              atomic_load_explicit(&cap->bytes_max, memory_order_relaxed);
+}
+
 /* Asks for a huge page for a region, whose memory is all accounted for then; where there are none it is as good as it gets. False at the cap. */
 static bool may_be_whole(struct tp_slabs *slabs, char *memory)
 {
-    if (!tp_pool_cap_take(slabs->cap, TP_SLABS_REGION_BYTES))
+    if (!has_room(slabs) || !tp_pool_cap_take(slabs->cap, TP_SLABS_REGION_BYTES))
         return false;
     (void)madvise(memory, TP_SLABS_REGION_BYTES, MADV_HUGEPAGE);
     return true;
@@ -136,6 +144,7 @@ static void *get(void *context)
     if (++slabs->used > slabs->most[slabs->second])
         slabs->most[slabs->second] = slabs->used;
     slabs->grew |= slabs->used > slabs->lately;
+    slabs->quiet = 0;
     return region->memory + (size_t)slab * TP_POOL_SLAB_BYTES;
 }
 
@@ -262,9 +271,11 @@ void *tp_slabs_look(struct tp_slabs *slabs)
     if (slabs->count == 0)
         return NULL;
     uint32_t keep = wanted(slabs), surplus = slabs->kept > keep ? slabs->kept - keep : 0;
+    bool is_quiet = slabs->quiet >= TP_SLABS_SECONDS * TP_SLABS_SECOND_LOOKS;
+    slabs->quiet += !is_quiet;
     if (is_short(slabs))
         let_go(slabs, slabs->kept, SHORT_REGIONS);
-    else if (surplus >= TP_SLABS_OF_REGION || keep == 0)
+    else if (surplus >= TP_SLABS_OF_REGION || (keep == 0 && is_quiet)) /* less than a region may be needed again at once */
         let_go(slabs, surplus, 1 + surplus / (TP_SLABS_OF_REGION * TP_SLABS_LET_GO_OF));
     else if (slabs->growing > 0 && slabs->count > 1 && slabs->kept < TP_SLABS_OF_REGION && slabs->ahead == NULL)
         return take_ahead(slabs);

@@ -36,6 +36,7 @@ struct tp_slabs {
     uint32_t most[TP_SLABS_SECONDS]; /* the most handed out at a time, of each of the last seconds */
     uint32_t second, looks;          /* the present one's place among them; looks in it */
     uint32_t growing;                /* looks for which a region is to be kept besides */
+    uint32_t quiet;                  /* looks since one was handed out */
     void *ahead;                 /* a region's memory that is being touched; NULL: none */
     uint32_t lately;             /* the most handed out in all of them, at the last look */
     bool grew;                   /* more was since */
