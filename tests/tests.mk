@@ -17,5 +17,8 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,$(TEST_LIB_SRC)) $(TOOL_LIB)
 $(BUILD)/tests/unit/test_tick_memory: TEST_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(BUILD)/tests/integration/test_frame_memory: TEST_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=uv_try_write,--wrap=uv_write
 
+# It tells the disk to fail.
+$(BUILD)/tests/fault/test_folder: TEST_LDFLAGS := -Wl,--wrap=fdatasync,--wrap=fsync,--wrap=ftruncate,--wrap=renameat
+
 .PHONY: tests
 tests: $(TEST_BIN) ## build the test programs
