@@ -19,6 +19,10 @@
 #include "daemon/place.h"
 #include "map/map.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 /* What a snapshot has beside the map; zeroed is nothing. All borrowed. */
 struct tp_snapshot_extra {
     const char *name;                 /* of the map, allowed; NULL: not said */

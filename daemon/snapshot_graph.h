@@ -5,10 +5,12 @@
 #include "base/error.h"
 #include "map/map.h"
 
+enum { TP__SNAPSHOT_GRAPH_BYTES = 48 }; /* of its header */
+
 /* As tp_snapshot_encode without keys; `layout` is the number in the magic. Cost: O(nodes + edges). */
 int tp__snapshot_encode_graph(const struct tp_map *map, uint8_t layout, uint8_t **bytes, size_t *size) TP_MUST_CHECK;
 
-/* As tp_snapshot_decode without keys, of at least 16 bytes whose magic and checksum are right. */
+/* As tp_snapshot_decode without keys, whole: magic, checksum, and at least its header. */
 int tp__snapshot_decode_graph(struct tp_map **out, const uint8_t *bytes, size_t size,
                               const char **reason) TP_MUST_CHECK;
 
