@@ -15,6 +15,8 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,$(TEST_LIB_SRC)) $(TOOL_LIB)
 
 # They count what the library, and the daemon's loop, ask of the system.
 $(BUILD)/tests/unit/test_tick_memory: TEST_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+# It sees how much memory the reading of a snapshot asks for.
+$(BUILD)/tests/unit/test_snapshot: TEST_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc
 $(BUILD)/tests/integration/test_frame_memory: TEST_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=uv_try_write,--wrap=uv_write
 
 # It tells the disk to fail.
