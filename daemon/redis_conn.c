@@ -241,8 +241,12 @@ static void select_cb(struct tp_redis_conn *conn, const redisReply *reply, void 
 static void id_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
 {
     (void)context;
-    if (reply) /* one that will not tell is served too */
-        conn->client_id = reply->type == REDIS_REPLY_INTEGER ? (uint64_t)reply->integer : 0;
+    conn->client_id = 0;
+    if (reply && reply->type == REDIS_REPLY_ERROR && /* one that may not tell, or is too old to, will do */
+        (strncmp(reply->str, "NOPERM", 6) == 0 || strncmp(reply->str, "ERR unknown", 11) == 0))
+        return;
+    if (is_well(conn, reply, REDIS_REPLY_INTEGER, "CLIENT"))
+        conn->client_id = (uint64_t)reply->integer;
 }
 
 static void info_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
