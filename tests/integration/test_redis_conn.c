@@ -622,8 +622,8 @@ START_TEST(test_no_redis_at_all)
         {":1\r\n$0\r\n\r\n*0\r\n+PONG\r\n", "is no master", false},
         {":1\r\n$9\r\n\nrun_id:x\r\n*1\r\n$6\r\nmaster\r\n+PONG\r\n:5\r\n", "an answer to nothing", false},
         {"-ERR max number of clients reached\r\n", "ERR max number of clients reached", true},
-        {"*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n", "rotocol", false},
-        {"$-7\r\n", "rotocol", false},
+        {"*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n", "nested", false},
+        {"$-7\r\n", "out of range", false},
         {"", "no answer in time", false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -961,6 +961,8 @@ static void sentinel_start(struct test_redis *sentinel, const char *name)
     sentinel->watched = &redis;
     sentinel->watched_name = name;
     test_redis_start(sentinel);
+    /* it looks at the servers every 10 s otherwise */
+    test_redis_await(sentinel, 4, (const char *[]){"SENTINEL", "DEBUG", "INFO-PERIOD", "200"}, "OK");
 }
 
 static const char *sentinel_url(const char *more)
