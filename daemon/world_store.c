@@ -277,6 +277,9 @@ static void forget(struct tp_world *world, struct tp__world_op *op)
     entry->gone = NULL;
     if (entry->ops > 0) {
         atomic_store(&entry->shared.sessions, TP_WORLD_MAP_REPLACING);
+        if (op->request != NULL)
+            tp__world_grant_dropped(world, op->request);
+        op->request = NULL;
         entry->gone = op;
         return;
     }
