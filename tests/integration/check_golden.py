@@ -13,6 +13,7 @@ import make  # noqa: E402
 from checks import check, close  # noqa: E402
 from google.protobuf import text_format  # noqa: E402
 
+
 def cut_frame(data):
     """The message of one delimited frame that is all of `data`."""
     length = shift = 0

@@ -21,6 +21,7 @@ from processes import free_ports  # noqa: E402
 BIN = os.path.join(ROOT, os.environ.get("TICKPATH_BIN") or "build")
 PORTS = {"7878": None, "7879": None}  # the ports written in README.md, and free ones in their place
 
+
 def blocks(readme, language):
     return re.findall(r"^```%s\n(.*?)^```" % language, readme, re.MULTILINE | re.DOTALL)
 
