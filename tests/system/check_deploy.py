@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """What deploy/compose.yaml describes, run here as plain processes: the Redis, the daemons and the HAProxy of that file,
 with its commands and settings, on other ports, addresses and folders. Agents walk through HAProxy; the daemon that holds a
-connection is killed, and the other one has its map; one is told to drain, and HAProxy sends nobody there while those who are
+connection is killed, and the other one has its map; one hangs; one is told to drain, and HAProxy sends nobody there while those who are
 there go on; Redis is killed, and has the maps when it is back.
 
-What the files say otherwise is checked by tests/lint/check_deploy_files.py. Prints totals in Check's form.
+What the files say otherwise is checked by tests/integration/check_deploy_files.py. Prints totals in Check's form.
 """
 
 import csv
@@ -128,12 +128,15 @@ class Fleet:
 
     # ---- asking ----
 
+    def row(self, daemon):
+        """What HAProxy says of a daemon; {} when it says nothing."""
+        rows = csv.DictReader(http(self.balancer_stats, "/;csv")[1].lstrip("# ").splitlines())
+        return next((row for row in rows if (row.get("pxname"), row.get("svname")) == ("tickpath", daemon.server)), {})
+
     def server(self, daemon):
         """(status, last check) of a daemon, as HAProxy has it."""
-        for row in csv.DictReader(http(self.balancer_stats, "/;csv")[1].lstrip("# ").splitlines()):
-            if (row["pxname"], row["svname"]) == ("tickpath", daemon.server):
-                return row["status"], row["check_status"]
-        return None, None
+        row = self.row(daemon)
+        return row.get("status"), row.get("check_status")
 
     def await_up(self, daemon):
         up = wait_for(lambda: self.server(daemon) == ("UP", "L7OK"))
@@ -162,12 +165,15 @@ class Fleet:
         need(load.is_running(), "%s: the load through HAProxy has ended:\n%s" % (name, load.log()))
         return load, holder[0]
 
-    def watch(self, name, port):
-        """What a daemon knows of the map CITY: the first line of a watch; None where it knows none."""
-        watch = self.tool(name, "watch", "--map", CITY, "--via", "127.0.0.1:%d" % port, "--seconds", 1)
-        status = watch.wait()
-        check(status == 0, "%s: ended with %s:\n%s" % (name, status, watch.log()))
-        return json.loads(watch.log().splitlines()[0]) if status == 0 else None
+    def watch(self, name, port, count=1):
+        """What `count` clients at a time are told of the map CITY, each in the first line of a watch: the versions."""
+        words = ("watch", "--map", CITY, "--via", "127.0.0.1:%d" % port, "--seconds", 1)
+        versions = []
+        for watch in [self.tool("%s-%d" % (name, i), *words) for i in range(count)]:
+            status = watch.wait()
+            if check(status == 0, "%s: ended with %s:\n%s" % (name, status, watch.log())):
+                versions.append(json.loads(watch.log().splitlines()[0])["version"])
+        return versions
 
 
 # ---- what is shown ----
@@ -195,8 +201,9 @@ def check_killed(fleet):
     other = fleet.other(holder)
     holder.process.kill()
     load.kill()  # else it would drop its map, could it
-    found = fleet.watch("watch-after-kill", fleet.port)  # at once: no check has told HAProxy yet
-    check(found and found["version"] >= had["version"], "after a kill the other daemon has %s; killed was %s" % (found, had))
+    # At once, before a check has told HAProxy; several, for it tries the dead one with each that follows another.
+    found = fleet.watch("watch-after-kill", fleet.port, 4)
+    check(min(found, default=0) >= had["version"], "after a kill the other daemon has the versions %s; killed was %s" % (found, had))
     down = wait_for(lambda: fleet.server(holder)[0] == "DOWN")
     check(down, "HAProxy says %s of a daemon that was killed" % (fleet.server(holder),))
     check(fleet.server(other) == ("UP", "L7OK"), "HAProxy says %s of the daemon that was not killed" % (fleet.server(other),))
@@ -211,6 +218,20 @@ def check_same(fleet, when):
     rows = [daemon.map(CITY) for daemon in fleet.daemons]
     same = [tuple(row[name] for name in SAME) if row else None for row in rows]
     check(same[0] and same[0] == same[1], "%s the daemons have %s of the map: %s" % (when, SAME, same))
+
+
+def check_hung(fleet):
+    """A daemon that says nothing any more: its connections are shut, for their clients would wait for it."""
+    load, holder = fleet.hold("hung")
+    check(fleet.row(holder).get("scur") == "1", "a load of one connection: HAProxy says %s" % fleet.row(holder).get("scur"))
+    holder.process.popen.send_signal(signal.SIGSTOP)
+    shut = wait_for(lambda: fleet.server(holder)[0] == "DOWN" and fleet.row(holder).get("scur") == "0")
+    check(shut, "HAProxy says %s of a daemon that hangs" % fleet.row(holder))
+    fleet.walk("walk-beside-hung")
+    load.kill()
+    holder.process.popen.send_signal(signal.SIGCONT)
+    fleet.await_up(holder)
+    check(wait_for(lambda: holder.count("sessions_open") == 0), "a daemon that goes on keeps the sessions of who is gone")
 
 
 def check_drain(fleet):
@@ -287,7 +308,7 @@ def main():
                 fleet.await_up(daemon)
             town = fleet.tool("generate", "map", "generate", "--kind", "city", "--size", "96x96", "--seed", 3, "--out", "town.map")
             need(town.wait() == 0, "no map is made:\n" + town.log())
-            for part in (check_walks, check_killed, check_drain, check_redis_killed, check_ends):
+            for part in (check_walks, check_killed, check_hung, check_drain, check_redis_killed, check_ends):
                 part(fleet)
     except Failed:
         pass
