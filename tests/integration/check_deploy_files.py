@@ -196,16 +196,19 @@ class Objects:
 
 
 def check_shapes(objects):
+    """Gives whether the rest can be asked of these objects."""
+    good = True
     for each in objects.all:
         wrong = misfits_of(each)
-        check(not wrong, "kubernetes: %s" % "; ".join(wrong))
+        good &= check(not wrong, "kubernetes: %s" % "; ".join(wrong))
     keys = [(each["kind"], each["metadata"]["name"]) for each in objects.all]
     check(len(set(keys)) == len(keys), "kubernetes: two of one name: %s" % keys)
     custom = deployed.kustomization()
     files = sorted(name for name in os.listdir(deployed.MANIFESTS) if name != "kustomization.yaml")
     check(sorted(custom["resources"]) == files, "kustomization.yaml has %s of the files %s" % (custom["resources"], files))
     check(custom["namespace"] == HOME, "kustomization.yaml: the namespace %s" % custom["namespace"])
-    check({key[0] for key in keys} == {"ConfigMap", "Service", "Deployment", "StatefulSet", "PodDisruptionBudget", "NetworkPolicy"}, "kubernetes: %s" % keys)
+    kinds = {"ConfigMap", "Service", "Deployment", "StatefulSet", "PodDisruptionBudget", "NetworkPolicy"}
+    return good & check({key[0] for key in keys} == kinds, "kubernetes: %s" % keys)
 
 
 def check_selectors(objects):
@@ -351,6 +354,15 @@ def check_network(objects):
     check(note in deployed.read("deploy", "kubernetes", "kustomization.yaml"), "nobody is told of the label %s" % note)
 
 
+def check_manifests(objects, processes, facts):
+    check_selectors(objects)
+    for name, each in objects.workloads().items():
+        check_workload(name, each, objects, facts)
+    check_daemons(objects, processes, facts)
+    check_redis_set(objects)
+    check_network(objects)
+
+
 # ---- all of them ----
 
 
@@ -373,13 +385,8 @@ def main():
     try:
         with Processes(folder) as processes:
             check_compose(processes, facts)
-            check_shapes(objects)
-            check_selectors(objects)
-            for name, each in objects.workloads().items():
-                check_workload(name, each, objects, facts)
-            check_daemons(objects, processes, facts)
-            check_redis_set(objects)
-            check_network(objects)
+            if check_shapes(objects):
+                check_manifests(objects, processes, facts)
     finally:
         shutil.rmtree(folder)
     check_heads()
