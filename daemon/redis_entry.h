@@ -42,7 +42,8 @@ struct tp_redis_entry {
     uint64_t instance, number; /* of the origin; both 0: it has none */
     struct tp_redis_text data, field;
     uint8_t tag[TP_LOG_TAG_BYTES];
-    size_t bytes; /* of the block */
+    uint64_t made; /* the version, once it was applied and made one; else 0 */
+    size_t bytes;  /* of the block */
     size_t text_count;
     struct tp_redis_text texts[]; /* names and values in turn */
 };

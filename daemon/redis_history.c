@@ -96,6 +96,8 @@ static enum tp_redis_step decide(struct tp_redis_history *history, struct tp_red
         error = tp_tip_apply(&history->tip, applied, &decided->repeated, &decided->refused);
     free(batch.changes);
     decided->error = error;
+    if (error == 0 && decided->repeated == 0)
+        entry->made = history->tip.map->version;
     return error == TP_ERR_NO_MEMORY ? TP_REDIS_STEP_NO_MEMORY : TP_REDIS_STEP_DECIDED;
 }
 
@@ -122,6 +124,12 @@ enum tp_redis_step tp__redis_history_read(struct tp_redis_history *history, stru
     if (step != TP_REDIS_STEP_PUT && step != TP_REDIS_STEP_NO_MEMORY)
         move_on(history, entry);
     return step;
+}
+
+void tp__redis_history_stand(struct tp_redis_history *history, struct tp_redis_entry *entry)
+{
+    history->place = entry->place;
+    keep(history, entry);
 }
 
 int tp__redis_history_begin(struct tp_redis_history *history, const struct tp_map *map, const struct tp_keys *keys,

@@ -55,6 +55,9 @@ enum tp_redis_step tp__redis_history_read(struct tp_redis_history *history, stru
 int tp__redis_history_begin(struct tp_redis_history *history, const struct tp_map *map, const struct tp_keys *keys,
                             const struct tp_lineage *lineage, struct tp_redis_entry *entry) TP_MUST_CHECK;
 
+/* Its tip is the map just behind this entry, whose lineage it has: keeps the entry, takes it. */
+void tp__redis_history_stand(struct tp_redis_history *history, struct tp_redis_entry *entry);
+
 /* The entry kept at this place; NULL: it is not kept (any more). Cost: O(entries kept). */
 const struct tp_redis_entry *tp__redis_history_kept(const struct tp_redis_history *history, struct tp_log_place place);
 

@@ -151,7 +151,8 @@ struct tp__redis_map {
     const char *trouble; /* words for the status, while the log is not what it was */
     bool is_looking;
     uint64_t look_at_ms; /* CHECKING: when to look; 0: not */
-    uint64_t grace_until_ms;
+    uint64_t grace_until_ms; /* not marked before; 0: it is */
+    unsigned snapless;       /* looks on end that found no snapshots */
 
     /* snapshots */
     uint64_t snapshot_epoch, snapshot_version; /* the newest known to be in Redis */
@@ -263,8 +264,9 @@ void tp__redis_answer(struct tp__redis_call *call, enum tp_store_event_kind kind
 void tp__redis_refuse(struct tp__redis_call *call, int error, const char *reason);
 void tp__redis_refuse_unknown(struct tp__redis_call *call, const char *reason);
 
-/* Tells where the map stands, if that was not told. */
+/* Tells where the map stands, or stood with `of`, if that was not told. */
 void tp__redis_tell_state(struct tp__redis_map *map);
+void tp__redis_tell_map(struct tp__redis_map *map, const struct tp_map *of);
 
 /* The map is kept no more: all that waits for it hears that, and nothing is held. */
 void tp__redis_map_dropped(struct tp__redis_map *map, struct tp__redis_call *own);
@@ -320,11 +322,16 @@ void tp__redis_load_lost(struct tp__redis_map *map); /* the connection is gone: 
 void tp__redis_look(struct tp__redis_map *map);
 void tp__redis_check(struct tp__redis_map *map, uint64_t pause_ms);
 
-/* A load for LOST is done: *loaded is the log's state. Takes what *loaded has. */
-void tp__redis_reconcile_loaded(struct tp__redis_map *map, struct tp_redis_history *loaded, const char *log_last);
+/* The log's state was loaded, since the place read last is not in it. Whether all that was read from it is in there. False: acknowledged changes
+ * of ours are not; then *loaded is given a new epoch, with them in it. */
+bool tp__redis_reconcile(struct tp__redis_map *map, struct tp_redis_history *loaded);
 
-/* Begins a new epoch with what *history has, if the log's last entry is still this one. Takes what *history has. */
-void tp__redis_begin_epoch(struct tp__redis_map *map, struct tp_redis_history *history, const char *log_last, const char *reason);
+/* Something is wrong that only time or an operator can change: batches are refused, and the log is looked at again later. */
+void tp__redis_trouble(struct tp__redis_map *map, const char *words);
+
+/* Puts the map with what *history has, whose tip nobody else has, into a new epoch, if the log's last entry is still that at `last`. Takes what *history
+ * has. */
+void tp__redis_begin_epoch(struct tp__redis_map *map, struct tp_redis_history *history, struct tp_log_place last, const char *reason);
 
 /* ---- redis_snapshots.c ---- */
 

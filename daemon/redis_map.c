@@ -108,8 +108,12 @@ static void tell_all(struct tp__redis_map *map)
 
 void tp__redis_tell_state(struct tp__redis_map *map)
 {
+    tp__redis_tell_map(map, map->history.tip.map);
+}
+
+void tp__redis_tell_map(struct tp__redis_map *map, const struct tp_map *now)
+{
     tell_all(map);
-    const struct tp_map *now = map->history.tip.map;
     if (now == NULL || map->told_epoch == 0 || (now->epoch == map->told_epoch && now->version == map->told_version))
         return;
     struct tp_store_event event = {.kind = now->epoch == map->told_epoch ? TP_STORE_VERSION : TP_STORE_BEGUN};

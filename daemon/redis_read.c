@@ -178,11 +178,22 @@ static void has_cb(struct tp_redis_conn *conn, const redisReply *reply, void *co
         tp__redis_check(map, 0);
 }
 
+/* Nothing before an own put is needed. */
+static bool is_proof_needed(const struct tp__redis_map *map)
+{
+    if (!tp__redis_map_is_held(map))
+        return false;
+    for (const struct tp__redis_call *call = map->pending.first; call != NULL; call = call->next)
+        if (call->kind == TP__REDIS_PUT && tp_log_place_compare(call->place, map->unread->place) == 0)
+            return false;
+    return true;
+}
+
 /* Asks whether the entry applied last is still there. */
 static void prove(struct tp__redis_map *map)
 {
     char place[TP_LOG_PLACE_TEXT_BYTES];
-    if (!tp__redis_map_is_held(map)) { /* nothing before it is needed */
+    if (!is_proof_needed(map)) {
         tp__redis_unread_apply(map);
         return;
     }

@@ -402,7 +402,7 @@ static void tick_cb(uv_timer_t *tick)
         const struct tp__redis_call *oldest = map->pending.first;
         if (oldest != NULL && now_ms > oldest->sent_us / 1000 + TP__REDIS_UNKNOWN_MS && (oldest->run != store->run || !store->is_up))
             tp__redis_pending_give_up(map, true);
-        if (store->is_up && map->state == TP__REDIS_CHECKING && map->look_at_ms != 0 && now_ms >= map->look_at_ms)
+        if (store->is_up && (map->state == TP__REDIS_CHECKING || map->state == TP__REDIS_AWAY) && map->look_at_ms != 0 && now_ms >= map->look_at_ms)
             tp__redis_look(map);
         else if (is_look_time && index == store->look_next && map->state == TP__REDIS_OPEN)
             tp__redis_look(map);
