@@ -105,6 +105,11 @@ static int corrupt(const char **reason, const char *words)
     return TP_ERR_CORRUPT;
 }
 
+bool tp__snapshot_can_unpack(const uint8_t *frame, size_t packed, size_t plain)
+{
+    return ZSTD_getFrameContentSize(frame, packed) == plain && plain / (128 * 1024 / 4) <= packed;
+}
+
 /* Layout 1, whole. */
 static int decode_grid(struct tp_map **out, const uint8_t *p, size_t size, const char **reason)
 {
@@ -113,7 +118,7 @@ static int decode_grid(struct tp_map **out, const uint8_t *p, size_t size, const
         return corrupt(reason, "the snapshot's length does not fit its header");
     if (width == 0 || height == 0 || width * height > (uint64_t)TP_MAP_CELLS_MAX)
         return corrupt(reason, "the snapshot's size of the map is not allowed");
-    if (ZSTD_getFrameContentSize(p + HEADER_BYTES, packed) != width * height)
+    if (!tp__snapshot_can_unpack(p + HEADER_BYTES, packed, width * height))
         return corrupt(reason, "the snapshot's cells do not fit its size");
     struct tp_profile profile;
     for (size_t i = 0; i < 256; i++)

@@ -154,7 +154,7 @@ int tp__snapshot_decode_graph(struct tp_map **out, const uint8_t *p, size_t size
     if (nodes == 0 || nodes > TP_GRAPH_NODES_MAX || edges > TP_GRAPH_EDGES_MAX)
         return corrupt(reason, "the snapshot's size of the graph is not allowed");
     size_t plain_bytes = contents_bytes(nodes, edges, flags);
-    if (ZSTD_getFrameContentSize(p + HEADER_BYTES, packed) != plain_bytes)
+    if (!tp__snapshot_can_unpack(p + HEADER_BYTES, packed, plain_bytes))
         return corrupt(reason, "the snapshot's contents do not fit its size");
     uint8_t *plain = malloc(plain_bytes + 1);
     if (plain == NULL)
