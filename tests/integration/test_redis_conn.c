@@ -43,8 +43,8 @@ static uint64_t now_ms(void)
 static void up_cb(struct tp_redis_conn *conn, void *context)
 {
     struct watch *watch = context;
-    ck_assert(conn == &watch->conn && conn->is_up && watch->stops == 0);
-    ck_assert_str_eq(conn->cause, "");
+    if (conn != &watch->conn || !conn->is_up || watch->stops > 0 || conn->cause[0])
+        ck_abort_msg("up, and: %s", conn->cause);
     watch->ups++;
     if (watch->at_up)
         watch->at_up(watch);
@@ -53,14 +53,14 @@ static void up_cb(struct tp_redis_conn *conn, void *context)
 static void lost_cb(struct tp_redis_conn *conn, void *context)
 {
     struct watch *watch = context;
-    ck_assert(conn == &watch->conn && !conn->is_up && watch->stops == 0);
-    ck_assert_str_ne(conn->cause, "");
+    if (conn != &watch->conn || conn->is_up || watch->stops > 0 || !conn->cause[0])
+        ck_abort_msg("lost, and: %s", conn->cause);
     if (watch->losts < LOSTS_MAX) {
         watch->losts_seen[watch->losts] = watch->nulls;
         watch->lost_at_ms[watch->losts] = now_ms();
     }
-    watch->losts++;
-    ck_assert_uint_eq(conn->failures, watch->losts);
+    if (conn->failures != ++watch->losts)
+        ck_abort_msg("lost for the %uth time", watch->losts);
     if (watch->at_lost)
         watch->at_lost(watch);
 }
@@ -200,6 +200,30 @@ static void release_name(void)
     ck_assert_int_eq(
         __real_uv_getaddrinfo(&loop, held.request, held.callback, "127.0.0.1", held.port, &hints), 0);
     held.request = NULL;
+}
+
+/* ---- Memory that is short ---- */
+
+static int fails_at; /* the allocation that is refused: 1 is the next; 0: none */
+
+static bool is_refused(void)
+{
+    return fails_at > 0 && --fails_at == 0;
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+    return is_refused() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return is_refused() ? NULL : __real_calloc(count, size);
 }
 
 /* ---- Fixture ---- */
@@ -544,6 +568,106 @@ START_TEST(test_local_name)
     UNTIL(&watch, watch.ups == 1);
     ck_assert_uint_eq(watch.losts, 0);
     stop_and_wait(&watch);
+}
+END_TEST
+
+/* Wherever memory is short for a moment it comes up in the end, and a command that finds none is not sent. */
+START_TEST(test_no_memory)
+{
+    test_redis_start(&redis);
+    unsigned lost = 0;
+    for (int nth = 1; nth <= 8; nth++) {
+        struct watch watch = {0};
+        start(&watch, redis.url);
+        fails_at = nth;
+        UNTIL(&watch, watch.ups == 1);
+        lost += watch.losts;
+        fails_at = 1;
+        ck_assert(!say(&watch, "INCR", "n", NULL));
+        ck_assert(say(&watch, "PING", NULL, NULL));
+        UNTIL(&watch, watch.replies == 1);
+        ck_assert_str_eq(watch.text, "PONG");
+        stop_and_wait(&watch);
+    }
+    fails_at = 0;
+    ck_assert_uint_ge(lost, 5); /* the pipe, and each command of the greeting */
+}
+END_TEST
+
+/* At random: commands, a server that is killed, frozen and back, a connection that its owner loses. Each command gets one callback, a reply
+ * is that of its own command, and they come in order. */
+struct echo {
+    struct watch *watch;
+    unsigned number;
+    unsigned calls;
+};
+
+static unsigned last_answered;
+
+static void echo_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
+{
+    struct echo *echo = context;
+    echo->calls++;
+    reply_cb(conn, reply, echo->watch);
+    if (!reply)
+        return;
+    if (reply->type != REDIS_REPLY_STRING || strtoul(reply->str, NULL, 10) != echo->number ||
+        echo->number <= last_answered)
+        ck_abort_msg("command %u got '%s' after %u", echo->number, reply->str ? reply->str : "?",
+                     last_answered);
+    last_answered = echo->number;
+}
+
+START_TEST(test_at_random)
+{
+    enum { STEPS = 1000, ECHOES_MAX = 20000 };
+    static struct watch watch;
+    static struct echo echoes[ECHOES_MAX];
+    unsigned sent = 0;
+    bool is_frozen = false;
+    struct tp_test_rng rng = tp_test_rng("redis_conn");
+    test_redis_start(&redis);
+    start_bounded(&watch, redis.url, tp_test_next(&rng), 500, 1 << 16);
+    for (int step = 0; step < STEPS; step++) {
+        uint32_t what = tp_test_below(&rng, 100);
+        if (redis.pid == 0) {
+            test_redis_start(&redis);
+        } else if (is_frozen && what < 20) {
+            test_redis_thaw(&redis);
+            is_frozen = false;
+        } else if (watch.conn.is_up && what < 2) {
+            test_redis_kill(&redis);
+            is_frozen = false;
+        } else if (watch.conn.is_up && what < 6 && !is_frozen) {
+            test_redis_freeze(&redis);
+            is_frozen = true;
+        } else if (what < 8) {
+            tp_redis_conn_lose(&watch.conn, "test", "at random");
+        }
+        for (uint32_t count = tp_test_below(&rng, 40); count > 0 && sent < ECHOES_MAX; count--) {
+            struct echo *echo = &echoes[sent];
+            *echo = (struct echo){.watch = &watch, .number = sent + 1};
+            char words[16];
+            snprintf(words, sizeof words, "%u", echo->number);
+            if (!tp_redis_conn_send(&watch.conn, 2, (const char *[]){"ECHO", words}, NULL,
+                                    tp_test_between(&rng, 50, 500), echo_cb, echo))
+                break;
+            sent++;
+        }
+        run_for(tp_test_below(&rng, 16));
+    }
+    if (is_frozen)
+        test_redis_thaw(&redis);
+    if (redis.pid == 0)
+        test_redis_start(&redis);
+    UNTIL(&watch, watch.conn.is_up && watch.conn.pipe->in_flight == 0);
+    stop_and_wait(&watch);
+    ck_assert_uint_eq(watch.replies + watch.nulls, sent);
+    for (unsigned i = 0; i < sent; i++)
+        if (echoes[i].calls != 1)
+            ck_abort_msg("command %u had %u callbacks", i + 1, echoes[i].calls);
+    printf("at random: %u commands sent, %u without an answer, %u times up, %u lost\n", sent, watch.nulls,
+           watch.ups, watch.losts);
 }
 END_TEST
 
@@ -1230,7 +1354,8 @@ static Suite *redis_conn_suite(void)
                                   test_database};
     const TTest *const away[] = {test_away_and_then_there, test_killed_and_back, test_frozen,
                                  test_own_standstill,      test_no_such_name,    test_slow_resolver,
-                                 test_local_name,          test_no_redis_at_all, test_several_addresses};
+                                 test_local_name,          test_no_redis_at_all, test_several_addresses,
+                                 test_no_memory,           test_at_random};
     const TTest *const roles[] = {test_replica_is_refused, test_master_becomes_replica, test_lose_in_reply,
                                   test_lose_at_up};
     const TTest *const stops[] = {test_stop_before_anything, test_stop_paused, test_stop_resolving,
