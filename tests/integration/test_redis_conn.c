@@ -296,14 +296,14 @@ START_TEST(test_large_values)
     test_redis_start(&redis);
     start_bounded(&watch, redis.url, 1, 10, SIZE + 1000);
     UNTIL(&watch, watch.ups == 1);
-    ck_assert(say(&watch, "INCR", "n", NULL));
+    ck_assert(send_within(&watch, 20000, "INCR", "n", NULL));
     const char *set[] = {"SET", "k", value};
-    ck_assert(tp_redis_conn_send(&watch.conn, 3, set, (size_t[]){3, 1, SIZE}, 10000, reply_cb, &watch));
+    ck_assert(tp_redis_conn_send(&watch.conn, 3, set, (size_t[]){3, 1, SIZE}, 20000, reply_cb, &watch));
     free(value);
-    ck_assert(say(&watch, "INCR", "n", NULL));
+    ck_assert(send_within(&watch, 20000, "INCR", "n", NULL));
     UNTIL(&watch, watch.replies == 3);
     ck_assert_int_eq(watch.integer, 2);
-    ck_assert(say(&watch, "GET", "k", NULL));
+    ck_assert(send_within(&watch, 20000, "GET", "k", NULL));
     UNTIL(&watch, watch.replies == 4);
     ck_assert_int_eq(watch.type, REDIS_REPLY_STRING);
     ck_assert(say(&watch, "STRLEN", "k", NULL));
@@ -444,7 +444,7 @@ START_TEST(test_killed_and_back)
     for (int i = 0; i < 6; i++) {
         uint64_t took_ms = watch.lost_at_ms[i + 1] - watch.lost_at_ms[i];
         uint64_t other_ms = other.lost_at_ms[i + 1] - other.lost_at_ms[i];
-        ck_assert_msg(took_ms + 1 >= pauses_ms[i] / 2 && took_ms < pauses_ms[i] + 500,
+        ck_assert_msg(took_ms + 1 >= pauses_ms[i] / 2 && took_ms < pauses_ms[i] + 3000,
                       "pause %d took %llu ms", i, (unsigned long long)took_ms);
         differ |= took_ms > other_ms + 20 || other_ms > took_ms + 20;
     }
@@ -453,7 +453,7 @@ START_TEST(test_killed_and_back)
     test_redis_start(&redis);
     uint64_t back_at_ms = now_ms();
     UNTIL(&watch, watch.ups == 2);
-    ck_assert_uint_lt(now_ms() - back_at_ms, 2500);
+    ck_assert_uint_lt(now_ms() - back_at_ms, 4000);
     ck_assert_str_ne(watch.conn.run_id, run_id);
     ck_assert(say(&watch, "INCR", "n", NULL));
     UNTIL(&watch, watch.replies == 1);
@@ -463,7 +463,7 @@ START_TEST(test_killed_and_back)
     unsigned losts = watch.losts;
     test_redis_kill(&redis);
     UNTIL(&watch, watch.losts == losts + 2);
-    ck_assert_uint_lt(watch.lost_at_ms[losts + 1] - watch.lost_at_ms[losts], 600);
+    ck_assert_uint_lt(watch.lost_at_ms[losts + 1] - watch.lost_at_ms[losts], 950);
     stop_and_wait(&watch);
     stop_and_wait(&other);
 }
@@ -481,7 +481,7 @@ START_TEST(test_frozen)
     ck_assert(send_within(&watch, 300, "INCRBY", "n", "1"));
     UNTIL(&watch, watch.losts == 1);
     uint64_t took_ms = now_ms() - sent_at_ms;
-    ck_assert_msg(took_ms >= 300 && took_ms < 1500, "%llu ms", (unsigned long long)took_ms);
+    ck_assert_msg(took_ms >= 300 && took_ms < 4000, "%llu ms", (unsigned long long)took_ms);
     assert_cause(&watch, &redis, ": INCRBY: no answer in time");
     ck_assert_uint_eq(watch.nulls, 2);
 
@@ -520,7 +520,7 @@ START_TEST(test_own_standstill)
     for (int i = 0; i < 3; i++) {
         ck_assert(send_within(&watch, 100, "INCR", "n", NULL));
         uv_run(&loop, UV_RUN_NOWAIT);
-        nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
         UNTIL(&watch, watch.replies + watch.nulls == (unsigned)i + 1);
     }
     ck_assert_uint_eq(watch.replies, 3);
@@ -620,15 +620,16 @@ static void echo_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
 
 START_TEST(test_at_random)
 {
-    enum { STEPS = 1000, ECHOES_MAX = 20000 };
+    enum { ECHOES_MAX = 20000 };
     static struct watch watch;
     static struct echo echoes[ECHOES_MAX];
     unsigned sent = 0;
+    uint64_t steps = tp_test_steps(400, 2000);
     bool is_frozen = false;
     struct tp_test_rng rng = tp_test_rng("redis_conn");
     test_redis_start(&redis);
     start_bounded(&watch, redis.url, tp_test_next(&rng), 500, 1 << 16);
-    for (int step = 0; step < STEPS; step++) {
+    for (uint64_t step = 0; step < steps; step++) {
         uint32_t what = tp_test_below(&rng, 100);
         if (redis.pid == 0) {
             test_redis_start(&redis);
@@ -1214,10 +1215,16 @@ START_TEST(test_sentinels_away)
     test_redis_start(&sentinels[1]);
     tp_redis_conn_lose(&watch.conn, "test", "to find it again");
     UNTIL(&watch, watch.ups == 2);
-    uint64_t lost_at_ms = now_ms();
-    tp_redis_conn_lose(&watch.conn, "test", "once more");
-    UNTIL(&watch, watch.ups == 3);
-    ck_assert_uint_lt(now_ms() - lost_at_ms, TP_REDIS_COMMAND_MS);
+    ck_assert_uint_eq(watch.conn.sentinel, 1);
+    uint64_t least_ms = UINT64_MAX; /* of a few, for the machine may be busy */
+    for (unsigned ups = 3; ups < 6; ups++) {
+        uint64_t lost_at_ms = now_ms();
+        tp_redis_conn_lose(&watch.conn, "test", "once more");
+        UNTIL(&watch, watch.ups == ups);
+        if (now_ms() - lost_at_ms < least_ms)
+            least_ms = now_ms() - lost_at_ms;
+    }
+    ck_assert_uint_lt(least_ms, TP_REDIS_COMMAND_MS);
     stop_and_wait(&watch);
     sentinels_fini();
 }
