@@ -677,8 +677,9 @@ END_TEST
 struct imposter {
     uv_tcp_t tcp;
     const char *says; /* to each that comes */
-    bool closes;
+    bool closes, is_deaf;
     unsigned guests;
+    uv_tcp_t *guest; /* the last one */
 };
 
 static void guest_gone_cb(uv_handle_t *handle)
@@ -708,12 +709,13 @@ static void guest_cb(uv_stream_t *server, int status)
     uv_tcp_init(&loop, guest);
     ck_assert_int_eq(uv_accept(server, (uv_stream_t *)guest), 0);
     imposter->guests++;
+    imposter->guest = guest;
     uv_buf_t says = uv_buf_init((char *)(uintptr_t)imposter->says, (unsigned)strlen(imposter->says));
     if (says.len > 0)
         ck_assert_int_eq(uv_try_write((uv_stream_t *)guest, &says, 1), (int)says.len);
     if (imposter->closes)
         uv_close((uv_handle_t *)guest, guest_gone_cb);
-    else
+    else if (!imposter->is_deaf)
         uv_read_start((uv_stream_t *)guest, guest_alloc_cb, guest_read_cb);
 }
 
@@ -766,6 +768,38 @@ START_TEST(test_no_redis_at_all)
         stop_and_wait(&watch);
         imposter_stop(&imposter);
     }
+}
+END_TEST
+
+/* An answer to a command that waits behind a write which the peer does not take. */
+START_TEST(test_answer_before_command)
+{
+    static struct imposter imposter;
+    static struct watch watch;
+    enum { SIZE = 16 << 20 };
+    char *value = malloc(SIZE);
+    ck_assert_ptr_nonnull(value);
+    memset(value, 'v', SIZE);
+    imposter = (struct imposter){.says = ":1\r\n$0\r\n\r\n*1\r\n$6\r\nmaster\r\n+PONG\r\n", .is_deaf = true};
+    ck_assert(imposter_start(&imposter, false));
+    start_bounded(&watch, redis.url, 1, 10, SIZE + 1000);
+    UNTIL(&watch, watch.ups == 1);
+    ck_assert_str_eq(watch.conn.run_id, "");
+    const char *set[] = {"SET", "k", value};
+    ck_assert(tp_redis_conn_send(&watch.conn, 3, set, (size_t[]){3, 1, SIZE}, 10000, reply_cb, &watch));
+    run_for(20);
+    ck_assert(send_within(&watch, 10000, "PING", NULL, NULL));
+    run_for(20);
+    uv_buf_t two = uv_buf_init((char[]){"+OK\r\n+PONG\r\n"}, 12);
+    ck_assert_int_eq(uv_try_write((uv_stream_t *)imposter.guest, &two, 1), 12);
+    UNTIL(&watch, watch.losts == 1);
+    assert_cause(&watch, &redis, ": an answer to nothing");
+    ck_assert_uint_eq(watch.replies, 1);
+    ck_assert_uint_eq(watch.nulls, 1);
+    stop_and_wait(&watch);
+    uv_close((uv_handle_t *)imposter.guest, guest_gone_cb);
+    imposter_stop(&imposter);
+    free(value);
 }
 END_TEST
 
@@ -1362,7 +1396,7 @@ static Suite *redis_conn_suite(void)
     const TTest *const away[] = {test_away_and_then_there, test_killed_and_back, test_frozen,
                                  test_own_standstill,      test_no_such_name,    test_slow_resolver,
                                  test_local_name,          test_no_redis_at_all, test_several_addresses,
-                                 test_no_memory,           test_at_random};
+                                 test_no_memory,           test_at_random,       test_answer_before_command};
     const TTest *const roles[] = {test_replica_is_refused, test_master_becomes_replica, test_lose_in_reply,
                                   test_lose_at_up};
     const TTest *const stops[] = {test_stop_before_anything, test_stop_paused, test_stop_resolving,
