@@ -69,6 +69,18 @@ static void forget_log(struct tp_folder *folder, const struct tp__kept *kept, co
         unlinkat(folder->fd, log, 0);
 }
 
+/* The snapshot of `map` has its name, though nobody knows whether a restart would find it: nor must there be the log of one that had it
+ * before, was further on, and was in doubt as well. */
+static void set_in_sight(struct tp_folder *folder, struct tp__kept *kept, const struct tp_map *map)
+{
+    char log[TP__FOLDER_NAME_BYTES];
+    tp__folder_log_name(log, kept->name, kept->log_epoch, kept->log_version);
+    if (kept->log_epoch == map->epoch && kept->log_version > map->version)
+        unlinkat(folder->fd, log, 0);
+    kept->log_epoch = map->epoch;
+    kept->log_version = map->version;
+}
+
 /* Writes the drafts of a snapshot and the log that goes with it (steps 1 to 3 above). Gives the log open; -1 after
  * saying why. */
 static int prepare_snapshot(struct tp_folder *folder, struct tp__kept *kept, const struct tp_map *map,
@@ -127,8 +139,8 @@ int tp__folder_write_snapshot(struct tp_folder *folder, struct tp__kept *kept, c
         close(log_fd);
         if (!is_renamed)
             forget_log(folder, kept, map);
-        kept->log_epoch = is_renamed ? map->epoch : kept->log_epoch; /* of the snapshot that is in sight */
-        kept->log_version = is_renamed ? map->version : kept->log_version;
+        else
+            set_in_sight(folder, kept, map);
         tp__folder_break(kept);
         kept->is_in_doubt = true;
         return error;
