@@ -618,9 +618,10 @@ int tp_server_run(const struct tp_config *config)
         tp_loop_join(&server->loops[i]);
         tp_loop_fini(&server->loops[i]);
     }
-    tp_world_close(server->world);
-    if (server->store != NULL)
+    if (server->store != NULL) /* before the world, which its events go to */
         server->store->ops->close(server->store);
+    tp_world_thread_discard(&server->world_thread);
+    tp_world_close(server->world);
     tp_map_held_end_gone(&server->held);
     if (server->listen_fd >= 0)
         close(server->listen_fd);

@@ -62,6 +62,7 @@ PRINTED = {
     "interleaved threads": {"one_cpu": [12e6], "one_wall": [11e6], "all_cpu": [23e6], "all_wall": [22e6], "threads": 2},
     "interleaved daemon": {"cpu": [11e6, 12e6], "wall": [10e6], "k": 32},
     "memory crowd": {"sessions": 10000, "width": 1024, "height": 1024, "left": 0, **{p: PHASE for p in ("opened", "searching", "walking", "arrived")}},
+    "snapshot": {"width": 4096, "height": 4096, "encode_ms": [60, 55], "decode_ms": [70, 60], "bytes": 110, "map_bytes": 105, "zstd_bytes": 100},
     "memory search": {"touched": 1000, "bytes_a_state": 9, "fill": 0.8},
 }
 BESIDE = "\n".join(["some words", "expanded\tnanos\tpcost", "100\t50000\t10.5", "200\t100000\t20.5", ""])
@@ -163,6 +164,10 @@ BAD = [
     ("interleaved", "interleaved daemon", ("cpu",), [9e6], "through a daemon"),
     ("memory", "memory crowd", ("left",), 1, "left in the pool"),
     ("memory", "memory search", ("fill",), 0.59, "tiles full"),
+    ("snapshot", "snapshot", ("encode_ms",), [1001, 1001], "written"),
+    ("snapshot", "snapshot", ("decode_ms",), [301, 301], "read"),
+    ("snapshot", "snapshot", ("bytes",), 131, "with all keys"),
+    ("snapshot", "snapshot", ("map_bytes",), 131, "of the map alone"),
     ("guided", "report", (0, 4), 1.2, "cost / optimal"),
     ("guided", "report", (0, 12), 99, "did not arrive"),
 ]
