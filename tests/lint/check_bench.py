@@ -17,21 +17,11 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BENCH = os.path.join(ROOT, "tests", "bench")
 sys.dont_write_bytecode = True
-sys.path.insert(0, BENCH)
+sys.path[:0] = [BENCH, os.path.join(ROOT, "tests", "lib")]
 import bench as program  # noqa: E402
 import history  # noqa: E402
 import measure  # noqa: E402
-
-checks = 0
-failures = []
-
-
-def check(condition, words):
-    global checks
-    checks += 1
-    if not condition:
-        failures.append(words)
-
+from checks import check, close  # noqa: E402
 
 # ---- what the programs print, in short ----
 
@@ -329,10 +319,7 @@ def main():
         check_ended(folder)
         check_stopped(folder)
     check_make()
-    for words in failures:
-        print("check_bench: " + words)
-    print(f"{100 * (checks - len(failures)) // checks}%: Checks: {checks}, Failures: {len(failures)}, Errors: 0")
-    return 1 if failures else 0
+    return close()
 
 
 if __name__ == "__main__":
