@@ -17,7 +17,9 @@
  * once it has its name. So a snapshot without a log, or whose log is no whole header, or does not reach the version at which
  * another log of its epoch begins, is a loss: lose_log() begins a new epoch, in a snapshot written as above: killed in its
  * midst, the next start finds the loss again. (A snapshot that mends a broken log may be taken for one as well, if the daemon
- * is killed between its steps 3 and 5: the new epoch costs its clients a read.)
+ * is killed between its steps 3 and 5: the new epoch costs its clients a read.) A step that fails while the daemon lives on must
+ * not look like that to the next start: forget_log() and set_in_sight() remove the log that would, and a broken map loses all but its
+ * own once it is mended.
  */
 #include "daemon/folder.h"
 
