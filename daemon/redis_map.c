@@ -159,6 +159,7 @@ void tp__redis_refuse(struct tp__redis_call *call, int error, const char *reason
 {
     call->event.error = error;
     call->event.reason = reason;
+    tp__redis_tell_state(call->map);
     if (call->context == NULL && call->history != NULL) /* a put of the store's own: nobody waits for it */
         tp__redis_call_end(call);
     else

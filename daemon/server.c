@@ -414,7 +414,7 @@ static int open_store(struct server *server)
         error = tp_store_embedded_open(&server->store, server->config->data, server->config->fold_batches,
                                        metrics, words);
     else if (server->config->redis[0] != '\0')
-        error = tp_store_redis_open(&server->store, server->config->redis, metrics, words);
+        error = tp_store_redis_open(&server->store, server->config->redis, NULL, metrics, words);
     else
         error = tp_store_memory_open(&server->store);
     return error == 0 ? 0 : start_failed(words);

@@ -1,7 +1,9 @@
 #include "tests/lib/stores.h"
 
 #include "daemon/store_embedded.h"
+#include "daemon/store_redis.h"
 #include "tests/lib/maps.h"
+#include "tests/lib/redis.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,9 +32,38 @@ static struct tp_store *open_folder(struct stores_place *place)
     return store;
 }
 
+/* A server of the test's own; snapshots often, so that they and the log both have their part. */
+static struct tp_store *open_redis(struct stores_place *place)
+{
+    static const struct tp_store_redis_options options = {.snapshot_batches = 7};
+    if (place->server == NULL) {
+        place->server = malloc(sizeof(struct test_redis));
+        ck_assert_ptr_nonnull(place->server);
+        test_redis_init(place->server);
+        test_redis_start(place->server);
+    }
+    struct tp_store *store;
+    struct tp_store_status status;
+    char reason[160];
+    int error = tp_store_redis_open(&store, ((struct test_redis *)place->server)->url, &options, place->metrics, reason);
+    ck_assert_msg(error == 0, "%s", reason);
+    for (int tries = 0; store->ops->status(store, &status), status.state != TP_STORE_OK; tries++) {
+        ck_assert_msg(tries < 1000 * WAIT_S / 10, "the store is not well: %s", status.reason);
+        nanosleep(&(struct timespec){.tv_nsec = 10 * 1000000}, NULL);
+    }
+    return store;
+}
+
+static void end_redis(struct stores_place *place)
+{
+    test_redis_fini(place->server);
+    free(place->server);
+}
+
 const struct stores_row stores_rows[] = {
     {.name = "memory", .open = open_memory},
     {.name = "folder", .keeps = true, .open = open_folder},
+    {.name = "redis", .keeps = true, .open = open_redis, .end = end_redis},
 };
 const int stores_row_count = sizeof stores_rows / sizeof *stores_rows;
 

@@ -18,6 +18,7 @@
 struct stores_place {
     char folder[128]; /* a temporary one, of the test's own */
     bool is_begun;    /* opened before */
+    void *server;     /* of the row's own: NULL before the first open */
     struct tp_metrics *metrics;
 };
 
