@@ -191,6 +191,34 @@ struct asked {
     struct stores_call *call;
 };
 
+static redisContext *connect_to(void)
+{
+    redisContext *link = redisConnect("127.0.0.1", server()->port);
+    ck_assert(link != NULL && link->err == 0);
+    if (server()->password[0])
+        freeReplyObject(redisCommand(link, "AUTH %s", server()->password));
+    return link;
+}
+
+/* Ends one of the stores' connections, whichever. */
+static void end_a_connection(struct tp_test_rng *rng)
+{
+    redisContext *link = connect_to();
+    redisReply *list = redisCommand(link, "CLIENT LIST TYPE normal");
+    ck_assert(list != NULL && list->type == REDIS_REPLY_STRING);
+    unsigned long long ids[16], own = 0;
+    size_t count = 0;
+    for (const char *at = list->str; (at = strstr(at, "id=")) != NULL && count < 16; at = strchr(at, '\n') != NULL ? strchr(at, '\n') : "") {
+        ids[count++] = strtoull(at + 3, NULL, 10);
+        own = ids[count - 1] > own ? ids[count - 1] : own; /* the last to come is this one */
+    }
+    unsigned long long id = ids[tp_test_below(rng, (uint32_t)count)];
+    if (id != own)
+        freeReplyObject(redisCommand(link, "CLIENT KILL ID %llu", id));
+    freeReplyObject(list);
+    redisFree(link);
+}
+
 /* Sends what is not settled to one of the two at random; then takes the answers. Gives how many are not settled. */
 static size_t send_unsettled(struct tp_test_rng *rng, struct asked *asked, size_t count, uint32_t kill_ms)
 {
@@ -202,8 +230,12 @@ static size_t send_unsettled(struct tp_test_rng *rng, struct asked *asked, size_
     }
     if (kill_ms > 0) {
         pause_ms(kill_ms);
-        test_redis_kill(server());
-        test_redis_start(server());
+        if (kill_ms % 2 == 0) {
+            end_a_connection(rng);
+        } else {
+            test_redis_kill(server());
+            test_redis_start(server());
+        }
     }
     stores_settle(&a_);
     stores_settle(&b_);
@@ -219,13 +251,13 @@ static size_t send_unsettled(struct tp_test_rng *rng, struct asked *asked, size_
     return left;
 }
 
-/* Two stores submit at random while the server is killed and restarted again and again: each batch makes one version, and the map is what the batches
+/* Two stores submit at random while the server is killed and restarted again and again, or one of the connections ends: each batch makes one version, and the map is what the batches
  * make in the order of theirs. */
 START_TEST(test_killed_at_random)
 {
     enum { BATCHES = 300 };
     struct tp_test_rng rng = tp_test_rng("killed at random");
-    size_t rounds = tp_test_steps(4, 30);
+    size_t rounds = tp_test_steps(6, 60);
     struct asked *asked = calloc(rounds * BATCHES, sizeof *asked);
     const struct asked **by_version = calloc(rounds * BATCHES + 2, sizeof *by_version);
     for (size_t round = 0; round < rounds; round++) {
@@ -424,15 +456,6 @@ END_TEST
 struct saved {
     redisReply *log, *snaps;
 };
-
-static redisContext *connect_to(void)
-{
-    redisContext *link = redisConnect("127.0.0.1", server()->port);
-    ck_assert(link != NULL && link->err == 0);
-    if (server()->password[0])
-        freeReplyObject(redisCommand(link, "AUTH %s", server()->password));
-    return link;
-}
 
 static struct saved save(void)
 {
