@@ -120,6 +120,12 @@ struct tp__redis_call *tp__redis_calls_take(struct tp__redis_calls *calls);
 /* Takes that call out of the list, if it is in it. */
 void tp__redis_calls_remove(struct tp__redis_calls *calls, struct tp__redis_call *call);
 
+/* The place before one that an entry has. */
+static inline struct tp_log_place tp__redis_place_before(struct tp_log_place place)
+{
+    return place.seq > 0 ? (struct tp_log_place){place.ms, place.seq - 1} : (struct tp_log_place){place.ms - 1, UINT64_MAX};
+}
+
 /* ---- A map ---- */
 
 enum tp__redis_map_state {
@@ -307,6 +313,9 @@ void tp__redis_replicas_cb(uv_prepare_t *prepare);
 
 /* Takes a call out of those that are pending: it is decided. */
 void tp__redis_pending_end(struct tp__redis_call *call);
+
+/* Own calls that Redis has at a place up to this one, which was read past without meeting them: they were trimmed before. Nobody knows. */
+void tp__redis_pending_passed(struct tp__redis_map *map, struct tp_log_place place);
 
 /* It was meant for an epoch that is over, and its client named none: it is begun again. */
 void tp__redis_submit_again(struct tp__redis_call *call);

@@ -141,6 +141,7 @@ static void take(struct tp__redis_load *load)
     load_free(load);
     tp_metric_add(&map->store->metrics->store_loads, 1);
     tp__redis_tell_state(map);
+    tp__redis_pending_passed(map, map->history.place);
     tp__redis_map_held(map);
     tp__redis_map_serve(map);
 }

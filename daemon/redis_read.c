@@ -73,19 +73,6 @@ static bool apply_own_put(struct tp__redis_map *map, struct tp_redis_entry *entr
     return true;
 }
 
-/* Own calls that stand before this entry in the log and were not met: whoever trimmed it had put the map anew. */
-static void passed_over(struct tp__redis_map *map, const struct tp_redis_entry *entry)
-{
-    struct tp__redis_call *call = map->pending.first;
-    if (call == NULL || tp_log_place_is_start(call->place) || tp_log_place_compare(call->place, entry->place) >= 0)
-        return;
-    bool is_busy = call->kind != TP__REDIS_SUBMIT;
-    tp__redis_pending_end(call);
-    tp__redis_refuse_unknown(call, "the map began anew before it was read");
-    if (is_busy && map->state == TP__REDIS_BUSY)
-        tp__redis_map_resume(map);
-}
-
 /* Applies one entry, which it takes; false: those behind it are not to be applied now, nor is it itself if the map is stalled: then it stays the
  * caller's. */
 static bool apply(struct tp__redis_map *map, struct tp_redis_entry *entry)
@@ -93,7 +80,7 @@ static bool apply(struct tp__redis_map *map, struct tp_redis_entry *entry)
     struct tp__redis_call *own = tp__redis_pending_find(map, entry);
     struct tp_redis_decided decided;
     struct tp_log_place place = entry->place;
-    passed_over(map, entry);
+    tp__redis_pending_passed(map, tp__redis_place_before(entry->place));
     if (own != NULL && own->kind == TP__REDIS_DROP && !own->is_replied) { /* the map is in the list until that came */
         map->is_stalled = true;
         return false;

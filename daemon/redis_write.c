@@ -65,6 +65,19 @@ void tp__redis_pending_give_up(struct tp__redis_map *map, bool all)
     }
 }
 
+void tp__redis_pending_passed(struct tp__redis_map *map, struct tp_log_place place)
+{
+    for (struct tp__redis_call *call; (call = map->pending.first) != NULL;) {
+        bool is_busy = call->kind != TP__REDIS_SUBMIT;
+        if (tp_log_place_is_start(call->place) || tp_log_place_compare(call->place, place) > 0)
+            return;
+        tp__redis_pending_end(call);
+        tp__redis_refuse_unknown(call, "the log was trimmed before it was read");
+        if (is_busy && map->state == TP__REDIS_BUSY)
+            tp__redis_map_resume(map);
+    }
+}
+
 /* ---- Replicas ---- */
 
 /* A WAIT that was answered, or lost. */
@@ -206,8 +219,7 @@ static void put_cb(struct tp_redis_conn *conn, const redisReply *reply, void *co
         call->snapshot = NULL;
         if (!map->is_followed) { /* from just before it on */
             map->is_followed = true;
-            map->history.place = call->place.seq > 0 ? (struct tp_log_place){call->place.ms, call->place.seq - 1}
-                                                     : (struct tp_log_place){call->place.ms - 1, UINT64_MAX};
+            map->history.place = tp__redis_place_before(call->place);
             map->read = map->history.place;
         }
         tp__redis_read_again(store);
@@ -406,6 +418,8 @@ static void xadd_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
         tp_metric_add(&store->metrics->store_writes, 1);
         tp_metric_add(&store->metrics->store_written_bytes, call->bytes);
         tp_metric_observe(&store->metrics->store_sync_us, tp_clock_now_us() - call->sent_us);
+        if (tp__redis_map_is_held(map) && map->load == NULL)
+            tp__redis_pending_passed(map, map->history.place);
     }
 }
 
