@@ -55,7 +55,7 @@ START_TEST(test_down_at_start)
     test_redis_start(&shared.redis);
     both(shared_wait_well);
     both(shared_stop);
-    memset(shared.fate, 0, sizeof shared.fate); /* there was no map to change */
+    memset(shared.fate, SHARED_FREE, sizeof shared.fate); /* there was no map to change */
     shared_start_all();
     shared_change_well(0, 5);
     shared_change_well(1, 5);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 enum { POLL_PAUSE_MS = 10, TICK_LONGEST_MS = 1500 };
@@ -244,7 +245,8 @@ static int ask_change(int i, uint32_t cell)
         ck_assert_msg(error && error->code == TICKPATH__ERROR_CODE__UNAVAILABLE, "daemon %d answered a change with error %d: %s", i,
                       error ? (int)error->code : -1, error && error->message ? error->message : "-");
         ck_assert_msg(error->has_retry_after_ms, "no hint when to ask again");
-        shared.fate[cell] = SHARED_UNKNOWN;
+        if (shared.fate[cell] != SHARED_UNKNOWN) /* it stays so: an earlier one may yet come */
+            shared.fate[cell] = error->message && strstr(error->message, "nothing was applied") ? SHARED_REFUSED : SHARED_UNKNOWN;
         code = TICKPATH__ERROR_CODE__UNAVAILABLE;
     }
     wire_reply_free(reply);
@@ -294,7 +296,7 @@ void shared_resend(int i)
 {
     uint64_t until = wire_now_ms() + SHARED_WAIT_MS;
     for (uint32_t cell = SHARED_FIRST_CELL; cell < shared.next_cell; cell++)
-        while (shared.fate[cell] == SHARED_UNKNOWN && ask_change(i, cell) != 0) {
+        while (shared.fate[cell] != SHARED_ACKED && ask_change(i, cell) != 0) {
             ck_assert_msg(wire_now_ms() < until, "daemon %d never takes the change of cell %u", i, cell);
             shared_pause_ms(POLL_PAUSE_MS);
         }
@@ -320,8 +322,9 @@ static void expect_cells(int i, uint64_t version, bool blocked[SHARED_CELLS])
             ck_abort_msg("daemon %d moved on from version %llu while it was looked at", i, (unsigned long long)version);
         if (shared.fate[cell] == SHARED_ACKED && !is_blocked)
             ck_abort_msg("daemon %d, version %llu: the acknowledged change of cell %u is not there", i, (unsigned long long)version, cell);
-        if (shared.fate[cell] == SHARED_FREE && is_blocked)
-            ck_abort_msg("daemon %d, version %llu: cell %u is blocked, and nobody asked for it", i, (unsigned long long)version, cell);
+        if (shared.fate[cell] <= SHARED_REFUSED && is_blocked)
+            ck_abort_msg("daemon %d, version %llu: cell %u is blocked, %s", i, (unsigned long long)version, cell,
+                         shared.fate[cell] == SHARED_FREE ? "and nobody asked for it" : "and its change was refused");
         blocked[cell] = is_blocked;
     }
     wire_reply_free(reply);
@@ -381,14 +384,70 @@ uint64_t shared_expect_equal(void)
     return version[0];
 }
 
-void shared_take_epoch(void)
+uint64_t shared_expect_equal_anew(void)
 {
-    uint64_t epoch[SHARED_DAEMONS], version;
-    for (int i = 0; i < SHARED_DAEMONS; i++)
-        shared_place(i, &epoch[i], &version);
-    ck_assert_uint_eq(epoch[0], epoch[1]);
-    ck_assert_msg(epoch[0] != shared.epoch, "the map is in the same epoch");
+    uint64_t was = shared.epoch, epoch[SHARED_DAEMONS], version;
+    for (uint64_t until = wire_now_ms() + SHARED_WAIT_MS;; shared_pause_ms(POLL_PAUSE_MS)) {
+        bool is_anew = true;
+        for (int i = 0; i < SHARED_DAEMONS; i++)
+            is_anew &= place(i, &epoch[i], &version) && epoch[i] != was && epoch[i] == epoch[0];
+        if (is_anew)
+            break;
+        ck_assert_msg(wire_now_ms() < until, "no new epoch: the daemons are in %llu and %llu", (unsigned long long)epoch[0],
+                      (unsigned long long)epoch[1]);
+    }
     shared.epoch = epoch[0];
     shared.version_most = 0;
     shared.is_anew = true;
+    return shared_expect_equal();
+}
+
+/* ---- What a test does to the map and to Redis ---- */
+
+void shared_put_anew(int i)
+{
+    static uint8_t cells[SHARED_CELLS];
+    memset(cells, '.', sizeof cells);
+    Tickpath__PutMap put = TICKPATH__PUT_MAP__INIT;
+    put.map = map_name;
+    put.has_width = put.has_height = put.has_cells = put.has_last = put.last = put.has_replace = put.replace = 1;
+    put.width = SHARED_WIDTH;
+    put.height = SHARED_HEIGHT;
+    put.cells = (ProtobufCBinaryData){.data = cells, .len = sizeof cells};
+    Tickpath__Reply *reply;
+    for (uint64_t until = wire_now_ms() + SHARED_WAIT_MS;; shared_pause_ms(POLL_PAUSE_MS)) {
+        wire_send(&shared.wire[i], TICKPATH__REQUEST__BODY_PUT_MAP, &put);
+        reply = wire_recv(&shared.wire[i]);
+        bool has_sessions =
+            reply->body_case == TICKPATH__REPLY__BODY_ERROR && reply->error->code == TICKPATH__ERROR_CODE__FAILED_PRECONDITION;
+        if (!has_sessions) /* those of a connection that has just ended */
+            break;
+        wire_reply_free(reply);
+        ck_assert_uint_lt(wire_now_ms(), until);
+    }
+    ck_assert_int_eq(reply->body_case, TICKPATH__REPLY__BODY_MAP_INFO);
+    ck_assert_uint_ne(reply->map_info->epoch, shared.epoch);
+    shared.epoch = reply->map_info->epoch;
+    shared.version_most = reply->map_info->version;
+    wire_reply_free(reply);
+    memset(shared.fate, SHARED_FREE, sizeof shared.fate);
+}
+
+void shared_wait_trimmed(unsigned entries_most)
+{
+    const char *said;
+    for (uint64_t until = wire_now_ms() + SHARED_WAIT_MS;; shared_pause_ms(POLL_PAUSE_MS)) {
+        said = test_redis_ask(&shared.redis, 2, (const char *[]){"XLEN", "tickpath:{m}:log"});
+        unsigned long entries = strtoul(said, NULL, 10);
+        if (entries > 0 && entries <= entries_most)
+            return;
+        ck_assert_msg(wire_now_ms() < until, "the log has %s entries, and is not trimmed to %u", said, entries_most);
+    }
+}
+
+void shared_empty(struct test_redis *redis)
+{
+    ck_assert_int_eq(redis->pid, 0);
+    tp_test_folder_remove(redis->folder);
+    ck_assert_int_eq(mkdir(redis->folder, 0700), 0);
 }

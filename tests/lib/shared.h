@@ -27,9 +27,10 @@ enum {
 };
 
 enum shared_fate {
-    SHARED_FREE,    /* no change of it was sent, or it was refused for good */
+    SHARED_FREE,    /* no change of it was sent */
+    SHARED_REFUSED, /* its change was refused, and the words were that nothing was applied: it must not be there */
+    SHARED_UNKNOWN, /* its answer was lost, or said that it is not known: it may be there */
     SHARED_ACKED,   /* its change was acknowledged: it must be there */
-    SHARED_UNKNOWN, /* its change was refused, or its answer lost: it may be there */
 };
 
 struct shared {
@@ -43,7 +44,7 @@ struct shared {
 
     uint8_t fate[SHARED_CELLS];
     uint32_t next_cell;
-    uint64_t epoch;        /* as put, or as shared_take_epoch found it */
+    uint64_t epoch;        /* as put, or as it was found to be after that */
     bool is_anew;          /* the latter: then versions do not count the changes */
     uint64_t version_most; /* the latest acknowledged in it */
 };
@@ -78,13 +79,13 @@ void shared_send(int i);
 /* So many, each acknowledged. */
 void shared_change_well(int i, uint32_t count);
 
-/* One that is refused, with a hint when to ask again. */
+/* One that is refused. */
 void shared_change_refused(int i);
 
 /* Tries a change until one is acknowledged. */
 void shared_change_until_well(int i);
 
-/* Sends every change of unknown fate again under its key, until each is acknowledged. */
+/* Sends every change that was refused, or is of unknown fate, again under its key, until each is acknowledged. */
 void shared_resend(int i);
 
 /* Waits until a daemon's stats, and what it greets with, say that it is degraded for a reason with one of these words (parted by '|'); or
@@ -102,8 +103,17 @@ uint64_t shared_expect_equal(void);
 /* The same of one daemon. */
 uint64_t shared_expect_model(int i);
 
-/* Asserts that the map is in another epoch on both, and takes that. */
-void shared_take_epoch(void);
+/* The same once the map is in another epoch on both, which is that of the model from then on. */
+uint64_t shared_expect_equal_anew(void);
+
+/* Puts the free map anew through a daemon: another epoch, without the changes so far. */
+void shared_put_anew(int i);
+
+/* Waits until the map's log in Redis has at most so many entries. */
+void shared_wait_trimmed(unsigned entries_most);
+
+/* Takes all that a Redis that does not run has kept. */
+void shared_empty(struct test_redis *redis);
 
 /* Fails unless these words stand in what a daemon logged. */
 void shared_expect_in_log(int i, const char *words);
