@@ -114,8 +114,10 @@ void shared_place(int i, uint64_t *epoch, uint64_t *version)
 void shared_start_all(void)
 {
     uint64_t version;
-    for (int i = 0; i < SHARED_DAEMONS; i++)
+    for (int i = 0; i < SHARED_DAEMONS; i++) {
         shared_start(i);
+        shared_wait_well(i);
+    }
     wire_put_free_map(&shared.wire[0], map_name, SHARED_WIDTH, SHARED_HEIGHT);
     shared_place(0, &shared.epoch, &shared.version_most);
     for (int i = 0; i < SHARED_DAEMONS; i++) {
