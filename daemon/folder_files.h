@@ -1,7 +1,7 @@
 /* Files of the embedded store's folder: their names, reading, writing, syncing, listing.
  *
  * What it is: single steps on the disk, each whole or failed with errno. It knows nothing of maps but their names. Who
- * calls it: daemon/folder.c, on the store's thread.
+ * calls it: daemon/folder.c and folder_write.c, on the store's thread.
  */
 #ifndef TP_DAEMON_FOLDER_FILES_H
 #define TP_DAEMON_FOLDER_FILES_H

@@ -36,7 +36,8 @@
     X(COUNTER, requests, "", "Requests handled.")                                                            \
     X(COUNTER, errors, "", "Requests answered with an error.")                                               \
     X(COUNTER, sessions_opened, "", "Sessions opened.")                                                      \
-    X(COUNTER, sessions_closed, "", "Sessions closed, by request or with their connection.")                 \
+    X(COUNTER, sessions_closed, "", "Sessions closed, by request, with their connection, or ended.")         \
+    X(COUNTER, sessions_ended, "", "Sessions ended because their map began anew or was dropped elsewhere.")   \
     X(GAUGE, sessions_open, "", "Sessions open now.")                                                        \
     X(GAUGE, sessions_closing, "", "Sessions closed whose search memory is not put back yet.")               \
     X(COUNTER, versions_let_go, "", "Old versions of maps that sessions not ticked for long let go of.")     \
