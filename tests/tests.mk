@@ -16,6 +16,8 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,$(TEST_LIB_SRC)) $(TOOL_LIB)
 # They count what the library, and the daemon's loop, ask of the system.
 $(BUILD)/tests/unit/test_tick_memory: TEST_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(BUILD)/tests/integration/test_frame_memory: TEST_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=uv_try_write,--wrap=uv_write
+# It decides what some names resolve to.
+$(BUILD)/tests/integration/test_redis_conn: TEST_LDFLAGS := -Wl,--wrap=uv_getaddrinfo
 
 .PHONY: tests
 tests: $(TEST_BIN) ## build the test programs

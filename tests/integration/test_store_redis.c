@@ -1,7 +1,6 @@
 /* The Redis store against a real redis-server: what it keeps, and what it says and does while Redis is away,
  * refuses, or is silent. */
 #include "daemon/metrics.h"
-#include "daemon/redis_url.h"
 #include "daemon/store_redis.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/maps.h"
@@ -200,95 +199,6 @@ static void teardown(void)
     test_redis_fini(&redis);
     free(metrics);
 }
-
-/* ---- The URL ---- */
-
-START_TEST(test_url_good)
-{
-    static const struct {
-        const char *text, *host, *user, *password, *prefix;
-        int port, db;
-        bool has_password;
-    } rows[] = {
-        {"redis://h", "h", "", "", "tickpath:", 6379, 0, false},
-        {"redis://h/", "h", "", "", "tickpath:", 6379, 0, false},
-        {"redis://h:1", "h", "", "", "tickpath:", 1, 0, false},
-        {"redis://h:65535/15", "h", "", "", "tickpath:", 65535, 15, false},
-        {"redis://u:p@h", "h", "u", "p", "tickpath:", 6379, 0, true},
-        {"redis://:p@h:7/2", "h", "", "p", "tickpath:", 7, 2, true},
-        {"redis://u:@h", "h", "u", "", "tickpath:", 6379, 0, true},
-        {"redis://u%40x:a%3Ab%2Fc@h", "h", "u@x", "a:b/c", "tickpath:", 6379, 0, true},
-        {"redis://u:a@b@h", "h", "u", "a@b", "tickpath:", 6379, 0, true},
-        {"redis://[::1]", "::1", "", "", "tickpath:", 6379, 0, false},
-        {"redis://u:p@[::1]:9/3", "::1", "u", "p", "tickpath:", 9, 3, true},
-        {"redis://h?prefix=a%3A", "h", "", "", "a:", 6379, 0, false},
-        {"redis://h:5/1?prefix=", "h", "", "", "", 5, 1, false},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct tp_redis_url url;
-        const char *wrong = tp__redis_url_read(&url, rows[i].text);
-        ck_assert_msg(!wrong, "%s: %s", rows[i].text, wrong);
-        ck_assert_str_eq(url.host, rows[i].host);
-        ck_assert_str_eq(url.user, rows[i].user);
-        ck_assert_str_eq(url.password, rows[i].password);
-        ck_assert_str_eq(url.prefix, rows[i].prefix);
-        ck_assert_int_eq(url.port, rows[i].port);
-        ck_assert_int_eq(url.db, rows[i].db);
-        ck_assert_int_eq(url.has_password, rows[i].has_password);
-    }
-}
-END_TEST
-
-START_TEST(test_url_bad)
-{
-    static const char *const rows[] = {
-        "",
-        "h:6379",
-        "http://h",
-        "rediss://h",
-        "redis://",
-        "redis://:6379",
-        "redis:///0",
-        "redis://h:",
-        "redis://h:0",
-        "redis://h:65536",
-        "redis://h:6379x",
-        "redis://h:-1",
-        "redis://h/x",
-        "redis://h/-1",
-        "redis://h/1/2",
-        "redis://h/123456",
-        "redis://secret@h",
-        "redis://u:secret%zz@h",
-        "redis://u:secret%4",
-        "redis://u:secret%00@h",
-        "redis://[::1",
-        "redis://[::1]x",
-        "redis://[]",
-        "redis://h?db=1",
-        "redis://h?prefix=a%",
-        "redis://h?prefix=0123456789012345678901234567890123456789012345678901234567890123",
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct tp_store *store;
-        char reason[160];
-        ck_assert_msg(tp_store_redis_open(&store, rows[i], metrics, reason) == TP_ERR_INVALID_ARGUMENT,
-                      "'%s' was taken", rows[i]);
-        ck_assert_ptr_null(store);
-        ck_assert_str_ne(reason, "");
-        ck_assert_msg(!strstr(reason, "secret"), "%s", reason);
-    }
-    /* too long: one part, and the whole */
-    struct tp_redis_url url;
-    char text[2000] = "redis://u:";
-    memset(text + 10, 'p', 300);
-    strcpy(text + 310, "@h");
-    ck_assert_ptr_nonnull(tp__redis_url_read(&url, text));
-    memset(text + 8, 'h', 1000);
-    text[1008] = 0;
-    ck_assert_ptr_nonnull(tp__redis_url_read(&url, text));
-}
-END_TEST
 
 /* ---- Redis is there ---- */
 
@@ -656,11 +566,6 @@ END_TEST
 static Suite *store_redis_suite(void)
 {
     Suite *suite = suite_create("store_redis");
-    TCase *url = tcase_create("url");
-    tcase_add_checked_fixture(url, setup, teardown);
-    tcase_add_test(url, test_url_good);
-    tcase_add_test(url, test_url_bad);
-    suite_add_tcase(suite, url);
     TCase *there = tcase_create("there");
     tcase_add_checked_fixture(there, setup, teardown);
     tcase_add_test(there, test_round_trip);
