@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import time
 import typing
+import urllib.request
 
 START_S, END_S = 15, 30  # how long a server may take to say its port, and to end
 
@@ -123,6 +124,14 @@ class Bench:
         """A daemon of its own, ended with the block."""
         return self.serving(os.path.join(self.bin, "tickpathd"), "--listen", "127.0.0.1:0", "--stats", "127.0.0.1:0", *options,
                             "--port-file", os.path.join(self.folder, "port"), **how)
+
+    def metric(self, daemon, name):
+        """A number of the daemon's /metrics."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{daemon.ports[1]}/metrics", timeout=START_S) as page:
+            for line in page.read().decode().splitlines():
+                if line.startswith(name + " "):
+                    return float(line.split()[1])
+        raise RuntimeError(f"no metric {name}")
 
     def generated(self, options):
         """The path of the map that `tickpath map generate` makes with these options; made once."""

@@ -11,7 +11,8 @@ enum { LEAST_TICKS = 20 };
 
 static struct test_redis replica;
 static struct proxy replication; /* the replica's way to its master */
-static bool has_replica;
+static struct test_redis sentinel;
+static bool has_replica, has_sentinel;
 
 static void ask(const struct test_redis *redis, const char *want, int argc, const char **argv)
 {
@@ -28,11 +29,13 @@ static void both(void (*what)(int i))
 static void begin(void)
 {
     shared_begin();
-    has_replica = false;
+    has_replica = has_sentinel = false;
 }
 
 static void end(void)
 {
+    if (has_sentinel)
+        test_redis_fini(&sentinel);
     if (has_replica) {
         proxy_end(&replication);
         test_redis_fini(&replica);
@@ -231,6 +234,38 @@ START_TEST(test_failed_over_behind)
 }
 END_TEST
 
+/* By a Sentinel, which the daemons ask where the master is: nobody has to tell them. The former master comes back as a replica. */
+START_TEST(test_failed_over_by_sentinel)
+{
+    test_redis_init(&replica);
+    replica.master = &shared.redis;
+    test_redis_start(&replica);
+    has_replica = true;
+    proxy_start(&replication, replica.port); /* stands idle */
+    replica_catch_up();
+    test_redis_init(&sentinel);
+    sentinel.watched = &shared.redis;
+    sentinel.watched_name = "fleet";
+    test_redis_start(&sentinel);
+    has_sentinel = true;
+    test_redis_await(&sentinel, 2, (const char *[]){"INFO", "sentinel"}, "slaves=1");
+    snprintf(shared.url, sizeof shared.url, "redis-sentinel://127.0.0.1:%u/fleet", sentinel.port);
+    strcpy(shared.url_options, "?wait=1");
+    shared_start_all();
+    for (int n = 0; n < 10; n++)
+        shared_change_well(n % 2, 2);
+    test_redis_kill(&shared.redis);
+    for (int i = 0; i < SHARED_DAEMONS; i++)
+        shared_wait_degraded(i, "redis");
+    shared_change_refused(0);
+    both(shared_wait_well);
+    test_redis_start(&shared.redis);
+    expect_all_well();
+    expect_same_epoch();
+    expect_kept();
+}
+END_TEST
+
 /* A push that says so and nothing else; others before it are passed over. */
 static void expect_told(struct wire *wire, uint64_t epoch_before)
 {
@@ -368,6 +403,7 @@ static Suite *fleet_losses_suite(void)
     tcase_add_test(cases, test_restarted_empty);
     tcase_add_test(cases, test_failed_over_after_wait);
     tcase_add_test(cases, test_failed_over_behind);
+    tcase_add_test(cases, test_failed_over_by_sentinel);
     tcase_add_test(cases, test_failed_over_and_gone_on);
     tcase_add_test(cases, test_place_trimmed);
     tcase_add_test(cases, test_put_anew_meanwhile);

@@ -61,8 +61,11 @@ static void greet(int i, struct wire *wire, char words[160])
 
 void shared_start(int i)
 {
-    char url[128], words[160];
-    snprintf(url, sizeof url, "redis://127.0.0.1:%u/0%s", shared.proxy[i].port, shared.url_options);
+    char url[256], words[160];
+    if (shared.url[0])
+        snprintf(url, sizeof url, "%s%s", shared.url, shared.url_options);
+    else
+        snprintf(url, sizeof url, "redis://127.0.0.1:%u/0%s", shared.proxy[i].port, shared.url_options);
     wire_daemon_start(&shared.daemon[i], "--threads", "1", "--stats", "127.0.0.1:0", "--redis", url, "--fold-batches",
                       shared.fold_batches, NULL);
     greet(i, &shared.wire[i], words);

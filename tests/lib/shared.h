@@ -39,7 +39,8 @@ struct shared {
     struct wire_daemon daemon[SHARED_DAEMONS];
     struct wire wire[SHARED_DAEMONS]; /* greeted while the daemon runs */
     struct ticker ticker[SHARED_DAEMONS];
-    char url_options[64]; /* behind each daemon's URL, "?wait=1"; set before a start */
+    char url[160];        /* of both daemons, instead of each one's way to the Redis; set before a start */
+    char url_options[64]; /* behind the URL, "?wait=1"; likewise */
     char fold_batches[8]; /* of the daemons: changes to a snapshot; set before a start */
 
     uint8_t fate[SHARED_CELLS];
