@@ -24,7 +24,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SIDE = 256, CHANGES = 4, CONNECTIONS_MAX = 1000, FRAME_MAX = 1 << 17, DAEMONS_MAX = 8, ANSWER_MS = 20000 };
+enum {
+    SIDE = 256,
+    CHANGES = 4,
+    CONNECTIONS_MAX = 1000,
+    FRAME_MAX = 1 << 17,
+    DAEMONS_MAX = 8,
+    ANSWER_MS = 20000
+};
 
 struct connection {
     int fd;
@@ -113,7 +120,8 @@ static void read_some(struct connection *c)
     c->in_size += (size_t)got;
 }
 
-static Tickpath__Reply *ask(struct connection *c, Tickpath__Request__BodyCase kind, void *message, Tickpath__Reply__BodyCase want)
+static Tickpath__Reply *ask(struct connection *c, Tickpath__Request__BodyCase kind, void *message,
+                            Tickpath__Reply__BodyCase want)
 {
     send_request(c, kind, message);
     Tickpath__Reply *reply;
@@ -134,7 +142,8 @@ static void forget(Tickpath__Reply *reply)
 
 static struct connection *connect_to(uint16_t port)
 {
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in to = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct connection *c = take(1, sizeof *c);
     c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&to, sizeof to) != 0)
@@ -155,7 +164,8 @@ static void put_map(void)
     memset(cells, '.', sizeof cells);
     Tickpath__PutMap put = TICKPATH__PUT_MAP__INIT;
     put.map = "log";
-    put.has_width = put.has_height = put.has_cells = put.has_last = put.last = put.has_replace = put.replace = 1;
+    put.has_width = put.has_height = put.has_cells = put.has_last = put.last = put.has_replace = put.replace =
+        1;
     put.width = put.height = SIDE;
     put.cells = (ProtobufCBinaryData){.data = cells, .len = sizeof cells};
     forget(ask(connection[0], TICKPATH__REQUEST__BODY_PUT_MAP, &put, TICKPATH__REPLY__BODY_MAP_INFO));
@@ -171,7 +181,8 @@ static void wait_for_store(struct connection *c)
         Tickpath__Reply *reply;
         while ((reply = cut(c)) == NULL)
             read_some(c);
-        bool is_asked = reply->body_case == TICKPATH__REPLY__BODY_MAP_INFO || reply->error->code != TICKPATH__ERROR_CODE__UNAVAILABLE;
+        bool is_asked = reply->body_case == TICKPATH__REPLY__BODY_MAP_INFO ||
+                        reply->error->code != TICKPATH__ERROR_CODE__UNAVAILABLE;
         forget(reply);
         if (is_asked)
             return;
@@ -239,7 +250,8 @@ static int wait_for_answers(uint64_t timeout_us)
     int busy = 0;
     for (int i = 0; i < connections; i++)
         ready[i] = (struct pollfd){.fd = connection[i]->is_busy ? connection[i]->fd : -1, .events = POLLIN};
-    struct timespec timeout = {.tv_sec = (time_t)(timeout_us / 1000000), .tv_nsec = (long)(timeout_us % 1000000 * 1000)};
+    struct timespec timeout = {.tv_sec = (time_t)(timeout_us / 1000000),
+                               .tv_nsec = (long)(timeout_us % 1000000 * 1000)};
     ppoll(ready, (nfds_t)connections, &timeout, NULL);
     for (int i = 0; i < connections; i++) {
         if (ready[i].fd >= 0 && ready[i].revents) {
@@ -319,8 +331,10 @@ int main(int argc, char **argv)
             if (now_us() > end)
                 give_up("a daemon does not have what the others have");
     sort(latency_us, acknowledged);
-    printf("{\"batches\": %zu, \"seconds\": %.3f, \"per_s\": %.1f, \"p50_ms\": %.3f, \"p99_ms\": %.3f, \"p99_9_ms\": %.3f, \"max_ms\": %.3f}\n",
-           acknowledged, took, (double)acknowledged / took, at(0.5) / 1e3, at(0.99) / 1e3, at(0.999) / 1e3, at(1) / 1e3);
+    printf("{\"batches\": %zu, \"seconds\": %.3f, \"per_s\": %.1f, \"p50_ms\": %.3f, \"p99_ms\": %.3f, "
+           "\"p99_9_ms\": %.3f, \"max_ms\": %.3f}\n",
+           acknowledged, took, (double)acknowledged / took, at(0.5) / 1e3, at(0.99) / 1e3, at(0.999) / 1e3,
+           at(1) / 1e3);
     for (int i = 0; i < connections; i++) {
         close(connection[i]->fd);
         free(connection[i]);

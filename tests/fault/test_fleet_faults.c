@@ -49,7 +49,8 @@ START_TEST(test_down_at_start)
         wire_expect_alive(&shared.wire[i]);
         Tickpath__OpenMap open = TICKPATH__OPEN_MAP__INIT;
         open.map = "m";
-        wire_ask_error(&shared.wire[i], TICKPATH__REQUEST__BODY_OPEN_MAP, &open, TICKPATH__ERROR_CODE__UNAVAILABLE, "map");
+        wire_ask_error(&shared.wire[i], TICKPATH__REQUEST__BODY_OPEN_MAP, &open,
+                       TICKPATH__ERROR_CODE__UNAVAILABLE, "map");
         shared_change_refused(i);
     }
     test_redis_start(&shared.redis);

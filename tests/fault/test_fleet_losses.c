@@ -52,7 +52,8 @@ static void ticker_go(int i)
 static void ticker_rest(int i)
 {
     ticker_stop(&shared.ticker[i]);
-    ck_assert_msg(!shared.ticker[i].failure[0], "a tick of daemon %d failed: %s", i, shared.ticker[i].failure);
+    ck_assert_msg(!shared.ticker[i].failure[0], "a tick of daemon %d failed: %s", i,
+                  shared.ticker[i].failure);
 }
 
 /* What each ends with: both take changes, and are equal. */
@@ -271,7 +272,8 @@ static void expect_told(struct wire *wire, uint64_t epoch_before)
 {
     for (uint64_t until = wire_now_ms() + SHARED_WAIT_MS;;) {
         Tickpath__Reply *reply = NULL;
-        ck_assert_msg(wire_now_ms() < until && wire_poll(wire, &reply, SHARED_WAIT_MS) == WIRE_GOT_FRAME, "the subscriber is not told");
+        ck_assert_msg(wire_now_ms() < until && wire_poll(wire, &reply, SHARED_WAIT_MS) == WIRE_GOT_FRAME,
+                      "the subscriber is not told");
         ck_assert_int_eq(reply->body_case, TICKPATH__REPLY__BODY_MAP_CHANGED);
         bool is_anew = reply->map_changed->epoch != epoch_before;
         if (is_anew)
@@ -287,7 +289,8 @@ static void subscribe(struct wire *wire, int i)
     wire_open_greeted(wire, shared.daemon[i].port);
     Tickpath__Subscribe subscribe = TICKPATH__SUBSCRIBE__INIT;
     subscribe.map = "m";
-    wire_reply_free(wire_ask(wire, TICKPATH__REQUEST__BODY_SUBSCRIBE, &subscribe, TICKPATH__REPLY__BODY_SUBSCRIBED));
+    wire_reply_free(
+        wire_ask(wire, TICKPATH__REQUEST__BODY_SUBSCRIBE, &subscribe, TICKPATH__REPLY__BODY_SUBSCRIBED));
 }
 
 /* The log went on without changes that one daemon had acknowledged, and another had acknowledged other changes under the same versions:

@@ -85,7 +85,8 @@ static void pair_cut(struct proxy *proxy, size_t i)
 /* Loopback connects or refuses within the call. */
 static int connect_behind(uint16_t port)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
         return fd;
@@ -165,7 +166,8 @@ static bool lane_write(struct proxy *proxy, struct proxy_pair *pair, int way)
         size_t size = piece->end - piece->start;
         if (proxy->has_cut[way] && proxy->cut_left[way] < size)
             size = (size_t)proxy->cut_left[way];
-        ssize_t sent = size == 0 ? 0 : send(to, piece->bytes + piece->start, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+        ssize_t sent =
+            size == 0 ? 0 : send(to, piece->bytes + piece->start, size, MSG_DONTWAIT | MSG_NOSIGNAL);
         if (sent < 0)
             return errno == EAGAIN || errno == EINTR;
         piece->start += (size_t)sent;
@@ -195,7 +197,8 @@ static bool lane_write(struct proxy *proxy, struct proxy_pair *pair, int way)
 /* ---- The thread ---- */
 
 /* What to wait for on the socket that `way` is read from. */
-static short lane_events(const struct proxy *proxy, const struct proxy_pair *pair, int way, uint64_t now, uint64_t *wake_us)
+static short lane_events(const struct proxy *proxy, const struct proxy_pair *pair, int way, uint64_t now,
+                         uint64_t *wake_us)
 {
     short events = 0;
     const struct lane *in = &pair->lane[way], *out = &pair->lane[!way];
@@ -213,7 +216,8 @@ static short lane_events(const struct proxy *proxy, const struct proxy_pair *pai
 /* One turn: waits, then reads and hands on. The lock is held but for the waiting. */
 static void turn(struct proxy *proxy)
 {
-    struct pollfd ready[2 + 2 * PROXY_PAIRS_MAX] = {{.fd = proxy->listener, .events = POLLIN}, {.fd = proxy->wake[0], .events = POLLIN}};
+    struct pollfd ready[2 + 2 * PROXY_PAIRS_MAX] = {{.fd = proxy->listener, .events = POLLIN},
+                                                    {.fd = proxy->wake[0], .events = POLLIN}};
     uint64_t now = now_us(), wake_us = now + NEVER_MS * UINT64_C(1000);
     for (size_t i = 0; i < PROXY_PAIRS_MAX; i++)
         for (int way = 0; way < 2; way++) {
@@ -237,7 +241,8 @@ static void turn(struct proxy *proxy)
         for (int way = 0; way < 2 && proxy->pair[i]; way++) {
             struct proxy_pair *pair = proxy->pair[i];
             const struct pollfd *slot = &ready[2 + 2 * i + (size_t)way];
-            bool is_well = slot->fd != pair->fd[way] || !(slot->revents & (POLLIN | POLLHUP | POLLERR)) || lane_read(proxy, pair, way);
+            bool is_well = slot->fd != pair->fd[way] || !(slot->revents & (POLLIN | POLLHUP | POLLERR)) ||
+                           lane_read(proxy, pair, way);
             if (!is_well || !lane_write(proxy, pair, way))
                 pair_cut(proxy, i);
             else if (pair->lane[0].is_told && pair->lane[1].is_told)

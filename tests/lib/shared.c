@@ -54,7 +54,8 @@ static void greet(int i, struct wire *wire, char words[160])
     Tickpath__Hello hello = TICKPATH__HELLO__INIT;
     hello.has_protocol_min = hello.has_protocol_max = 1;
     hello.protocol_min = hello.protocol_max = 1;
-    Tickpath__Reply *reply = wire_ask(wire, TICKPATH__REQUEST__BODY_HELLO, &hello, TICKPATH__REPLY__BODY_WELCOME);
+    Tickpath__Reply *reply =
+        wire_ask(wire, TICKPATH__REQUEST__BODY_HELLO, &hello, TICKPATH__REPLY__BODY_WELCOME);
     snprintf(words, 160, "%s", reply->welcome->degraded ? reply->welcome->degraded : "");
     wire_reply_free(reply);
 }
@@ -66,8 +67,8 @@ void shared_start(int i)
         snprintf(url, sizeof url, "%s%s", shared.url, shared.url_options);
     else
         snprintf(url, sizeof url, "redis://127.0.0.1:%u/0%s", shared.proxy[i].port, shared.url_options);
-    wire_daemon_start(&shared.daemon[i], "--threads", "1", "--stats", "127.0.0.1:0", "--redis", url, "--fold-batches",
-                      shared.fold_batches, NULL);
+    wire_daemon_start(&shared.daemon[i], "--threads", "1", "--stats", "127.0.0.1:0", "--redis", url,
+                      "--fold-batches", shared.fold_batches, NULL);
     greet(i, &shared.wire[i], words);
 }
 
@@ -247,11 +248,14 @@ static int ask_change(int i, uint32_t cell)
             shared.version_most = reply->changed->version;
     } else {
         const Tickpath__Error *error = reply->body_case == TICKPATH__REPLY__BODY_ERROR ? reply->error : NULL;
-        ck_assert_msg(error && error->code == TICKPATH__ERROR_CODE__UNAVAILABLE, "daemon %d answered a change with error %d: %s", i,
-                      error ? (int)error->code : -1, error && error->message ? error->message : "-");
+        ck_assert_msg(error && error->code == TICKPATH__ERROR_CODE__UNAVAILABLE,
+                      "daemon %d answered a change with error %d: %s", i, error ? (int)error->code : -1,
+                      error && error->message ? error->message : "-");
         ck_assert_msg(error->has_retry_after_ms, "no hint when to ask again");
         if (shared.fate[cell] != SHARED_UNKNOWN) /* it stays so: an earlier one may yet come */
-            shared.fate[cell] = error->message && strstr(error->message, "nothing was applied") ? SHARED_REFUSED : SHARED_UNKNOWN;
+            shared.fate[cell] = error->message && strstr(error->message, "nothing was applied")
+                                    ? SHARED_REFUSED
+                                    : SHARED_UNKNOWN;
         code = TICKPATH__ERROR_CODE__UNAVAILABLE;
     }
     wire_reply_free(reply);
@@ -319,17 +323,21 @@ static void expect_cells(int i, uint64_t version, bool blocked[SHARED_CELLS])
         wire_open_session(&wire, map_name, cell, cell == 0, NULL, 1);
     Tickpath__Tick tick = TICKPATH__TICK__INIT;
     tick.has_all = tick.all = 1;
-    Tickpath__Reply *reply = wire_ask(&wire, TICKPATH__REQUEST__BODY_TICK, &tick, TICKPATH__REPLY__BODY_TICKED);
+    Tickpath__Reply *reply =
+        wire_ask(&wire, TICKPATH__REQUEST__BODY_TICK, &tick, TICKPATH__REPLY__BODY_TICKED);
     ck_assert_uint_eq(reply->ticked->n_flags, SHARED_CELLS);
     for (uint32_t cell = 0; cell < SHARED_CELLS; cell++) {
         bool is_blocked = reply->ticked->flags[cell] & TICKPATH__FLAG__START_BLOCKED;
         if (reply->ticked->version[cell] != version)
-            ck_abort_msg("daemon %d moved on from version %llu while it was looked at", i, (unsigned long long)version);
+            ck_abort_msg("daemon %d moved on from version %llu while it was looked at", i,
+                         (unsigned long long)version);
         if (shared.fate[cell] == SHARED_ACKED && !is_blocked)
-            ck_abort_msg("daemon %d, version %llu: the acknowledged change of cell %u is not there", i, (unsigned long long)version, cell);
+            ck_abort_msg("daemon %d, version %llu: the acknowledged change of cell %u is not there", i,
+                         (unsigned long long)version, cell);
         if (shared.fate[cell] <= SHARED_REFUSED && is_blocked)
-            ck_abort_msg("daemon %d, version %llu: cell %u is blocked, %s", i, (unsigned long long)version, cell,
-                         shared.fate[cell] == SHARED_FREE ? "and nobody asked for it" : "and its change was refused");
+            ck_abort_msg(
+                "daemon %d, version %llu: cell %u is blocked, %s", i, (unsigned long long)version, cell,
+                shared.fate[cell] == SHARED_FREE ? "and nobody asked for it" : "and its change was refused");
         blocked[cell] = is_blocked;
     }
     wire_reply_free(reply);
@@ -352,9 +360,10 @@ static uint64_t expect_model(int i, bool blocked[SHARED_CELLS])
     if (epoch == shared.epoch) {
         ck_assert_uint_ge(version, shared.version_most);
         if (count_of(SHARED_UNKNOWN) == 0 && !shared.is_anew)
-            ck_assert_msg(version == 1 + count_of(SHARED_ACKED), "daemon %d: version %llu after %llu changes: %s", i,
-                          (unsigned long long)version, (unsigned long long)count_of(SHARED_ACKED),
-                          version > count_of(SHARED_ACKED) ? "some were applied twice" : "some were not applied");
+            ck_assert_msg(
+                version == 1 + count_of(SHARED_ACKED), "daemon %d: version %llu after %llu changes: %s", i,
+                (unsigned long long)version, (unsigned long long)count_of(SHARED_ACKED),
+                version > count_of(SHARED_ACKED) ? "some were applied twice" : "some were not applied");
     }
     return version;
 }
@@ -378,14 +387,16 @@ uint64_t shared_expect_equal(void)
         }
         if (is_same)
             break;
-        ck_assert_msg(wire_now_ms() < until, "the daemons stay apart: epoch %llu version %llu, epoch %llu version %llu",
-                      (unsigned long long)epoch[0], (unsigned long long)version[0], (unsigned long long)epoch[1],
-                      (unsigned long long)version[1]);
+        ck_assert_msg(wire_now_ms() < until,
+                      "the daemons stay apart: epoch %llu version %llu, epoch %llu version %llu",
+                      (unsigned long long)epoch[0], (unsigned long long)version[0],
+                      (unsigned long long)epoch[1], (unsigned long long)version[1]);
     }
     bool blocked[SHARED_DAEMONS][SHARED_CELLS];
     for (int i = 0; i < SHARED_DAEMONS; i++)
         ck_assert_uint_eq(expect_model(i, blocked[i]), version[0]);
-    ck_assert_msg(memcmp(blocked[0], blocked[1], sizeof blocked[0]) == 0, "the daemons are at the same version and differ in their cells");
+    ck_assert_msg(memcmp(blocked[0], blocked[1], sizeof blocked[0]) == 0,
+                  "the daemons are at the same version and differ in their cells");
     return version[0];
 }
 
@@ -398,8 +409,8 @@ uint64_t shared_expect_equal_anew(void)
             is_anew &= place(i, &epoch[i], &version) && epoch[i] != was && epoch[i] == epoch[0];
         if (is_anew)
             break;
-        ck_assert_msg(wire_now_ms() < until, "no new epoch: the daemons are in %llu and %llu", (unsigned long long)epoch[0],
-                      (unsigned long long)epoch[1]);
+        ck_assert_msg(wire_now_ms() < until, "no new epoch: the daemons are in %llu and %llu",
+                      (unsigned long long)epoch[0], (unsigned long long)epoch[1]);
     }
     shared.epoch = epoch[0];
     shared.version_most = 0;
@@ -415,7 +426,8 @@ void shared_put_anew(int i)
     memset(cells, '.', sizeof cells);
     Tickpath__PutMap put = TICKPATH__PUT_MAP__INIT;
     put.map = map_name;
-    put.has_width = put.has_height = put.has_cells = put.has_last = put.last = put.has_replace = put.replace = 1;
+    put.has_width = put.has_height = put.has_cells = put.has_last = put.last = put.has_replace = put.replace =
+        1;
     put.width = SHARED_WIDTH;
     put.height = SHARED_HEIGHT;
     put.cells = (ProtobufCBinaryData){.data = cells, .len = sizeof cells};
@@ -423,8 +435,8 @@ void shared_put_anew(int i)
     for (uint64_t until = wire_now_ms() + SHARED_WAIT_MS;; shared_pause_ms(POLL_PAUSE_MS)) {
         wire_send(&shared.wire[i], TICKPATH__REQUEST__BODY_PUT_MAP, &put);
         reply = wire_recv(&shared.wire[i]);
-        bool has_sessions =
-            reply->body_case == TICKPATH__REPLY__BODY_ERROR && reply->error->code == TICKPATH__ERROR_CODE__FAILED_PRECONDITION;
+        bool has_sessions = reply->body_case == TICKPATH__REPLY__BODY_ERROR &&
+                            reply->error->code == TICKPATH__ERROR_CODE__FAILED_PRECONDITION;
         if (!has_sessions) /* those of a connection that has just ended */
             break;
         wire_reply_free(reply);
@@ -446,7 +458,8 @@ void shared_wait_trimmed(unsigned entries_most)
         unsigned long entries = strtoul(said, NULL, 10);
         if (entries > 0 && entries <= entries_most)
             return;
-        ck_assert_msg(wire_now_ms() < until, "the log has %s entries, and is not trimmed to %u", said, entries_most);
+        ck_assert_msg(wire_now_ms() < until, "the log has %s entries, and is not trimmed to %u", said,
+                      entries_most);
     }
 }
 

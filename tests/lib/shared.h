@@ -27,7 +27,7 @@ enum {
 };
 
 enum shared_fate {
-    SHARED_FREE,    /* no change of it was sent */
+    SHARED_FREE, /* no change of it was sent */
     SHARED_REFUSED, /* its change was refused, and the words were that nothing was applied: it must not be there */
     SHARED_UNKNOWN, /* its answer was lost, or said that it is not known: it may be there */
     SHARED_ACKED,   /* its change was acknowledged: it must be there */

@@ -12,19 +12,21 @@ enum { TICK_PAUSE_US = 2000, BUDGET_K = 20 };
 /* Keeps the first thing that was amiss. */
 static void go_wrong(struct ticker *ticker, const char *words, const Tickpath__Reply *reply)
 {
-    const Tickpath__Error *error = reply && reply->body_case == TICKPATH__REPLY__BODY_ERROR ? reply->error : NULL;
+    const Tickpath__Error *error =
+        reply && reply->body_case == TICKPATH__REPLY__BODY_ERROR ? reply->error : NULL;
     snprintf(ticker->failure, sizeof ticker->failure, "%s%s%.100s", words, error ? ": " : "",
              error && error->message ? error->message : "");
 }
 
-static Tickpath__Reply *ask(struct ticker *ticker, struct wire *wire, Tickpath__Request__BodyCase kind, void *message,
-                            Tickpath__Reply__BodyCase want)
+static Tickpath__Reply *ask(struct ticker *ticker, struct wire *wire, Tickpath__Request__BodyCase kind,
+                            void *message, Tickpath__Reply__BodyCase want)
 {
     wire_send(wire, kind, message);
     Tickpath__Reply *reply = NULL;
     enum wire_got got = wire_poll(wire, &reply, WIRE_TIMEOUT_MS);
     if (got != WIRE_GOT_FRAME)
-        go_wrong(ticker, got == WIRE_GOT_CLOSE ? "the daemon ended the connection" : "no answer in time", NULL);
+        go_wrong(ticker, got == WIRE_GOT_CLOSE ? "the daemon ended the connection" : "no answer in time",
+                 NULL);
     else if (reply->body_case != want)
         go_wrong(ticker, "another answer than one of its kind", reply);
     else
@@ -62,7 +64,8 @@ static void turn_round(struct ticker *ticker, struct wire *wire, uint64_t sessio
     set.has_session = set.has_goal = 1;
     set.session = session;
     set.goal = to;
-    wire_reply_free(ask(ticker, wire, TICKPATH__REQUEST__BODY_SET_GOAL, &set, TICKPATH__REPLY__BODY_GOAL_SET));
+    wire_reply_free(
+        ask(ticker, wire, TICKPATH__REQUEST__BODY_SET_GOAL, &set, TICKPATH__REPLY__BODY_GOAL_SET));
 }
 
 /* One tick; false once something is wrong. */
@@ -72,7 +75,8 @@ static bool step(struct ticker *ticker, struct wire *wire, uint64_t *session, bo
     tick.n_session = 1;
     tick.session = session;
     uint64_t from_ms = wire_now_ms();
-    Tickpath__Reply *reply = ask(ticker, wire, TICKPATH__REQUEST__BODY_TICK, &tick, TICKPATH__REPLY__BODY_TICKED);
+    Tickpath__Reply *reply =
+        ask(ticker, wire, TICKPATH__REQUEST__BODY_TICK, &tick, TICKPATH__REPLY__BODY_TICKED);
     if (!reply)
         return false;
     uint64_t took_ms = wire_now_ms() - from_ms;
@@ -90,7 +94,8 @@ static bool step(struct ticker *ticker, struct wire *wire, uint64_t *session, bo
         }
     } else if (ticked->n_refused == 1) { /* the session has gone with its epoch: that is how it is told */
         ticker->told++;
-        *session = open_session(ticker, wire, *is_back ? ticker->to : ticker->from, *is_back ? ticker->from : ticker->to);
+        *session = open_session(ticker, wire, *is_back ? ticker->to : ticker->from,
+                                *is_back ? ticker->from : ticker->to);
     } else {
         go_wrong(ticker, "a tick answered neither the session nor why not", NULL);
     }

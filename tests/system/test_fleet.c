@@ -34,8 +34,9 @@ enum {
     CHANGES_MAX = 4, /* in a batch */
     KEYS_AHEAD = 700,
     BAD_PERCENT = 2,
-    MOVE_PERMILLE = 5,    /* of the batches after which a client goes to another daemon, whatever is on its way */
-    RETRY_MS = 60,        /* after UNAVAILABLE */
+    MOVE_PERMILLE =
+        5,         /* of the batches after which a client goes to another daemon, whatever is on its way */
+    RETRY_MS = 60, /* after UNAVAILABLE */
     CONNECT_RETRY_MS = 20,
     STALL_MS = 30000, /* nothing was acknowledged for so long: it has failed */
     SNAPSHOT_BATCHES = 500,
@@ -47,18 +48,19 @@ struct batch {
     uint32_t cell[CHANGES_MAX];
     uint8_t count, client;
     bool is_blocking[CHANGES_MAX];
-    bool is_bad, is_done, is_disturbed; /* sent again, or something was killed meanwhile: its time says nothing */
+    bool is_bad, is_done,
+        is_disturbed; /* sent again, or something was killed meanwhile: its time says nothing */
 };
 
 struct client {
     struct wire wire; /* fd -1: not connected */
     int daemon;
-    uint64_t not_before_us;    /* no connecting, and no sending again, before that */
-    size_t waiting[WINDOW];    /* batches to be sent again, in order */
+    uint64_t not_before_us; /* no connecting, and no sending again, before that */
+    size_t waiting[WINDOW]; /* batches to be sent again, in order */
     size_t waiting_count;
-    size_t sent[WINDOW];       /* batches whose answers are due, in the order of the answers */
+    size_t sent[WINDOW]; /* batches whose answers are due, in the order of the answers */
     size_t sent_count;
-    bool is_greeting;          /* the answer to the hello is due before them */
+    bool is_greeting; /* the answer to the hello is due before them */
 };
 
 static struct test_redis redis;
@@ -147,7 +149,8 @@ static void lose(struct client *c)
 
 static void go_to(struct client *c, int i)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(daemon_[i].port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(daemon_[i].port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     c->daemon = i;
     c->not_before_us = now_us() + CONNECT_RETRY_MS * UINT64_C(1000);
     int fd = daemon_[i].pid == 0 ? -1 : socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -190,8 +193,8 @@ static void take_changed(size_t n, const Tickpath__Changed *changed)
     if (b->is_bad)
         ck_abort_msg("batch %zu names a cell outside the map, and was applied", n);
     if (changed->epoch != epoch)
-        ck_abort_msg("the map is in epoch %llu, and was in %llu: Redis kept its log", (unsigned long long)changed->epoch,
-                     (unsigned long long)epoch);
+        ck_abort_msg("the map is in epoch %llu, and was in %llu: Redis kept its log",
+                     (unsigned long long)changed->epoch, (unsigned long long)epoch);
     b->version = changed->version;
     applied_before += changed->has_applied_before && changed->applied_before;
     if (!b->is_disturbed)
@@ -213,7 +216,8 @@ static void take_reply(struct client *c, const Tickpath__Reply *reply)
     size_t n = c->sent[0];
     memmove(c->sent, c->sent + 1, --c->sent_count * sizeof *c->sent);
     if (reply->id != n)
-        ck_abort_msg("the reply to batch %llu came where that to %zu was due", (unsigned long long)reply->id, n);
+        ck_abort_msg("the reply to batch %llu came where that to %zu was due", (unsigned long long)reply->id,
+                     n);
     if (reply->body_case == TICKPATH__REPLY__BODY_CHANGED) {
         take_changed(n, reply->changed);
         return;
@@ -295,8 +299,8 @@ static void turn(void)
             lose(c);
     }
     if (now_us() - last_done_us > STALL_MS * UINT64_C(1000))
-        ck_abort_msg("nothing was acknowledged for %d ms: %zu of %zu done, batch %zu is the oldest open", STALL_MS, batches_done, batches,
-                     oldest_open);
+        ck_abort_msg("nothing was acknowledged for %d ms: %zu of %zu done, batch %zu is the oldest open",
+                     STALL_MS, batches_done, batches, oldest_open);
 }
 
 static void turns_for(unsigned ms)
@@ -315,7 +319,8 @@ static uint64_t ask_version(struct wire *wire, bool *is_asked)
     wire_send(wire, TICKPATH__REQUEST__BODY_OPEN_MAP, &open);
     Tickpath__Reply *reply = wire_recv(wire);
     uint64_t version = 0;
-    *is_asked = reply->body_case == TICKPATH__REPLY__BODY_MAP_INFO || reply->error->code == TICKPATH__ERROR_CODE__NOT_FOUND;
+    *is_asked = reply->body_case == TICKPATH__REPLY__BODY_MAP_INFO ||
+                reply->error->code == TICKPATH__ERROR_CODE__NOT_FOUND;
     if (reply->body_case == TICKPATH__REPLY__BODY_MAP_INFO) {
         version = reply->map_info->version;
         ck_assert(epoch == 0 || reply->map_info->epoch == epoch);
@@ -410,8 +415,8 @@ static uint64_t feed_model(bool blocked[CELLS])
     for (size_t i = 0; i < count; i++) {
         const struct batch *b = &batch[order[i]];
         if (b->version != i + 2)
-            ck_abort_msg("version %zu is nobody's, or that of two batches: batch %zu was told %llu", i + 2, order[i],
-                         (unsigned long long)b->version);
+            ck_abort_msg("version %zu is nobody's, or that of two batches: batch %zu was told %llu", i + 2,
+                         order[i], (unsigned long long)b->version);
         for (int k = 0; k < b->count; k++)
             blocked[b->cell[k]] = b->is_blocking[k];
     }
@@ -424,25 +429,29 @@ static void expect_model(int i, uint64_t version, const bool blocked[CELLS])
     struct wire wire;
     wire_open_greeted(&wire, daemon_[i].port);
     uint64_t at = 0;
-    for (uint64_t until = wire_now_ms() + WIRE_TIMEOUT_MS; at < version;) { /* it may have to read what the other made last */
-        ck_assert_msg(wire_now_ms() < until, "daemon %d stays at version %llu of %llu", i, (unsigned long long)at,
-                      (unsigned long long)version);
+    for (uint64_t until = wire_now_ms() + WIRE_TIMEOUT_MS;
+         at < version;) { /* it may have to read what the other made last */
+        ck_assert_msg(wire_now_ms() < until, "daemon %d stays at version %llu of %llu", i,
+                      (unsigned long long)at, (unsigned long long)version);
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
         at = version_of(&wire);
     }
-    ck_assert_msg(at == version, "daemon %d is at version %llu, and all that was sent makes %llu: something was applied twice", i,
-                  (unsigned long long)at, (unsigned long long)version);
+    ck_assert_msg(
+        at == version,
+        "daemon %d is at version %llu, and all that was sent makes %llu: something was applied twice", i,
+        (unsigned long long)at, (unsigned long long)version);
     for (uint32_t cell = 0; cell < CELLS; cell++)
         wire_open_session(&wire, "m", cell, cell == 0, NULL, 1);
     Tickpath__Tick tick = TICKPATH__TICK__INIT;
     tick.has_all = tick.all = 1;
-    Tickpath__Reply *reply = wire_ask(&wire, TICKPATH__REQUEST__BODY_TICK, &tick, TICKPATH__REPLY__BODY_TICKED);
+    Tickpath__Reply *reply =
+        wire_ask(&wire, TICKPATH__REQUEST__BODY_TICK, &tick, TICKPATH__REPLY__BODY_TICKED);
     ck_assert_uint_eq(reply->ticked->n_flags, CELLS);
     for (uint32_t cell = 0; cell < CELLS; cell++) {
         bool is_blocked = reply->ticked->flags[cell] & TICKPATH__FLAG__START_BLOCKED;
         if (is_blocked != blocked[cell] || reply->ticked->version[cell] != version)
-            ck_abort_msg("daemon %d: cell %u is %s in version %llu; the model has it otherwise", i, cell, is_blocked ? "blocked" : "free",
-                         (unsigned long long)reply->ticked->version[cell]);
+            ck_abort_msg("daemon %d: cell %u is %s in version %llu; the model has it otherwise", i, cell,
+                         is_blocked ? "blocked" : "free", (unsigned long long)reply->ticked->version[cell]);
     }
     wire_reply_free(reply);
     wire_close(&wire);
@@ -487,7 +496,8 @@ static size_t expect_log_in_order(uint64_t version)
     for (size_t i = firsts; i > 0; i--)
         if (batch[first[i - 1]].version == version - count)
             count++;
-    ck_assert_msg(count > 0 && count * 10 >= firsts * 8, "of %zu batches in the log %zu stand in the order of their versions", firsts, count);
+    ck_assert_msg(count > 0 && count * 10 >= firsts * 8,
+                  "of %zu batches in the log %zu stand in the order of their versions", firsts, count);
     free(first);
     free(has_come);
     freeReplyObject(log);
@@ -565,15 +575,19 @@ START_TEST(test_under_fire)
 
     ck_assert_uint_gt(latencies, batches / 4);
     qsort(latency_us, latencies, sizeof *latency_us, by_value);
-    printf("%zu batches of %d clients in %.1f s to version %llu, 0 lost, 0 twice; %llu sent again, %llu UNAVAILABLE, %llu applied before, %llu bad ones refused, "
+    printf("%zu batches of %d clients in %.1f s to version %llu, 0 lost, 0 twice; %llu sent again, %llu "
+           "UNAVAILABLE, %llu applied before, %llu bad ones refused, "
            "%llu connections\n",
-           batches, CLIENTS, seconds, (unsigned long long)version, (unsigned long long)resent, (unsigned long long)unavailable,
-           (unsigned long long)applied_before, (unsigned long long)bad_refused, (unsigned long long)connections);
-    printf("killed: daemons %llu and %llu times, Redis %llu; stopped %llu; %zu entries in order in what is left of the log\n",
-           (unsigned long long)(count[KILL_FIRST] + count[KILL_BOTH]), (unsigned long long)(count[KILL_SECOND] + count[KILL_BOTH]),
-           (unsigned long long)count[KILL_REDIS], (unsigned long long)count[STOP_ONE], in_log);
-    printf("acknowledged, undisturbed (%zu): p50 %.2f ms, p99 %.2f ms\n", latencies, (double)latency_us[latencies / 2] / 1e3,
-           (double)latency_us[latencies * 99 / 100] / 1e3);
+           batches, CLIENTS, seconds, (unsigned long long)version, (unsigned long long)resent,
+           (unsigned long long)unavailable, (unsigned long long)applied_before,
+           (unsigned long long)bad_refused, (unsigned long long)connections);
+    printf("killed: daemons %llu and %llu times, Redis %llu; stopped %llu; %zu entries in order in what is "
+           "left of the log\n",
+           (unsigned long long)(count[KILL_FIRST] + count[KILL_BOTH]),
+           (unsigned long long)(count[KILL_SECOND] + count[KILL_BOTH]), (unsigned long long)count[KILL_REDIS],
+           (unsigned long long)count[STOP_ONE], in_log);
+    printf("acknowledged, undisturbed (%zu): p50 %.2f ms, p99 %.2f ms\n", latencies,
+           (double)latency_us[latencies / 2] / 1e3, (double)latency_us[latencies * 99 / 100] / 1e3);
     free(batch);
     free(latency_us);
     for (int i = 0; i < DAEMONS; i++)

@@ -32,7 +32,8 @@ static void end(void)
 
 static int connect_to(uint16_t to)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(to), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(to), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
     return fd;
@@ -146,7 +147,8 @@ START_TEST(test_delays_one_way)
     uint64_t from = wire_now_ms();
     ck_assert(peer_send(near, "x", 1));
     expect_bytes(far, "x");
-    ck_assert_uint_lt(wire_now_ms() - from, DELAY_MS); /* a busy machine may be late, but not by that much at once */
+    ck_assert_uint_lt(wire_now_ms() - from,
+                      DELAY_MS); /* a busy machine may be late, but not by that much at once */
     from = wire_now_ms();
     ck_assert(peer_send(far, "y", 1));
     expect_bytes(near, "y");
