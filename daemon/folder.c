@@ -248,14 +248,8 @@ void tp_folder_load(struct tp_folder *folder, struct tp_store_event *event)
  * log counts only with its snapshot) and goes when a map of that name is loaded again. */
 static void remove_logs(struct tp_folder *folder, const char *name)
 {
-    char prefix[TP__FOLDER_NAME_BYTES], draft[TP__FOLDER_NAME_BYTES];
-    struct tp_names logs = {0};
-    tp__folder_file_name(prefix, name, "~");
-    bool is_done = tp__folder_scan(folder, ".log", &logs) == 0;
-    for (size_t i = 0; i < logs.count; i++)
-        if (strncmp(logs.name[i], prefix, strlen(prefix)) == 0 && unlinkat(folder->fd, logs.name[i], 0) != 0)
-            is_done = false;
-    tp_names_fini(&logs);
+    char draft[TP__FOLDER_NAME_BYTES];
+    bool is_done = tp__folder_remove_logs(folder, name, NULL);
     tp__folder_file_name(draft, name, ".snap~");
     unlinkat(folder->fd, draft, 0);
     tp__folder_file_name(draft, name, ".log~");

@@ -16,7 +16,7 @@ struct tp__kept {
     struct tp__kept *next;
     char name[TP_WORLD_NAME_MAX + 1];
     struct tp_tip tip;               /* what was acknowledged last, or loaded; without a map: nothing */
-    uint64_t log_epoch, log_version; /* the snapshot the log belongs to */
+    uint64_t log_epoch, log_version; /* the snapshot that has its name, to which the log belongs */
     int log_fd;                      /* -1: broken, or nothing was ever kept */
     uint64_t log_bytes, fold_bytes;  /* written and synced; how many make the log long */
     uint64_t log_batches, fold_at;   /* likewise of batches */

@@ -59,6 +59,16 @@ static int create_log(struct tp_folder *folder, const char *map_name, const stru
     return -1;
 }
 
+/* The snapshot of which this is the log did not come into sight: nor must the log stay there, which a load would take for what led to
+ * it. One that took the place of the log before, under its name, is empty as that was, but for what nobody was told. */
+static void forget_log(struct tp_folder *folder, const struct tp__kept *kept, const struct tp_map *map)
+{
+    char log[TP__FOLDER_NAME_BYTES];
+    tp__folder_log_name(log, kept->name, map->epoch, map->version);
+    if (map->epoch != kept->log_epoch || map->version != kept->log_version)
+        unlinkat(folder->fd, log, 0);
+}
+
 /* Writes the drafts of a snapshot and the log that goes with it (steps 1 to 3 above). Gives the log open; -1 after
  * saying why. */
 static int prepare_snapshot(struct tp_folder *folder, struct tp__kept *kept, const struct tp_map *map,
@@ -72,6 +82,7 @@ static int prepare_snapshot(struct tp_folder *folder, struct tp__kept *kept, con
     if (log_fd < 0) {
         (void)tp__folder_fail(folder, "cannot make the log of a snapshot", kept->name);
         unlinkat(folder->fd, draft, 0);
+        forget_log(folder, kept, map);
     }
     return log_fd;
 }
@@ -110,14 +121,21 @@ int tp__folder_write_snapshot(struct tp_folder *folder, struct tp__kept *kept, c
     free(bytes);
     if (log_fd < 0)
         return TP_ERR_UNAVAILABLE;
-    if (renameat(folder->fd, draft, folder->fd, final) != 0 || fsync(folder->fd) != 0) {
+    bool is_renamed = renameat(folder->fd, draft, folder->fd, final) == 0;
+    if (!is_renamed || fsync(folder->fd) != 0) {
         error = tp__folder_fail(folder, "cannot put a snapshot into place", kept->name);
         close(log_fd);
+        if (!is_renamed)
+            forget_log(folder, kept, map);
+        kept->log_epoch = is_renamed ? map->epoch : kept->log_epoch; /* of the snapshot that is in sight */
+        kept->log_version = is_renamed ? map->version : kept->log_version;
         tp__folder_break(kept);
         kept->is_in_doubt = true;
         return error;
     }
-    if (kept->tip.map != NULL && strcmp(old_log, new_log) != 0) /* else there was no log of ours */
+    if (kept->is_broken) /* perhaps it has more than one */
+        (void)tp__folder_remove_logs(folder, kept->name, new_log);
+    else if (kept->tip.map != NULL && strcmp(old_log, new_log) != 0) /* else there was no log of ours */
         unlinkat(folder->fd, old_log, 0);
     begin_log(folder, kept, map, log_fd);
     tp_metric_add(&folder->metrics->store_writes, 1);

@@ -5,7 +5,8 @@
  * Failure modes. Before it is UP: what is tried does not work, so the next address is tried, then the next Sentinel, and when all were
  * tried there is a pause and lost_cb. The try's cause is that of what came farthest: a server that refuses the password says more than
  * another address where nothing listens. UP: the pipe is lost (closed, no answer in time, no Redis protocol ...) or the caller loses it:
- * pause and lost_cb. A resolver that hangs is told, and waited for. Every path into a pause goes through pause_now, and every pipe that
+ * pause and lost_cb. A Sentinel's word changes from the master that is UP to another: it is lost for that. Only a change counts, for a
+ * Sentinel may be behind the others. A resolver that hangs is told, and waited for. Every path into a pause goes through pause_now, and every pipe that
  * is dropped through drop_pipe, whose NULL replies may stop the connection: what runs on after it looks at the stage. */
 #include "daemon/redis_conn.h"
 
@@ -50,6 +51,11 @@ static const char *place_words(const struct tp_redis_conn *conn, char words[88])
     return words;
 }
 
+static bool is_same(const struct tp_redis_place *a, const struct tp_redis_place *b)
+{
+    return a->port == b->port && strcmp(a->host, b->host) == 0;
+}
+
 static int rank_of(const struct tp_redis_conn *conn, bool is_reached)
 {
     if (conn->is_sentinel)
@@ -60,7 +66,8 @@ static int rank_of(const struct tp_redis_conn *conn, bool is_reached)
 static void tell_lost(struct tp_redis_conn *conn)
 {
     conn->failures++;
-    conn->config.lost_cb(conn, conn->config.context);
+    if (!conn->watched)
+        conn->config.lost_cb(conn, conn->config.context);
 }
 
 /* The end of a try, or of being UP: the next try comes after a pause. */
@@ -137,13 +144,18 @@ static void next_address(struct tp_redis_conn *conn)
 /* What answers at this address is not what is looked for; the cause is set. */
 static void refuse_address(struct tp_redis_conn *conn)
 {
+    if (conn->stage == TP_REDIS_UP) {
+        down(conn);
+        return;
+    }
     drop_pipe(conn); /* the greeting's own replies alone are in flight */
     next_address(conn);
 }
 
 static void maybe_stopped(struct tp_redis_conn *conn)
 {
-    if (conn->stage == TP_REDIS_STOPPED && conn->is_timer_closed && !conn->is_resolving && conn->pipes == 0)
+    if (conn->stage == TP_REDIS_STOPPED && conn->is_timer_closed && !conn->is_resolving && conn->pipes == 0 &&
+        !conn->watcher)
         conn->stopped_cb(conn->stopped_context);
 }
 
@@ -276,21 +288,55 @@ static void role_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
     refuse_address(conn);
 }
 
+/* What is tried works; the timer looks at it every look_ms. */
+static void up(struct tp_redis_conn *conn, uint64_t look_ms)
+{
+    unsigned sentinels = conn->config.url->sentinels_count;
+    if (sentinels > 0)
+        conn->sentinel = (conn->sentinel + conn->asked - 1) % sentinels;
+    conn->asked = 1;
+    conn->stage = TP_REDIS_UP;
+    conn->is_up = true;
+    conn->cause[0] = 0;
+    conn->up_at_ms = uv_now(conn->config.loop);
+    conn->answers = conn->pipe->answers;
+    uv_timer_start(&conn->timer, timer_cb, look_ms, look_ms);
+}
+
+static void start_watcher(struct tp_redis_conn *conn)
+{
+    struct tp_redis_conn *watcher = malloc(sizeof *watcher);
+    if (!watcher || tp_redis_conn_start(watcher, &conn->config) != 0) {
+        free(watcher); /* it goes without, until it is UP the next time */
+        return;
+    }
+    watcher->watched = conn;
+    watcher->sentinel = conn->sentinel;
+    conn->watcher = watcher;
+}
+
+/* A watcher's Sentinel says where the master is. */
+static void watch(struct tp_redis_conn *watcher, const struct tp_redis_place *master)
+{
+    struct tp_redis_conn *conn = watcher->watched;
+    struct tp_redis_place before = watcher->master;
+    char words[88];
+    watcher->master = *master;
+    if (watcher->stage != TP_REDIS_UP)
+        up(watcher, TP_REDIS_WATCH_MS);
+    else if (conn->is_up && is_same(&before, &conn->place) && !is_same(&before, master))
+        tp_redis_conn_lose(conn, place_words(watcher, words), "the master is another now");
+}
+
 /* The greeting's last: a server that still loads its data, or is busy with a script, has answered all the others. */
 static void ready_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
 {
     (void)context;
     if (!is_well(conn, reply, REDIS_REPLY_STATUS, "PING"))
         return;
-    const struct tp_redis_url *url = conn->config.url;
-    if (url->sentinels_count > 0)
-        conn->sentinel = (conn->sentinel + conn->asked - 1) % url->sentinels_count;
-    conn->stage = TP_REDIS_UP;
-    conn->is_up = true;
-    conn->cause[0] = 0;
-    conn->up_at_ms = uv_now(conn->config.loop);
-    conn->answers = conn->pipe->answers;
-    uv_timer_start(&conn->timer, timer_cb, TP_REDIS_PROBE_MS, TP_REDIS_PROBE_MS);
+    up(conn, TP_REDIS_PROBE_MS);
+    if (conn->config.url->sentinels_count > 0 && !conn->watcher)
+        start_watcher(conn);
     conn->config.up_cb(conn, conn->config.context);
 }
 
@@ -318,8 +364,12 @@ static void master_cb(struct tp_redis_conn *conn, const redisReply *reply, void 
         refuse_address(conn);
         return;
     }
+    if (conn->watched) {
+        watch(conn, &place);
+        return;
+    }
     drop_pipe(conn); /* it has served; nothing else is in flight */
-    if (strcmp(place.host, conn->tried.host) == 0 && place.port == conn->tried.port)
+    if (is_same(&place, &conn->tried))
         next_place(conn); /* another Sentinel said the same */
     else
         seek(conn, &place, false);
@@ -336,6 +386,12 @@ static bool greet_auth(struct tp_redis_conn *conn, const char *user, const char 
     return user[0] ? greet(conn, 3, words, auth_cb) : greet(conn, 2, short_words, auth_cb);
 }
 
+static bool ask_sentinel(struct tp_redis_conn *conn)
+{
+    return greet(conn, 3, (const char *[]){"SENTINEL", "get-master-addr-by-name", conn->config.url->master},
+                 master_cb);
+}
+
 static void opened_cb(struct tp_redis_conn *conn)
 {
     const struct tp_redis_url *url = conn->config.url;
@@ -344,8 +400,7 @@ static void opened_cb(struct tp_redis_conn *conn)
     if (conn->is_sentinel) {
         if (url->has_sentinel_password)
             ok = greet_auth(conn, url->sentinel_user, url->sentinel_password);
-        const char *ask[] = {"SENTINEL", "get-master-addr-by-name", url->master};
-        ok = ok && greet(conn, 3, ask, master_cb);
+        ok = ok && ask_sentinel(conn);
     } else {
         if (url->has_password)
             ok = greet_auth(conn, url->user, url->password);
@@ -374,10 +429,7 @@ static void pipe_lost_cb(struct tp_redis_conn *conn, const char *command, const 
     if (words)
         note_cause(conn, rank_of(conn, is_reached), "%s: %s%s%s", place_words(conn, place),
                    command ? command : "", command ? ": " : "", words);
-    if (conn->stage == TP_REDIS_UP)
-        down(conn);
-    else
-        refuse_address(conn);
+    refuse_address(conn);
 }
 
 static void pipe_closed_cb(struct tp_redis_conn *conn)
@@ -408,10 +460,12 @@ static void timer_cb(uv_timer_t *timer)
     } else if (conn->stage == TP_REDIS_RESOLVING) {
         note_cause(conn, rank_of(conn, false), "%s: the resolver does not answer", place_words(conn, words));
         tell_lost(conn);
+    } else if (conn->stage == TP_REDIS_UP && conn->watched) {
+        if (conn->pipe->in_flight == 0)
+            (void)ask_sentinel(conn); /* no memory: the next time */
     } else if (conn->stage == TP_REDIS_UP) {
         if (conn->pipe->answers == conn->answers && conn->pipe->in_flight == 0)
-            tp__redis_pipe_send(conn->pipe, 1, (const char *[]){"PING"}, NULL, TP_REDIS_COMMAND_MS, probed_cb,
-                                NULL); /* no memory: the next time */
+            (void)greet(conn, 1, (const char *[]){"PING"}, probed_cb); /* as above */
         conn->answers = conn->pipe->answers;
     }
 }
@@ -465,6 +519,14 @@ static void timer_closed_cb(uv_handle_t *handle)
     maybe_stopped(conn);
 }
 
+static void watcher_stopped_cb(void *context)
+{
+    struct tp_redis_conn *conn = context;
+    free(conn->watcher);
+    conn->watcher = NULL;
+    maybe_stopped(conn);
+}
+
 void tp_redis_conn_stop(struct tp_redis_conn *conn, void (*stopped_cb)(void *context), void *context)
 {
     TP_CHECK(conn->stage != TP_REDIS_STOPPED);
@@ -474,6 +536,8 @@ void tp_redis_conn_stop(struct tp_redis_conn *conn, void (*stopped_cb)(void *con
     conn->stopped_context = context;
     if (conn->is_resolving)
         uv_cancel((uv_req_t *)&conn->resolve); /* where it runs already it is waited for */
+    if (conn->watcher)
+        tp_redis_conn_stop(conn->watcher, watcher_stopped_cb, conn);
     drop_pipe(conn);
     uv_close((uv_handle_t *)&conn->timer, timer_closed_cb);
 }

@@ -2,7 +2,8 @@
  *
  * What it is: the name is resolved by uv_getaddrinfo and all its addresses are tried; every command has a time limit; the commands in
  * flight are bounded; an idle connection is probed. With Sentinels they are asked for the master first, one after the other, and ROLE
- * makes sure that a master was reached. After any failure: the cause in words, and the next try after a pause that doubles up to 2 s,
+ * makes sure that a master was reached; while it is UP a Sentinel is asked on, for a master that is replaced by order says so itself
+ * only after ten seconds, in which it takes changes that will be lost. After any failure: the cause in words, and the next try after a pause that doubles up to 2 s,
  * jittered so that a fleet does not come back in step; the pauses begin small again once it was UP for as long. What it refuses: TLS;
  * more commands at a time than in_flight_max or bytes than in_flight_bytes_max; telling a password (a refused AUTH is told by the
  * error's code alone). Who calls it: the loop's thread alone.
@@ -25,6 +26,7 @@ enum {
     TP_REDIS_CONNECT_MS = 1000, /* of one address */
     TP_REDIS_COMMAND_MS = 1000, /* a command's time limit where none is given */
     TP_REDIS_PROBE_MS = 2000,   /* idle for so long it is probed */
+    TP_REDIS_WATCH_MS = 500,    /* so often a Sentinel is asked whether the master is another now */
     TP_REDIS_PAUSE_MIN_MS = 100,
     TP_REDIS_PAUSE_MAX_MS = 2000,
     TP_REDIS_ADDRESSES_MAX = 16, /* of one name that are tried */
@@ -85,16 +87,21 @@ struct tp_redis_conn {
     uint64_t up_at_ms;
     uint64_t pause_ms;
     uint64_t random;
+
+    /* With Sentinels, from the first time UP on: another one, owned, that ends at a Sentinel and asks it again and again. */
+    struct tp_redis_conn *watcher;
+    struct tp_redis_conn *watched; /* in such a one: whose it is */
+    struct tp_redis_place master;  /* in such a one: what this Sentinel said last; no host: nothing yet */
 };
 
-/* Begins to try; the first callback comes on the loop. *conn must not move. TP_ERR_NO_MEMORY (nothing to stop then). */
+/* Begins to try; the first callback comes on the loop. *conn must not move until it is stopped. TP_ERR_NO_MEMORY (nothing to stop then). */
 int tp_redis_conn_start(struct tp_redis_conn *conn, const struct tp_redis_conn_config *config) TP_MUST_CHECK;
 
 /* Sends a command of `argc` strings (`sizes` NULL: each ends with a 0), copied. Its reply comes within timeout_ms (0: TP_REDIS_COMMAND_MS), or the
  * connection is lost with the cause "<place>: <command>: no answer in time". Replies come in the order of sending. False: AWAY, as much as allowed
  * is in flight, or out of memory; nothing was sent and no callback comes. Cost: a copy; what one turn of the loop sends goes out in one write. */
-bool tp_redis_conn_send(struct tp_redis_conn *conn, int argc, const char **argv, const size_t *sizes, uint64_t timeout_ms,
-                        tp_redis_reply_cb reply, void *context);
+bool tp_redis_conn_send(struct tp_redis_conn *conn, int argc, const char **argv, const size_t *sizes,
+                        uint64_t timeout_ms, tp_redis_reply_cb reply, void *context);
 
 /* UP: drops the connection for a cause of the caller's ("<what>: <words>"); the next try comes after a pause. It is AWAY at once; the NULL replies and
  * lost_cb come inside the call, but where a reply callback runs (up_cb is inside of one) right after that returned. AWAY: does nothing. */

@@ -105,8 +105,7 @@ static void flush_cb(uv_idle_t *idle)
     }
     if (pipe->writing == 0)
         return;
-    int error =
-        uv_write(&pipe->write, (uv_stream_t *)&pipe->tcp, pipe->buffers, pipe->writing, wrote_cb);
+    int error = uv_write(&pipe->write, (uv_stream_t *)&pipe->tcp, pipe->buffers, pipe->writing, wrote_cb);
     if (error) {
         free_buffers(pipe);
         fail(pipe, NULL, uv_strerror(error));

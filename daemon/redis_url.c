@@ -101,8 +101,8 @@ static const char *read_sentinels(struct tp_redis_url *url, const char *text, si
             comma = end;
         if (url->sentinels_count == TP_REDIS_SENTINELS_MAX)
             return "the Redis URL names more than 8 Sentinels";
-        wrong = read_place(&url->sentinels[url->sentinels_count++], SENTINEL_PORT, text,
-                           (size_t)(comma - text));
+        wrong =
+            read_place(&url->sentinels[url->sentinels_count++], SENTINEL_PORT, text, (size_t)(comma - text));
     }
     return length == 0 ? "the Redis URL names no Sentinel" : wrong;
 }
@@ -133,7 +133,8 @@ static const char *read_parameter(struct tp_redis_url *url, const char *key, siz
     if (key_size == 6 && memcmp(key, "prefix", 6) == 0) {
         if (!url_decode(url->prefix, sizeof url->prefix, value, size))
             return "the Redis URL's prefix is longer than 63 bytes or badly %-coded";
-        if (strpbrk(url->prefix, "{}")) /* in a cluster all keys of a map lie together by the {NAME} in them */
+        if (strpbrk(url->prefix,
+                    "{}")) /* in a cluster all keys of a map lie together by the {NAME} in them */
             return "the Redis URL's prefix may hold no { or }: a map's name stands in them";
         return NULL;
     }
@@ -151,8 +152,9 @@ static const char *read_parameter(struct tp_redis_url *url, const char *key, siz
                    ? NULL
                    : "the Redis URL's sentinel_password is too long or badly %-coded";
     }
-    return is_sentinels ? "after ? the Redis URL may hold prefix, wait, sentinel_user and sentinel_password only"
-                        : "after ? the Redis URL may hold prefix=P and wait=N only";
+    return is_sentinels
+               ? "after ? the Redis URL may hold prefix, wait, sentinel_user and sentinel_password only"
+               : "after ? the Redis URL may hold prefix=P and wait=N only";
 }
 
 /* Reads "KEY=VALUE[&KEY=VALUE...]". */

@@ -29,7 +29,7 @@ struct tp_redis_url {
     char prefix[TP_REDIS_PREFIX_MAX + 1];     /* of every key; "tickpath:" when not given; holds no { or } */
     int port;                                 /* 6379 when not given */
     int db;                                   /* 0 when not given */
-    int wait;                                 /* replicas that must have a change before it is told; 0 when not given */
+    int wait; /* replicas that must have a change before it is told; 0 when not given */
     bool has_password;
 
     struct tp_redis_place sentinels[TP_REDIS_SENTINELS_MAX]; /* port 26379 when not given */

@@ -223,6 +223,17 @@ void tp_world_handle(struct tp_world *world, struct tp_mail *mail)
     }
 }
 
+void tp_world_discard(struct tp_world *world, struct tp_mail *mail)
+{
+    (void)world;
+    if (mail->kind == TP_WORLD_MAIL_EVENT)
+        tp__world_op_free((struct tp__world_op *)mail);
+    else if (mail->kind == TP_WORLD_MAIL_ENDED)
+        free(mail);
+    else
+        TP_CHECK(mail->kind == TP_WORLD_MAIL_UNUSED); /* a part of its layer */
+}
+
 int tp_world_open(struct tp_world **out, const struct tp_world_config *config)
 {
     *out = NULL;

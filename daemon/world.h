@@ -193,7 +193,10 @@ int tp_world_open(struct tp_world **out, const struct tp_world_config *config) T
 /* Frees the versions that nobody holds any more, where config.held puts them aside. World thread. */
 void tp_world_end_gone(struct tp_world *world);
 
-/* Frees all maps. No work may be in flight (tp_world_busy is 0). */
+/* Throws away a mail that came when nobody was there to handle it: the world is about to close. Any thread. */
+void tp_world_discard(struct tp_world *world, struct tp_mail *mail);
+
+/* Frees all maps. No work may be in flight (tp_world_busy is 0), and the store is closed. */
 void tp_world_close(struct tp_world *world);
 
 /* Asks the store for its names and loads every map; tp_world_ready says when that is done. World thread. */
@@ -202,7 +205,7 @@ void tp_world_load_all(struct tp_world *world);
 /* Handles one mail; takes it. World thread. */
 void tp_world_handle(struct tp_world *world, struct tp_mail *mail);
 
-/* Calls of the store that have not come back. World thread. */
+/* Calls of the store that have not come back, and epochs that shards have not ended. World thread. */
 size_t tp_world_busy(const struct tp_world *world);
 
 /* Whether the maps that the store held at start are loaded. Any thread. */

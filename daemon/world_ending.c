@@ -39,6 +39,7 @@ bool tp__world_defer(struct tp_world *world, struct tp__world_op *op)
     if (!is_first)
         return true;
     entry->ending_shards = world->config.shards;
+    world->busy++;
     atomic_fetch_sub(&entry->shared.sessions, ENDING);
     tp__world_tell_shards(op, true, op->event.kind == TP_STORE_BEGUN ? TP_ERR_VERSION_MISMATCH : TP_ERR_NOT_FOUND);
     return true;
@@ -58,6 +59,7 @@ static void end(struct tp_world *world, struct tp__world_entry *entry)
     tp_world_name_copy(name, entry->shared.name);
     entry->deferred = NULL;
     entry->deferred_end = &entry->deferred;
+    world->busy--;
     int64_t sessions = atomic_exchange(&entry->shared.sessions, TP_WORLD_MAP_REPLACING) + ENDING;
     TP_CHECK(sessions == 0 || sessions == TP_WORLD_MAP_REPLACING);
     struct tp__world_op *next = deferred->deferred_next;

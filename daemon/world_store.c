@@ -272,8 +272,14 @@ static void begin(struct tp_world *world, struct tp__world_op *op)
 static void forget(struct tp_world *world, struct tp__world_op *op)
 {
     struct tp__world_entry *entry = op->entry;
+    if (entry->gone != NULL) /* it was dropped elsewhere, and here as well */
+        tp__world_op_free(entry->gone);
+    entry->gone = NULL;
     if (entry->ops > 0) {
         atomic_store(&entry->shared.sessions, TP_WORLD_MAP_REPLACING);
+        if (op->request != NULL)
+            tp__world_grant_dropped(world, op->request);
+        op->request = NULL;
         entry->gone = op;
         return;
     }

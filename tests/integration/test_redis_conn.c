@@ -84,7 +84,8 @@ static void reply_cb(struct tp_redis_conn *conn, const redisReply *reply, void *
     }
 }
 
-static void start_bounded(struct watch *watch, const char *url, uint64_t seed, uint32_t commands, size_t bytes)
+static void start_bounded(struct watch *watch, const char *url, uint64_t seed, uint32_t commands,
+                          size_t bytes)
 {
     const char *wrong = tp__redis_url_read(&watch->url, url);
     ck_assert_msg(!wrong, "%s: %s", url, wrong);
@@ -130,15 +131,15 @@ static void stop(struct watch *watch)
 }
 
 /* Turns the loop until `condition` holds. */
-#define UNTIL(watch, condition)                                                                               \
-    do {                                                                                                      \
-        uint64_t until_ms = now_ms() + WAIT_MS;                                                               \
-        while (!(condition)) {                                                                                \
-            if (now_ms() >= until_ms)                                                                         \
-                ck_abort_msg("never %s; cause '%s', %u times up, %u lost", #condition, (watch)->conn.cause,   \
-                             (watch)->ups, (watch)->losts);                                                   \
-            uv_run(&loop, UV_RUN_ONCE);                                                                       \
-        }                                                                                                     \
+#define UNTIL(watch, condition)                                                                              \
+    do {                                                                                                     \
+        uint64_t until_ms = now_ms() + WAIT_MS;                                                              \
+        while (!(condition)) {                                                                               \
+            if (now_ms() >= until_ms)                                                                        \
+                ck_abort_msg("never %s; cause '%s', %u times up, %u lost", #condition, (watch)->conn.cause,  \
+                             (watch)->ups, (watch)->losts);                                                  \
+            uv_run(&loop, UV_RUN_ONCE);                                                                      \
+        }                                                                                                    \
     } while (0)
 
 static void run_for(uint64_t ms)
@@ -173,13 +174,13 @@ static struct {
     char port[12];
 } held;
 
-int __real_uv_getaddrinfo(uv_loop_t *of, uv_getaddrinfo_t *request, uv_getaddrinfo_cb callback, const char *node,
-                          const char *service, const struct addrinfo *hints);
-int __wrap_uv_getaddrinfo(uv_loop_t *of, uv_getaddrinfo_t *request, uv_getaddrinfo_cb callback, const char *node,
-                          const char *service, const struct addrinfo *hints);
+int __real_uv_getaddrinfo(uv_loop_t *of, uv_getaddrinfo_t *request, uv_getaddrinfo_cb callback,
+                          const char *node, const char *service, const struct addrinfo *hints);
+int __wrap_uv_getaddrinfo(uv_loop_t *of, uv_getaddrinfo_t *request, uv_getaddrinfo_cb callback,
+                          const char *node, const char *service, const struct addrinfo *hints);
 
-int __wrap_uv_getaddrinfo(uv_loop_t *of, uv_getaddrinfo_t *request, uv_getaddrinfo_cb callback, const char *node,
-                          const char *service, const struct addrinfo *hints)
+int __wrap_uv_getaddrinfo(uv_loop_t *of, uv_getaddrinfo_t *request, uv_getaddrinfo_cb callback,
+                          const char *node, const char *service, const struct addrinfo *hints)
 {
     if (strcmp(node, "two.test") == 0)
         return __real_uv_getaddrinfo(of, request, callback, NULL, service, hints);
@@ -403,11 +404,13 @@ START_TEST(test_killed_and_back)
     test_redis_kill(&redis);
     uint64_t killed_at_ms = now_ms();
     UNTIL(&watch, watch.losts == 1);
-    ck_assert_uint_lt(now_ms() - killed_at_ms, 900); /* told by the end of the connection, not by a time limit */
+    ck_assert_uint_lt(now_ms() - killed_at_ms,
+                      900); /* told by the end of the connection, not by a time limit */
     ck_assert_uint_eq(watch.nulls, 3);
     ck_assert_uint_eq(watch.losts_seen[0], 3);
     ck_assert_uint_eq(watch.replies, 0);
-    ck_assert_msg(strstr(watch.conn.cause, "closed by the server") || strstr(watch.conn.cause, "connection reset"),
+    ck_assert_msg(strstr(watch.conn.cause, "closed by the server") ||
+                      strstr(watch.conn.cause, "connection reset"),
                   "%s", watch.conn.cause);
 
     /* the pauses double up to two seconds, and two connections' are not alike */
@@ -473,8 +476,8 @@ START_TEST(test_frozen)
 
     /* an answer that takes long is no fault where it may */
     ck_assert(tp_redis_conn_send(&watch.conn, 6,
-                                 (const char *[]){"XREAD", "BLOCK", "1500", "STREAMS", "none", "$"}, NULL, 3000,
-                                 reply_cb, &watch));
+                                 (const char *[]){"XREAD", "BLOCK", "1500", "STREAMS", "none", "$"}, NULL,
+                                 3000, reply_cb, &watch));
     UNTIL(&watch, watch.replies == 1);
     ck_assert_int_eq(watch.type, REDIS_REPLY_NIL);
     ck_assert_uint_eq(watch.losts, watch.conn.failures);
@@ -1054,7 +1057,8 @@ START_TEST(test_sentinel_passwords)
     stop_and_wait(&wrong);
 
     /* the master's own is missing */
-    snprintf(url, sizeof url, "redis-sentinel://127.0.0.1:%u/world?sentinel_password=spass", sentinels[0].port);
+    snprintf(url, sizeof url, "redis-sentinel://127.0.0.1:%u/world?sentinel_password=spass",
+             sentinels[0].port);
     start(&none, url);
     UNTIL(&none, none.losts == 1);
     assert_cause(&none, &redis, ": CLIENT: NOAUTH Authentication required.");
@@ -1124,7 +1128,7 @@ static long long n_of(const struct test_redis *of)
     return atoll(test_redis_ask(of, 2, (const char *[]){"GET", "n"}));
 }
 
-/* The master and its replica change roles by order. */
+/* The master and its replica change roles by order: the old master goes on taking commands for a while, and is left all the same. */
 START_TEST(test_ordered_failover)
 {
     static struct watch watch;
@@ -1137,7 +1141,13 @@ START_TEST(test_ordered_failover)
     UNTIL(&watch, watch.replies == 1);
     test_redis_await(&replica, 2, (const char *[]){"GET", "n"}, "1");
     test_redis_await(&sentinels[0], 3, (const char *[]){"SENTINEL", "FAILOVER", "world"}, "OK");
-    UNTIL(&watch, watch.ups >= 2 && strcmp(watch.conn.run_id, run_id) != 0 && watch.conn.is_up);
+    watch.at_lost = keep_first_cause;
+    UNTIL(&watch, watch.ups >= 2);
+    ck_assert_str_ne(watch.conn.run_id, run_id);
+    char words[128];
+    snprintf(words, sizeof words, "Sentinel 127.0.0.1:%u: the master is another now", sentinels[0].port);
+    ck_assert_str_eq(watch.text, words);
+    ck_assert_uint_eq(watch.losts, 1);
     ck_assert(say(&watch, "INCR", "n", NULL));
     UNTIL(&watch, watch.replies == 2);
     ck_assert_int_eq(watch.integer, 2);
@@ -1145,6 +1155,39 @@ START_TEST(test_ordered_failover)
     stop_and_wait(&watch);
     sentinels_fini();
     test_redis_fini(&replica);
+}
+END_TEST
+
+/* A Sentinel that names another master all along is behind the others, or ahead: what was found stays. */
+START_TEST(test_sentinels_disagree)
+{
+    static struct watch watch;
+    static struct test_redis other;
+    test_redis_start(&redis);
+    test_redis_init(&other);
+    test_redis_start(&other);
+    sentinel_start(&sentinels[0], "world");
+    test_redis_init(&sentinels[1]);
+    sentinels[1].watched = &other;
+    sentinels[1].watched_name = "world";
+    test_redis_start(&sentinels[1]);
+    start(&watch, sentinel_url("world"));
+    UNTIL(&watch, watch.ups == 1 && watch.conn.watcher->is_up);
+    test_redis_kill(&sentinels[0]);
+    UNTIL(&watch, watch.conn.watcher->is_up && watch.conn.watcher->master.port == other.port);
+    run_for(2 * TP_REDIS_WATCH_MS + 100);
+    ck_assert_uint_eq(watch.losts, 0);
+    ck_assert(watch.conn.watcher->is_up);
+
+    /* and without any it goes on too */
+    test_redis_kill(&sentinels[1]);
+    UNTIL(&watch, watch.conn.watcher->failures >= 3);
+    ck_assert_uint_eq(watch.losts, 0);
+    ck_assert(say(&watch, "PING", NULL, NULL));
+    UNTIL(&watch, watch.replies == 1);
+    stop_and_wait(&watch);
+    sentinels_fini();
+    test_redis_fini(&other);
 }
 END_TEST
 
@@ -1192,9 +1235,13 @@ static Suite *redis_conn_suite(void)
                                   test_lose_at_up};
     const TTest *const stops[] = {test_stop_before_anything, test_stop_paused, test_stop_resolving,
                                   test_stop_connecting,      test_stop_up,     test_stop_in_callbacks};
-    const TTest *const found[] = {test_sentinel_finds_master,           test_sentinel_passwords,
-                                  test_sentinels_away,                  test_sentinel_names_one_that_is_away,
-                                  test_ordered_failover,                test_failover};
+    const TTest *const found[] = {test_sentinel_finds_master,
+                                  test_sentinel_passwords,
+                                  test_sentinels_away,
+                                  test_sentinel_names_one_that_is_away,
+                                  test_sentinels_disagree,
+                                  test_ordered_failover,
+                                  test_failover};
     add(suite, "there", there, sizeof there / sizeof *there);
     add(suite, "away", away, sizeof away / sizeof *away);
     add(suite, "roles", roles, sizeof roles / sizeof *roles);

@@ -77,9 +77,9 @@ static _Noreturn void become_server(const struct test_redis *redis)
         write_sentinel_file(redis, file);
         argv[count++] = file;
     } else {
-        const char *given[] = {"--port",       port, "--bind",       "127.0.0.1", "--dir",         redis->folder,
-                               "--save",       "",   "--appendonly", "yes",       "--appendfsync", "always",
-                               "--requirepass"};
+        const char *given[] = {
+            "--port", port,           "--bind", "127.0.0.1",     "--dir",  redis->folder,  "--save",
+            "",       "--appendonly", "yes",    "--appendfsync", "always", "--requirepass"};
         memcpy(argv + count, given, sizeof given);
         count += (int)(sizeof given / sizeof *given);
         argv[count++] = redis->password;

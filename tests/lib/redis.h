@@ -18,13 +18,14 @@ struct test_redis {
     pid_t pid;     /* 0: not running */
     uint16_t port; /* the same over all starts */
     char folder[96];
-    char url[64];      /* redis://127.0.0.1:PORT */
-    char password[32]; /* asked for when not empty */
+    char url[64];                                /* redis://127.0.0.1:PORT */
+    char password[32];                           /* asked for when not empty */
     const char *options[TEST_REDIS_OPTIONS_MAX]; /* more arguments, NULL behind the last; later ones win */
-    const struct test_redis *master;  /* it is a replica of this one (of the same password); NULL: none */
-    const struct test_redis *watched; /* it is a Sentinel for this one, alone in its say, that takes it for down
+    const struct test_redis *master; /* it is a replica of this one (of the same password); NULL: none */
+    const struct test_redis
+        *watched;             /* it is a Sentinel for this one, alone in its say, that takes it for down
                                          after TEST_REDIS_SENTINEL_DOWN_MS; NULL: none */
-    const char *watched_name;         /* the name of that master */
+    const char *watched_name; /* the name of that master */
 };
 
 /* Chooses a port and makes the folder; starts nothing. */

@@ -291,8 +291,9 @@ START_TEST(test_layers_in_step)
         while (store_.count > 0 && tp_test_percent(&rng, 45))
             late_store_answer(&store_, tp_test_percent(&rng, 92) ? 0 : TP_ERR_UNAVAILABLE);
     }
-    for (run(&rng); store_.count > 0; run(&rng))
-        late_store_answer(&store_, 0);
+    for (run(&rng); store_.count > 0 || tp_world_busy(world_) > 0; run(&rng))
+        if (store_.count > 0)
+            late_store_answer(&store_, 0);
     while (hold_count_ > 0)
         leave(0);
     run(&rng);
