@@ -94,13 +94,25 @@ void shared_thaw(int i)
     ck_assert_int_eq(kill(shared.daemon[i].pid, SIGCONT), 0);
 }
 
+/* The next reply; a daemon that died instead is told with its last words. */
+static Tickpath__Reply *next_reply(int i)
+{
+    Tickpath__Reply *reply = NULL;
+    enum wire_got got = wire_poll(&shared.wire[i], &reply, SHARED_WAIT_MS);
+    ck_assert_msg(got == WIRE_GOT_FRAME, "daemon %d %s where a reply was due", i,
+                  !wire_daemon_alive(&shared.daemon[i]) ? "died"
+                  : got == WIRE_GOT_CLOSE               ? "closed the connection"
+                                                        : "said nothing");
+    return reply;
+}
+
 /* Where the map stands; false while the daemon has it not. */
 static bool place(int i, uint64_t *epoch, uint64_t *version)
 {
     Tickpath__OpenMap open = TICKPATH__OPEN_MAP__INIT;
     open.map = map_name;
     wire_send(&shared.wire[i], TICKPATH__REQUEST__BODY_OPEN_MAP, &open);
-    Tickpath__Reply *reply = wire_recv(&shared.wire[i]);
+    Tickpath__Reply *reply = next_reply(i);
     bool is_there = reply->body_case == TICKPATH__REPLY__BODY_MAP_INFO;
     if (is_there) {
         *epoch = reply->map_info->epoch;
@@ -154,7 +166,8 @@ static void stats_words(int i, char words[160])
     static const char before[] = "\"degraded\":";
     int status;
     char *text = wire_http_get(&shared.daemon[i], "/stats", &status);
-    ck_assert_msg(text, "daemon %d serves no stats", i);
+    ck_assert_msg(text, "daemon %d serves no stats%s", i,
+                  wire_daemon_alive(&shared.daemon[i]) ? "" : ": it died");
     const char *at = strstr(text, before);
     ck_assert_msg(at, "no word of the store in %s", text);
     at += sizeof before - 1;
@@ -240,7 +253,7 @@ static void send_change(int i, uint32_t cell)
 static int ask_change(int i, uint32_t cell)
 {
     send_change(i, cell);
-    Tickpath__Reply *reply = wire_recv(&shared.wire[i]);
+    Tickpath__Reply *reply = next_reply(i);
     int code = 0;
     if (reply->body_case == TICKPATH__REPLY__BODY_CHANGED) {
         shared.fate[cell] = SHARED_ACKED;
@@ -434,7 +447,7 @@ void shared_put_anew(int i)
     Tickpath__Reply *reply;
     for (uint64_t until = wire_now_ms() + SHARED_WAIT_MS;; shared_pause_ms(POLL_PAUSE_MS)) {
         wire_send(&shared.wire[i], TICKPATH__REQUEST__BODY_PUT_MAP, &put);
-        reply = wire_recv(&shared.wire[i]);
+        reply = next_reply(i);
         bool has_sessions = reply->body_case == TICKPATH__REPLY__BODY_ERROR &&
                             reply->error->code == TICKPATH__ERROR_CODE__FAILED_PRECONDITION;
         if (!has_sessions) /* those of a connection that has just ended */
