@@ -137,7 +137,7 @@ struct tp__redis_map {
     struct tp_log_place read;     /* of the last entry copied; behind history.place by `unread` */
     struct tp_redis_entry *unread, **unread_last;
     bool is_broken;               /* its log is no Stream: nothing can be read */
-    bool is_stalled;              /* memory was missing; the tick tries again */
+    bool is_stalled;              /* what is next can't be applied now: memory is missing, or an answer; the tick tries again */
 
     uint64_t told_epoch, told_version; /* 0: nothing was told */
     const char *told_reason;           /* of the next BEGUN that nobody asked for */

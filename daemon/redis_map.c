@@ -159,6 +159,7 @@ void tp__redis_refuse(struct tp__redis_call *call, int error, const char *reason
 {
     call->event.error = error;
     call->event.reason = reason;
+    tp__redis_tell_state(call->map);
     if (call->context == NULL && call->history != NULL) /* a put of the store's own: nobody waits for it */
         tp__redis_call_end(call);
     else
@@ -186,8 +187,8 @@ static bool serve_one(struct tp__redis_map *map)
 {
     struct tp__redis_call *call = map->waiting.first;
     bool is_up = map->store->is_up;
-    if (map->state == TP__REDIS_BUSY)
-        return false;
+    if (map->state == TP__REDIS_BUSY || (call->kind != TP__REDIS_SUBMIT && map->pending.first != NULL))
+        return false; /* what came before is decided before */
     switch (call->kind) {
     case TP__REDIS_LOAD:
         if (tp__redis_map_is_held(map)) {

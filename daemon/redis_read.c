@@ -26,6 +26,7 @@ void tp__redis_unread_forget(struct tp__redis_map *map)
     }
     map->unread_last = &map->unread;
     map->read = map->history.place;
+    map->is_stalled = false;
 }
 
 /* ---- Applying ---- */
@@ -85,13 +86,18 @@ static void passed_over(struct tp__redis_map *map, const struct tp_redis_entry *
         tp__redis_map_resume(map);
 }
 
-/* Applies one entry, which it takes; false: it and those behind it are not to be applied now, and it stays the caller's if `map` is stalled. */
+/* Applies one entry, which it takes; false: those behind it are not to be applied now, nor is it itself if the map is stalled: then it stays the
+ * caller's. */
 static bool apply(struct tp__redis_map *map, struct tp_redis_entry *entry)
 {
     struct tp__redis_call *own = tp__redis_pending_find(map, entry);
     struct tp_redis_decided decided;
     struct tp_log_place place = entry->place;
     passed_over(map, entry);
+    if (own != NULL && own->kind == TP__REDIS_DROP && !own->is_replied) { /* the map is in the list until that came */
+        map->is_stalled = true;
+        return false;
+    }
     if (own != NULL && own->kind == TP__REDIS_PUT && entry->kind == TP_REDIS_PUT) {
         map->is_stalled = !apply_own_put(map, entry, own);
         return !map->is_stalled;

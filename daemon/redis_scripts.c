@@ -16,9 +16,8 @@ const char tp__redis_script_put[] =
     "return id";
 
 const char tp__redis_script_drop[] =
-    "local epoch=redis.pcall('HGET',KEYS[2],'epoch')\n"
-    "if ARGV[1]=='1' and epoch~=ARGV[2] then return 'epoch' end\n"
-    "if redis.call('EXISTS',KEYS[1],KEYS[2])==0 then return 'none' end\n"
+    "if redis.call('EXISTS',KEYS[2])==0 then return 'none' end\n"
+    "if ARGV[1]=='1' and redis.pcall('HGET',KEYS[2],'epoch')~=ARGV[2] then return 'epoch' end\n"
     "local id=redis.call('XADD',KEYS[1],'*','t','drop','o',ARGV[3])\n"
     "redis.call('DEL',KEYS[2])\n"
     "redis.call('EXPIRE',KEYS[1],3600)\n"

@@ -10,7 +10,7 @@ extern const char tp__redis_script_has[];
  * log's last entry is not `last` ("": it has none); `replace`. Gives the place of the put. */
 extern const char tp__redis_script_put[];
 
-/* Ends a map. log, snaps; "1" where an epoch is asked for, epoch, origin. "epoch": the map is in another; "none": there is nothing; else the
+/* Ends a map. log, snaps; "1" where an epoch is asked for, epoch, origin. "epoch": the map is in another; "none": there are no snapshots, so no map; else the
  * place of the drop. The log stays for an hour, so that who follows it reads the end. */
 extern const char tp__redis_script_drop[];
 

@@ -60,10 +60,11 @@ void tp__redis_pending_give_up(struct tp__redis_map *map, bool all)
 /* What Redis answers to a call is its last word about it, if it was decided before. */
 static bool replied(struct tp__redis_call *call)
 {
+    bool is_told = call->is_told;
     call->is_replied = true;
-    if (call->is_told)
+    if (is_told)
         tp__redis_call_free(call);
-    return !call->is_told;
+    return !is_told;
 }
 
 /* It came to nothing. */
@@ -248,8 +249,11 @@ static void drop_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
     if (!replied(call))
         return;
     call->place = place;
-    if (is_logged && map->is_followed)
-        return; /* it is read yet */
+    if (is_logged && map->is_followed) { /* it is read yet, or waits for this */
+        map->is_stalled = false;
+        tp__redis_unread_apply(map);
+        return;
+    }
     tp__redis_pending_end(call);
     tp__redis_map_dropped(map, call);
     tp__redis_map_serve(map);

@@ -365,7 +365,7 @@ START_TEST(test_load)
         }
         stores_settle(&stores_);
         for (int held = 0; held < 2; held++) {
-            const struct tp_map *grid = tp_map_ref(stores_.told[0].map), *graph = tp_map_ref(stores_.told[1].map);
+            const struct tp_map *grid = tp_map_ref(stores_stands(&stores_, "grid")), *graph = tp_map_ref(stores_stands(&stores_, "graph"));
             if (held == 0 && stores_.row->keeps)
                 reopen();
             struct stores_call *one = stores_load(&stores_, "grid"), *other = stores_load(&stores_, "graph");

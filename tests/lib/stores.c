@@ -1,7 +1,9 @@
 #include "tests/lib/stores.h"
 
 #include "daemon/store_embedded.h"
+#include "daemon/store_redis.h"
 #include "tests/lib/maps.h"
+#include "tests/lib/redis.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,9 +32,38 @@ static struct tp_store *open_folder(struct stores_place *place)
     return store;
 }
 
+/* A server of the test's own; snapshots often, so that they and the log both have their part. */
+static struct tp_store *open_redis(struct stores_place *place)
+{
+    static const struct tp_store_redis_options options = {.snapshot_batches = 7};
+    if (place->server == NULL) {
+        place->server = malloc(sizeof(struct test_redis));
+        ck_assert_ptr_nonnull(place->server);
+        test_redis_init(place->server);
+        test_redis_start(place->server);
+    }
+    struct tp_store *store;
+    struct tp_store_status status;
+    char reason[160];
+    int error = tp_store_redis_open(&store, ((struct test_redis *)place->server)->url, &options, place->metrics, reason);
+    ck_assert_msg(error == 0, "%s", reason);
+    for (int tries = 0; store->ops->status(store, &status), status.state != TP_STORE_OK; tries++) {
+        ck_assert_msg(tries < 1000 * WAIT_S / 10, "the store is not well: %s", status.reason);
+        nanosleep(&(struct timespec){.tv_nsec = 10 * 1000000}, NULL);
+    }
+    return store;
+}
+
+static void end_redis(struct stores_place *place)
+{
+    test_redis_fini(place->server);
+    free(place->server);
+}
+
 const struct stores_row stores_rows[] = {
     {.name = "memory", .open = open_memory},
     {.name = "folder", .keeps = true, .open = open_folder},
+    {.name = "redis", .keeps = true, .open = open_redis, .end = end_redis},
 };
 const int stores_row_count = sizeof stores_rows / sizeof *stores_rows;
 
@@ -151,15 +182,25 @@ static int event_cb(void *context, const struct tp_store_event *event)
 
 /* ---- Opening and closing ---- */
 
-void stores_begin(struct stores *stores, int row)
+static void begin(struct stores *stores, const struct stores_row *row, void *server)
 {
-    *stores = (struct stores){.row = &stores_rows[row]};
+    *stores = (struct stores){.row = row, .place = {.server = server, .is_borrowed = server != NULL}};
     pthread_mutex_init(&stores->lock, NULL);
     pthread_cond_init(&stores->came, NULL);
     snprintf(stores->place.folder, sizeof stores->place.folder, "%s", tp_test_folder_make());
     stores->place.metrics = tp_metrics_new("store");
     ck_assert_ptr_nonnull(stores->place.metrics);
     stores_open(stores);
+}
+
+void stores_begin(struct stores *stores, int row)
+{
+    begin(stores, &stores_rows[row], NULL);
+}
+
+void stores_begin_beside(struct stores *stores, const struct stores *other)
+{
+    begin(stores, other->row, other->place.server);
 }
 
 void stores_open(struct stores *stores)
@@ -212,7 +253,7 @@ void stores_end(struct stores *stores)
     tp_map_held_end_gone(&stores->held);
     ck_assert_msg(stores->held.versions == 0, "%s: %llu versions are held by nobody", stores->row->name,
                   (unsigned long long)stores->held.versions);
-    if (stores->row->end != NULL)
+    if (stores->row->end != NULL && !stores->place.is_borrowed)
         stores->row->end(&stores->place);
     free(stores->place.metrics);
     tp_test_folder_remove(stores->place.folder);
@@ -309,6 +350,34 @@ void stores_settle(struct stores *stores)
     pthread_mutex_unlock(&stores->lock);
     ck_assert_msg(answered == asked, "%s: %zu of %zu calls have no answer in %d s", stores->row->name, asked - answered, asked,
                   WAIT_S);
+    expect_no_fault(stores);
+}
+
+const struct tp_map *stores_stands(struct stores *stores, const char *name)
+{
+    pthread_mutex_lock(&stores->lock);
+    const struct tp_map *map = told_of(stores, name)->map;
+    pthread_mutex_unlock(&stores->lock);
+    return map;
+}
+
+void stores_await(struct stores *stores, const char *name, uint64_t epoch, uint64_t version)
+{
+    struct timespec when = until();
+    int error = 0;
+    uint64_t at_epoch = 0, at_version = 0;
+    pthread_mutex_lock(&stores->lock);
+    for (;;) {
+        const struct tp_map *map = told_of(stores, name)->map;
+        at_epoch = map != NULL ? map->epoch : 0;
+        at_version = map != NULL ? map->version : 0;
+        if ((at_epoch == epoch && at_version == version) || error != 0)
+            break;
+        error = pthread_cond_timedwait(&stores->came, &stores->lock, &when);
+    }
+    pthread_mutex_unlock(&stores->lock);
+    ck_assert_msg(error == 0, "%s: '%s' is at %llu of %llu, and never at %llu of %llu", stores->row->name, name,
+                  (unsigned long long)at_version, (unsigned long long)at_epoch, (unsigned long long)version, (unsigned long long)epoch);
     expect_no_fault(stores);
 }
 

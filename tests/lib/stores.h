@@ -18,6 +18,8 @@
 struct stores_place {
     char folder[128]; /* a temporary one, of the test's own */
     bool is_begun;    /* opened before */
+    void *server;     /* of the row's own: NULL before the first open */
+    bool is_borrowed; /* it is another one's */
     struct tp_metrics *metrics;
 };
 
@@ -87,6 +89,15 @@ struct stores_call *stores_load(struct stores *stores, const char *name);
 struct stores_call *stores_drop(struct stores *stores, const char *name);
 struct stores_call *stores_drop_epoch(struct stores *stores, const char *name, uint64_t epoch);
 void stores_settle(struct stores *stores);
+
+/* The map that was told last of this name; NULL: none. Borrowed: until the next event, so settle first where there may be one. */
+const struct tp_map *stores_stands(struct stores *stores, const char *name);
+
+/* Waits until it is at this version, of this epoch, and fails if that takes long. */
+void stores_await(struct stores *stores, const char *name, uint64_t epoch, uint64_t version);
+
+/* Begins on the server of another one, which ends after it. */
+void stores_begin_beside(struct stores *stores, const struct stores *other);
 
 /* Asks, waits, and gives the names in static memory, sorted. */
 struct stores_names {
