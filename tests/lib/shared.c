@@ -158,6 +158,14 @@ void shared_expect_ticks(uint64_t least)
     }
 }
 
+void shared_wait_told(int i)
+{
+    for (uint64_t until = wire_now_ms() + SHARED_WAIT_MS; shared.ticker[i].told == 0;) {
+        ck_assert_msg(wire_now_ms() < until, "no session on daemon %d was told of the new epoch", i);
+        shared_pause_ms(POLL_PAUSE_MS);
+    }
+}
+
 /* ---- What a daemon says of itself ---- */
 
 /* The store's words in /stats, empty when it is well. */

@@ -71,6 +71,9 @@ void shared_start_all(void);
 /* Stops both tickers and asserts that they were served throughout, by so many ticks at least each. */
 void shared_expect_ticks(uint64_t least);
 
+/* Waits until a ticker's session was told that its epoch is over. */
+void shared_wait_told(int i);
+
 /* Sends the change of the next cell and takes its answer: 0, or TICKPATH__ERROR_CODE__UNAVAILABLE. */
 int shared_change(int i);
 

@@ -93,7 +93,7 @@ static bool step(struct ticker *ticker, struct wire *wire, uint64_t *session, bo
             turn_round(ticker, wire, *session, *is_back ? ticker->from : ticker->to);
         }
     } else if (ticked->n_refused == 1) { /* the session has gone with its epoch: that is how it is told */
-        ticker->told++;
+        atomic_fetch_add(&ticker->told, 1);
         *session = open_session(ticker, wire, *is_back ? ticker->to : ticker->from,
                                 *is_back ? ticker->from : ticker->to);
     } else {

@@ -20,12 +20,13 @@ struct ticker {
     atomic_bool is_ending;
 
     atomic_uint_fast64_t ticks; /* answered with a move or a status */
+    atomic_uint_fast64_t
+        told; /* times the session was refused, since its map was in another epoch, and opened again */
     /* The rest is good after ticker_stop. */
     uint64_t longest_ms; /* the longest that one took */
-    uint64_t told;  /* times the session was refused, since its map was in another epoch, and opened again */
-    uint64_t epoch; /* of the session */
-    uint64_t version;  /* the latest that a tick named in it */
-    char failure[160]; /* empty: none */
+    uint64_t epoch;      /* of the session */
+    uint64_t version;    /* the latest that a tick named in it */
+    char failure[160];   /* empty: none */
 };
 
 /* Opens a session from one cell to another on a connection of its own, and ticks. */
