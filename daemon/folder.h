@@ -10,7 +10,7 @@
  * Failure modes:
  *     write or sync of a log fails     nothing of the record counts: the file is cut back, the map is `broken`. Where even that
  *                                      fails, a restart may find the record: its batches are in doubt (is_unknown)
- *     a snapshot fails before rename   the old snapshot and log stand as they were (with an empty log of the new)
+ *     a snapshot fails before rename   the old snapshot and log stand as they were; the new log is removed
  *     ... at the rename or after       nobody knows which one a restart would find: the map is `broken`, what the snapshot would
  *                                      have acknowledged is in doubt
  *     a snapshot without its log       batches may be lost: a load begins a new epoch, on disk before it returns

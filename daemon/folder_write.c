@@ -17,7 +17,9 @@
  * once it has its name. So a snapshot without a log, or whose log is no whole header, or does not reach the version at which
  * another log of its epoch begins, is a loss: lose_log() begins a new epoch, in a snapshot written as above: killed in its
  * midst, the next start finds the loss again. (A snapshot that mends a broken log may be taken for one as well, if the daemon
- * is killed between its steps 3 and 5: the new epoch costs its clients a read.)
+ * is killed between its steps 3 and 5: the new epoch costs its clients a read.) A step that fails while the daemon lives on must
+ * not look like that to the next start: forget_log() and set_in_sight() remove the log that would, and a broken map loses all but its
+ * own once it is mended.
  */
 #include "daemon/folder.h"
 
@@ -67,6 +69,18 @@ static void forget_log(struct tp_folder *folder, const struct tp__kept *kept, co
     tp__folder_log_name(log, kept->name, map->epoch, map->version);
     if (map->epoch != kept->log_epoch || map->version != kept->log_version)
         unlinkat(folder->fd, log, 0);
+}
+
+/* The snapshot of `map` has its name, though nobody knows whether a restart would find it: nor must there be the log of one that had it
+ * before, was further on, and was in doubt as well. */
+static void set_in_sight(struct tp_folder *folder, struct tp__kept *kept, const struct tp_map *map)
+{
+    char log[TP__FOLDER_NAME_BYTES];
+    tp__folder_log_name(log, kept->name, kept->log_epoch, kept->log_version);
+    if (kept->log_epoch == map->epoch && kept->log_version > map->version)
+        unlinkat(folder->fd, log, 0);
+    kept->log_epoch = map->epoch;
+    kept->log_version = map->version;
 }
 
 /* Writes the drafts of a snapshot and the log that goes with it (steps 1 to 3 above). Gives the log open; -1 after
@@ -127,8 +141,8 @@ int tp__folder_write_snapshot(struct tp_folder *folder, struct tp__kept *kept, c
         close(log_fd);
         if (!is_renamed)
             forget_log(folder, kept, map);
-        kept->log_epoch = is_renamed ? map->epoch : kept->log_epoch; /* of the snapshot that is in sight */
-        kept->log_version = is_renamed ? map->version : kept->log_version;
+        else
+            set_in_sight(folder, kept, map);
         tp__folder_break(kept);
         kept->is_in_doubt = true;
         return error;

@@ -88,6 +88,9 @@ static void restored_cb(struct tp_redis_conn *conn, const redisReply *reply, voi
             tp__redis_write_refused(map->store, reply->str);
             tp__redis_check(map, TROUBLE_MS);
         } else { /* the Stream has been past those places */
+            char quoted[200];
+            tp_log(TP_LOG_WARN, "what the log lost can't be put back", "map=%s reason=%s", map->name,
+                   tp_log_quote(quoted, sizeof quoted, reply->str));
             tp__redis_load_begin(map, TP__REDIS_LOAD_LOST);
         }
         return;
@@ -347,21 +350,53 @@ static size_t apply_lost(struct tp__redis_map *map, struct tp_redis_history *loa
     return lost;
 }
 
+/* The last entry that both have; 0-0: none. */
+static struct tp_log_place last_common(const struct tp_redis_history *a, const struct tp_redis_history *b)
+{
+    struct tp_log_place common = {0};
+    const struct tp_redis_entry *of_a = a->first, *of_b = b->first;
+    while (of_a != NULL && of_b != NULL) {
+        int order = tp_log_place_compare(of_a->place, of_b->place);
+        if (order == 0 && of_a->instance == of_b->instance && of_a->number == of_b->number)
+            common = of_a->place;
+        if (order <= 0)
+            of_a = of_a->next;
+        if (order >= 0)
+            of_b = of_b->next;
+    }
+    return common;
+}
+
+/* Whether the other history has all that was read here; *common: up to where it has. Where it was read from a place before ours on, its entries say
+ * so themselves; else the lineage does, of its snapshot and what was read since. */
+static bool is_contained(const struct tp_redis_history *ours, const struct tp_redis_history *loaded, struct tp_log_place *common)
+{
+    const struct tp_map *tip = ours->tip.map, *other = loaded->tip.map;
+    *common = last_common(ours, loaded);
+    if (loaded->first != NULL && tp_log_place_compare(loaded->first->place, ours->place) < 0 && !tp_log_place_is_start(*common))
+        return tp_log_place_compare(*common, ours->place) == 0;
+    const struct tp_log_tag *newest = ours->lineage.count > 0 ? &ours->lineage.tags[ours->lineage.count - 1] : NULL;
+    const struct tp_log_tag *found = newest != NULL ? tp_lineage_find(&loaded->lineage, newest->bytes) : NULL;
+    *common = found != NULL ? found->last : loaded->place;
+    return found != NULL ? tp_log_place_compare(found->last, ours->place) >= 0
+                         : other->epoch != tip->epoch || other->version >= tip->version;
+}
+
 bool tp__redis_reconcile(struct tp__redis_map *map, struct tp_redis_history *loaded)
 {
-    const struct tp_lineage *ours = &map->history.lineage;
-    const struct tp_map *tip = map->history.tip.map, *other = loaded->tip.map;
-    const struct tp_log_tag *newest = ours->count > 0 ? &ours->tags[ours->count - 1] : NULL;
-    struct tp_log_tag *found = newest != NULL ? (struct tp_log_tag *)(uintptr_t)tp_lineage_find(&loaded->lineage, newest->bytes) : NULL;
-    struct tp_log_place place = map->history.place;
-    if (found != NULL ? tp_log_place_compare(found->last, place) >= 0 : other->epoch != tip->epoch || other->version >= tip->version)
+    const struct tp_redis_history *ours = &map->history;
+    struct tp_log_place common;
+    if (is_contained(ours, loaded, &common) || apply_lost(map, loaded, common) == 0)
         return true;
-    if (apply_lost(map, loaded, found != NULL ? found->last : loaded->place) == 0)
-        return true;
-    if (found != NULL)
-        found->last = place;
-    else if (newest != NULL)
-        tp_lineage_note(&loaded->lineage, newest->bytes, place);
+    /* whoever read as much as we did need not do it again */
+    if (ours->lineage.count > 0) {
+        const uint8_t *tag = ours->lineage.tags[ours->lineage.count - 1].bytes;
+        struct tp_log_tag *found = (struct tp_log_tag *)(uintptr_t)tp_lineage_find(&loaded->lineage, tag);
+        if (found == NULL)
+            tp_lineage_note(&loaded->lineage, tag, ours->place);
+        else if (tp_log_place_compare(found->last, ours->place) < 0)
+            found->last = ours->place;
+    }
     return false;
 }
 

@@ -409,15 +409,14 @@ static int open_store(struct server *server)
 {
     char words[256] = "out of memory";
     struct tp_metrics *metrics = server->metrics[server->threads + 1];
+    const struct tp_store_redis_options redis = {.snapshot_batches = (uint32_t)server->config->fold_batches,
+                                                 .snapshot_seconds = (uint32_t)server->config->snapshot_seconds};
     int error;
     if (server->config->data[0] != '\0')
         error = tp_store_embedded_open(&server->store, server->config->data, server->config->fold_batches,
                                        metrics, words);
     else if (server->config->redis[0] != '\0')
-        error = tp_store_redis_open(
-            &server->store, server->config->redis,
-            &(struct tp_store_redis_options){.snapshot_batches = (uint32_t)server->config->fold_batches}, metrics,
-            words);
+        error = tp_store_redis_open(&server->store, server->config->redis, &redis, metrics, words);
     else
         error = tp_store_memory_open(&server->store);
     return error == 0 ? 0 : start_failed(words);

@@ -221,6 +221,25 @@ START_TEST(test_record_in_doubt)
 }
 END_TEST
 
+/* As many keys as are known: one that a lost batch brought has not taken the place of the oldest. */
+START_TEST(test_keys_full)
+{
+    begin();
+    put_grid("a", 5);
+    for (uint64_t key = 1; key <= TP_KEYS_MAX; key++)
+        submit_cell("a", (uint32_t)(key % SIDE), key);
+    stores_settle(&stores_);
+    expect_repeated(submit_cell("a", 0, 1), 2);
+    disk_.fail[DATASYNC] = 1;
+    expect_lost(submit_cell("a", 0, TP_KEYS_MAX + 1), false);
+    expect_repeated(submit_cell("a", 0, 1), 2);
+    stores_expect_at(&stores_, submit_cell("a", 0, TP_KEYS_MAX + 1), TP_STORE_VERSION, 5, TP_KEYS_MAX + 2);
+    expect_repeated(submit_cell("a", 0, 2), 3);
+    stores_expect_at(&stores_, submit_cell("a", 0, 1), TP_STORE_VERSION, 5, TP_KEYS_MAX + 3);
+    stores_end(&stores_);
+}
+END_TEST
+
 /* The steps of a snapshot that a put writes: up to the rename nothing is in doubt. */
 START_TEST(test_put)
 {
@@ -356,6 +375,7 @@ static Suite *folder_suite(void)
     tcase_add_test(tcase, test_record);
     tcase_add_test(tcase, test_record_cut);
     tcase_add_test(tcase, test_record_in_doubt);
+    tcase_add_test(tcase, test_keys_full);
     tcase_add_test(tcase, test_put);
     tcase_add_test(tcase, test_drop);
     tcase_add_test(tcase, test_random);

@@ -43,8 +43,8 @@ static uint64_t now_ms(void)
 static void up_cb(struct tp_redis_conn *conn, void *context)
 {
     struct watch *watch = context;
-    ck_assert(conn == &watch->conn && conn->is_up && watch->stops == 0);
-    ck_assert_str_eq(conn->cause, "");
+    if (conn != &watch->conn || !conn->is_up || watch->stops > 0 || conn->cause[0])
+        ck_abort_msg("up, and: %s", conn->cause);
     watch->ups++;
     if (watch->at_up)
         watch->at_up(watch);
@@ -53,14 +53,14 @@ static void up_cb(struct tp_redis_conn *conn, void *context)
 static void lost_cb(struct tp_redis_conn *conn, void *context)
 {
     struct watch *watch = context;
-    ck_assert(conn == &watch->conn && !conn->is_up && watch->stops == 0);
-    ck_assert_str_ne(conn->cause, "");
+    if (conn != &watch->conn || conn->is_up || watch->stops > 0 || !conn->cause[0])
+        ck_abort_msg("lost, and: %s", conn->cause);
     if (watch->losts < LOSTS_MAX) {
         watch->losts_seen[watch->losts] = watch->nulls;
         watch->lost_at_ms[watch->losts] = now_ms();
     }
-    watch->losts++;
-    ck_assert_uint_eq(conn->failures, watch->losts);
+    if (conn->failures != ++watch->losts)
+        ck_abort_msg("lost for the %uth time", watch->losts);
     if (watch->at_lost)
         watch->at_lost(watch);
 }
@@ -202,6 +202,30 @@ static void release_name(void)
     held.request = NULL;
 }
 
+/* ---- Memory that is short ---- */
+
+static int fails_at; /* the allocation that is refused: 1 is the next; 0: none */
+
+static bool is_refused(void)
+{
+    return fails_at > 0 && --fails_at == 0;
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+    return is_refused() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return is_refused() ? NULL : __real_calloc(count, size);
+}
+
 /* ---- Fixture ---- */
 
 static void wake_cb(uv_timer_t *timer)
@@ -272,14 +296,14 @@ START_TEST(test_large_values)
     test_redis_start(&redis);
     start_bounded(&watch, redis.url, 1, 10, SIZE + 1000);
     UNTIL(&watch, watch.ups == 1);
-    ck_assert(say(&watch, "INCR", "n", NULL));
+    ck_assert(send_within(&watch, 20000, "INCR", "n", NULL));
     const char *set[] = {"SET", "k", value};
-    ck_assert(tp_redis_conn_send(&watch.conn, 3, set, (size_t[]){3, 1, SIZE}, 10000, reply_cb, &watch));
+    ck_assert(tp_redis_conn_send(&watch.conn, 3, set, (size_t[]){3, 1, SIZE}, 20000, reply_cb, &watch));
     free(value);
-    ck_assert(say(&watch, "INCR", "n", NULL));
+    ck_assert(send_within(&watch, 20000, "INCR", "n", NULL));
     UNTIL(&watch, watch.replies == 3);
     ck_assert_int_eq(watch.integer, 2);
-    ck_assert(say(&watch, "GET", "k", NULL));
+    ck_assert(send_within(&watch, 20000, "GET", "k", NULL));
     UNTIL(&watch, watch.replies == 4);
     ck_assert_int_eq(watch.type, REDIS_REPLY_STRING);
     ck_assert(say(&watch, "STRLEN", "k", NULL));
@@ -420,7 +444,7 @@ START_TEST(test_killed_and_back)
     for (int i = 0; i < 6; i++) {
         uint64_t took_ms = watch.lost_at_ms[i + 1] - watch.lost_at_ms[i];
         uint64_t other_ms = other.lost_at_ms[i + 1] - other.lost_at_ms[i];
-        ck_assert_msg(took_ms + 1 >= pauses_ms[i] / 2 && took_ms < pauses_ms[i] + 500,
+        ck_assert_msg(took_ms + 1 >= pauses_ms[i] / 2 && took_ms < pauses_ms[i] + 3000,
                       "pause %d took %llu ms", i, (unsigned long long)took_ms);
         differ |= took_ms > other_ms + 20 || other_ms > took_ms + 20;
     }
@@ -429,7 +453,7 @@ START_TEST(test_killed_and_back)
     test_redis_start(&redis);
     uint64_t back_at_ms = now_ms();
     UNTIL(&watch, watch.ups == 2);
-    ck_assert_uint_lt(now_ms() - back_at_ms, 2500);
+    ck_assert_uint_lt(now_ms() - back_at_ms, 4000);
     ck_assert_str_ne(watch.conn.run_id, run_id);
     ck_assert(say(&watch, "INCR", "n", NULL));
     UNTIL(&watch, watch.replies == 1);
@@ -439,7 +463,7 @@ START_TEST(test_killed_and_back)
     unsigned losts = watch.losts;
     test_redis_kill(&redis);
     UNTIL(&watch, watch.losts == losts + 2);
-    ck_assert_uint_lt(watch.lost_at_ms[losts + 1] - watch.lost_at_ms[losts], 600);
+    ck_assert_uint_lt(watch.lost_at_ms[losts + 1] - watch.lost_at_ms[losts], 950);
     stop_and_wait(&watch);
     stop_and_wait(&other);
 }
@@ -457,7 +481,7 @@ START_TEST(test_frozen)
     ck_assert(send_within(&watch, 300, "INCRBY", "n", "1"));
     UNTIL(&watch, watch.losts == 1);
     uint64_t took_ms = now_ms() - sent_at_ms;
-    ck_assert_msg(took_ms >= 300 && took_ms < 1500, "%llu ms", (unsigned long long)took_ms);
+    ck_assert_msg(took_ms >= 300 && took_ms < 4000, "%llu ms", (unsigned long long)took_ms);
     assert_cause(&watch, &redis, ": INCRBY: no answer in time");
     ck_assert_uint_eq(watch.nulls, 2);
 
@@ -496,7 +520,7 @@ START_TEST(test_own_standstill)
     for (int i = 0; i < 3; i++) {
         ck_assert(send_within(&watch, 100, "INCR", "n", NULL));
         uv_run(&loop, UV_RUN_NOWAIT);
-        nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
         UNTIL(&watch, watch.replies + watch.nulls == (unsigned)i + 1);
     }
     ck_assert_uint_eq(watch.replies, 3);
@@ -547,13 +571,115 @@ START_TEST(test_local_name)
 }
 END_TEST
 
+/* Wherever memory is short for a moment it comes up in the end, and a command that finds none is not sent. */
+START_TEST(test_no_memory)
+{
+    test_redis_start(&redis);
+    unsigned lost = 0;
+    for (int nth = 1; nth <= 8; nth++) {
+        struct watch watch = {0};
+        start(&watch, redis.url);
+        fails_at = nth;
+        UNTIL(&watch, watch.ups == 1);
+        lost += watch.losts;
+        fails_at = 1;
+        ck_assert(!say(&watch, "INCR", "n", NULL));
+        ck_assert(say(&watch, "PING", NULL, NULL));
+        UNTIL(&watch, watch.replies == 1);
+        ck_assert_str_eq(watch.text, "PONG");
+        stop_and_wait(&watch);
+    }
+    fails_at = 0;
+    ck_assert_uint_ge(lost, 5); /* the pipe, and each command of the greeting */
+}
+END_TEST
+
+/* At random: commands, a server that is killed, frozen and back, a connection that its owner loses. Each command gets one callback, a reply
+ * is that of its own command, and they come in order. */
+struct echo {
+    struct watch *watch;
+    unsigned number;
+    unsigned calls;
+};
+
+static unsigned last_answered;
+
+static void echo_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
+{
+    struct echo *echo = context;
+    echo->calls++;
+    reply_cb(conn, reply, echo->watch);
+    if (!reply)
+        return;
+    if (reply->type != REDIS_REPLY_STRING || strtoul(reply->str, NULL, 10) != echo->number ||
+        echo->number <= last_answered)
+        ck_abort_msg("command %u got '%s' after %u", echo->number, reply->str ? reply->str : "?",
+                     last_answered);
+    last_answered = echo->number;
+}
+
+START_TEST(test_at_random)
+{
+    enum { ECHOES_MAX = 20000 };
+    static struct watch watch;
+    static struct echo echoes[ECHOES_MAX];
+    unsigned sent = 0;
+    uint64_t steps = tp_test_steps(400, 2000);
+    bool is_frozen = false;
+    struct tp_test_rng rng = tp_test_rng("redis_conn");
+    test_redis_start(&redis);
+    start_bounded(&watch, redis.url, tp_test_next(&rng), 500, 1 << 16);
+    for (uint64_t step = 0; step < steps; step++) {
+        uint32_t what = tp_test_below(&rng, 100);
+        if (redis.pid == 0) {
+            test_redis_start(&redis);
+        } else if (is_frozen && what < 20) {
+            test_redis_thaw(&redis);
+            is_frozen = false;
+        } else if (watch.conn.is_up && what < 2) {
+            test_redis_kill(&redis);
+            is_frozen = false;
+        } else if (watch.conn.is_up && what < 6 && !is_frozen) {
+            test_redis_freeze(&redis);
+            is_frozen = true;
+        } else if (what < 8) {
+            tp_redis_conn_lose(&watch.conn, "test", "at random");
+        }
+        for (uint32_t count = tp_test_below(&rng, 40); count > 0 && sent < ECHOES_MAX; count--) {
+            struct echo *echo = &echoes[sent];
+            *echo = (struct echo){.watch = &watch, .number = sent + 1};
+            char words[16];
+            snprintf(words, sizeof words, "%u", echo->number);
+            if (!tp_redis_conn_send(&watch.conn, 2, (const char *[]){"ECHO", words}, NULL,
+                                    tp_test_between(&rng, 50, 500), echo_cb, echo))
+                break;
+            sent++;
+        }
+        run_for(tp_test_below(&rng, 16));
+    }
+    if (is_frozen)
+        test_redis_thaw(&redis);
+    if (redis.pid == 0)
+        test_redis_start(&redis);
+    UNTIL(&watch, watch.conn.is_up && watch.conn.pipe->in_flight == 0);
+    stop_and_wait(&watch);
+    ck_assert_uint_eq(watch.replies + watch.nulls, sent);
+    for (unsigned i = 0; i < sent; i++)
+        if (echoes[i].calls != 1)
+            ck_abort_msg("command %u had %u callbacks", i + 1, echoes[i].calls);
+    printf("at random: %u commands sent, %u without an answer, %u times up, %u lost\n", sent, watch.nulls,
+           watch.ups, watch.losts);
+}
+END_TEST
+
 /* ---- What listens there is no Redis ---- */
 
 struct imposter {
     uv_tcp_t tcp;
     const char *says; /* to each that comes */
-    bool closes;
+    bool closes, is_deaf;
     unsigned guests;
+    uv_tcp_t *guest; /* the last one */
 };
 
 static void guest_gone_cb(uv_handle_t *handle)
@@ -583,12 +709,13 @@ static void guest_cb(uv_stream_t *server, int status)
     uv_tcp_init(&loop, guest);
     ck_assert_int_eq(uv_accept(server, (uv_stream_t *)guest), 0);
     imposter->guests++;
+    imposter->guest = guest;
     uv_buf_t says = uv_buf_init((char *)(uintptr_t)imposter->says, (unsigned)strlen(imposter->says));
     if (says.len > 0)
         ck_assert_int_eq(uv_try_write((uv_stream_t *)guest, &says, 1), (int)says.len);
     if (imposter->closes)
         uv_close((uv_handle_t *)guest, guest_gone_cb);
-    else
+    else if (!imposter->is_deaf)
         uv_read_start((uv_stream_t *)guest, guest_alloc_cb, guest_read_cb);
 }
 
@@ -641,6 +768,38 @@ START_TEST(test_no_redis_at_all)
         stop_and_wait(&watch);
         imposter_stop(&imposter);
     }
+}
+END_TEST
+
+/* An answer to a command that waits behind a write which the peer does not take. */
+START_TEST(test_answer_before_command)
+{
+    static struct imposter imposter;
+    static struct watch watch;
+    enum { SIZE = 16 << 20 };
+    char *value = malloc(SIZE);
+    ck_assert_ptr_nonnull(value);
+    memset(value, 'v', SIZE);
+    imposter = (struct imposter){.says = ":1\r\n$0\r\n\r\n*1\r\n$6\r\nmaster\r\n+PONG\r\n", .is_deaf = true};
+    ck_assert(imposter_start(&imposter, false));
+    start_bounded(&watch, redis.url, 1, 10, SIZE + 1000);
+    UNTIL(&watch, watch.ups == 1);
+    ck_assert_str_eq(watch.conn.run_id, "");
+    const char *set[] = {"SET", "k", value};
+    ck_assert(tp_redis_conn_send(&watch.conn, 3, set, (size_t[]){3, 1, SIZE}, 10000, reply_cb, &watch));
+    run_for(20);
+    ck_assert(send_within(&watch, 10000, "PING", NULL, NULL));
+    run_for(20);
+    uv_buf_t two = uv_buf_init((char[]){"+OK\r\n+PONG\r\n"}, 12);
+    ck_assert_int_eq(uv_try_write((uv_stream_t *)imposter.guest, &two, 1), 12);
+    UNTIL(&watch, watch.losts == 1);
+    assert_cause(&watch, &redis, ": an answer to nothing");
+    ck_assert_uint_eq(watch.replies, 1);
+    ck_assert_uint_eq(watch.nulls, 1);
+    stop_and_wait(&watch);
+    uv_close((uv_handle_t *)imposter.guest, guest_gone_cb);
+    imposter_stop(&imposter);
+    free(value);
 }
 END_TEST
 
@@ -1090,10 +1249,16 @@ START_TEST(test_sentinels_away)
     test_redis_start(&sentinels[1]);
     tp_redis_conn_lose(&watch.conn, "test", "to find it again");
     UNTIL(&watch, watch.ups == 2);
-    uint64_t lost_at_ms = now_ms();
-    tp_redis_conn_lose(&watch.conn, "test", "once more");
-    UNTIL(&watch, watch.ups == 3);
-    ck_assert_uint_lt(now_ms() - lost_at_ms, TP_REDIS_COMMAND_MS);
+    ck_assert_uint_eq(watch.conn.sentinel, 1);
+    uint64_t least_ms = UINT64_MAX; /* of a few, for the machine may be busy */
+    for (unsigned ups = 3; ups < 6; ups++) {
+        uint64_t lost_at_ms = now_ms();
+        tp_redis_conn_lose(&watch.conn, "test", "once more");
+        UNTIL(&watch, watch.ups == ups);
+        if (now_ms() - lost_at_ms < least_ms)
+            least_ms = now_ms() - lost_at_ms;
+    }
+    ck_assert_uint_lt(least_ms, TP_REDIS_COMMAND_MS);
     stop_and_wait(&watch);
     sentinels_fini();
 }
@@ -1230,7 +1395,8 @@ static Suite *redis_conn_suite(void)
                                   test_database};
     const TTest *const away[] = {test_away_and_then_there, test_killed_and_back, test_frozen,
                                  test_own_standstill,      test_no_such_name,    test_slow_resolver,
-                                 test_local_name,          test_no_redis_at_all, test_several_addresses};
+                                 test_local_name,          test_no_redis_at_all, test_several_addresses,
+                                 test_no_memory,           test_at_random,       test_answer_before_command};
     const TTest *const roles[] = {test_replica_is_refused, test_master_becomes_replica, test_lose_in_reply,
                                   test_lose_at_up};
     const TTest *const stops[] = {test_stop_before_anything, test_stop_paused, test_stop_resolving,
