@@ -540,9 +540,9 @@ static void end(void)
 
 START_TEST(test_under_fire)
 {
-    batches = tp_test_promised(6000, 200000);
+    batches = tp_test_promised(12000, 200000);
     /* of each kind so many, in an order of chance: in the longer form both daemons are killed 20 times or more each */
-    uint64_t each = tp_test_promised(1, 10), events = each * EVENTS, happened = 0, count[EVENTS] = {0};
+    uint64_t each = tp_test_promised(2, 10), events = each * EVENTS, happened = 0, count[EVENTS] = {0};
     batch = calloc(batches, sizeof *batch);
     latency_us = malloc(batches * sizeof *latency_us);
     ck_assert(batch && latency_us);
