@@ -293,10 +293,10 @@ static int send_graph(struct tp_client *client, struct upload *upload, int64_t d
     return 0;
 }
 
-static int run_upload(struct tp_client *client, struct upload *upload, struct tp_client_map *out,
-                      int timeout_ms)
+/* Sends all parts and waits for their answers. */
+static int send_parts(struct tp_client *client, struct upload *upload, struct tp_client_map *out, int timeout_ms,
+                      int64_t deadline_ms)
 {
-    int64_t deadline_ms = tp__deadline(timeout_ms);
     struct tp_client_reply reply = {.kind = TP_CLIENT_REPLY_NONE};
     int result = 0;
     while (result == 0 && (!upload->all_sent || upload->ahead > 0)) {
@@ -323,6 +323,49 @@ static int run_upload(struct tp_client *client, struct upload *upload, struct tp
     if (out != NULL)
         *out = reply.map;
     return 0;
+}
+
+/* Whether the map there may be the one that is put: of its kind and size, and never changed. */
+static bool is_the_one(const struct upload *upload, const struct tp_client_map *map)
+{
+    if (map->version != 1)
+        return false;
+    if (upload->graph != NULL)
+        return map->kind == TP_CLIENT_GRAPH && map->width == upload->graph->nodes && map->edges == upload->graph->edge_count;
+    return map->kind == TP_CLIENT_GRID && map->width == upload->width && map->height == upload->height;
+}
+
+/* An upload that loses its connection begins anew on the next one; the time that finding it takes is not the call's. */
+static int run_upload(struct tp_client *client, const struct upload *whole, struct tp_client_map *out, int timeout_ms)
+{
+    int64_t deadline_ms = tp__deadline(timeout_ms);
+    bool was_sent = false; /* whole, once: it may have been put though its answer was lost */
+    for (;;) {
+        int stands = client->broken.code != 0 ? tp__recover(client, &deadline_ms) : 0;
+        if (stands != 0)
+            return stands;
+        struct upload upload = *whole;
+        uint64_t connections = client->connections;
+        int64_t began_ms = tp__deadline(0);
+        int result = send_parts(client, &upload, out, timeout_ms, deadline_ms);
+        if (client->connections == connections || result == 0) {
+            struct tp_client_map there;
+            if (result != TP_CLIENT_ALREADY_EXISTS || !was_sent)
+                return result;
+            const struct tp_client_error refusal = client->error;
+            if (tp_client_open_map(client, whole->name, 0, &there, left_of(timeout_ms, deadline_ms)) == 0 &&
+                is_the_one(whole, &there)) {
+                if (out != NULL)
+                    *out = there;
+                return 0;
+            }
+            client->error = refusal;
+            return result;
+        }
+        was_sent = was_sent || upload.all_sent;
+        if (timeout_ms >= 0)
+            deadline_ms += tp__deadline(0) - began_ms; /* all of it anew */
+    }
 }
 
 int tp_client_put_map(struct tp_client *client, const char *name, uint32_t width, uint32_t height,

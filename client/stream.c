@@ -223,6 +223,7 @@ static int read_some(struct tp_client *client)
             return tp__break_with(client, TP_CLIENT_NO_MEMORY, "out of memory for a reply");
         ssize_t got = recv(client->fd, in->data + in->start + in->size, READ_BYTES, 0);
         if (got > 0) {
+            client->heard_ms = now_ms();
             in->size += (size_t)got;
             int result = cut_frames(client);
             if (result != 0)
