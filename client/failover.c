@@ -312,11 +312,11 @@ static int take_over(struct attempt *attempt)
     if (result != 0)
         return result;
     take_socket(client, attempt->fresh);
+    tp__book_commit(client);
     for (size_t i = book->subscription_count; i-- > 0 && result == 0;)
         result = push_gap(client, &book->subscriptions[i]); /* of one that is gone: takes it off the list */
     for (Tickpath__Reply *push; result == 0 && (push = tp__pushes_first(attempt->fresh)) != NULL;)
         result = tp__pushes_take(client, push);
-    tp__book_commit(client);
     if (result == 0)
         result = tp__tickets_resend(client, attempt->deadline_ms);
     return result;
