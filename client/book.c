@@ -206,6 +206,16 @@ static bool note_session(struct tp__book *book, const Tickpath__OpenSession *ope
     return true;
 }
 
+/* Whether a refusal may be none a little later. */
+static bool is_for_now(const Tickpath__Reply *reply)
+{
+    if (reply->body_case != TICKPATH__REPLY__BODY_ERROR)
+        return false;
+    Tickpath__ErrorCode code = reply->error->code;
+    return code == TICKPATH__ERROR_CODE__UNAVAILABLE || code == TICKPATH__ERROR_CODE__MAP_NOT_READY ||
+           code == TICKPATH__ERROR_CODE__RESOURCE_EXHAUSTED || code == TICKPATH__ERROR_CODE__NO_MEMORY;
+}
+
 /* A session was opened again on the connection that it was on before, or not. */
 static bool note_reopened(struct tp_client *client, uint64_t handle, const Tickpath__Reply *reply)
 {
@@ -213,13 +223,16 @@ static bool note_reopened(struct tp_client *client, uint64_t handle, const Tickp
     struct tp__session *session = find_handle(book, handle);
     if (session == NULL)
         return true; /* closed meanwhile */
-    session->stale = false;
+    session->asked = false;
+    session->stale = is_for_now(reply);
     if (reply->body_case == TICKPATH__REPLY__BODY_SESSION_OPENED) {
         session->epoch = reply->session_opened->epoch;
         session->cost_before = session->cost;
         tell(session->map, reply->session_opened->epoch, reply->session_opened->version);
         return bind_wire(book, session, reply->session_opened->session);
     }
+    if (session->stale)
+        return true;
     struct tp_client_error error;
     tp__error_take(&error, reply->error);
     tp__event(client, (struct tp_client_event){.kind = TP_CLIENT_SESSION_GONE,
@@ -332,7 +345,7 @@ static bool note_profile(struct tp__book *book, const Tickpath__PutProfile *put)
            (strcmp(book->profiles[at].map, put->map) != 0 || strcmp(book->profiles[at].name, name) != 0))
         at++;
     if (at < book->profile_count)
-        return true; /* the same: another one of that name is refused */
+        return true; /* the same: another one of that name is refused, unless the map was put anew */
     struct tp__profile profile = {.map = strdup(put->map), .name = strdup(name), .put = malloc(size + 1), .put_size = size};
     if (profile.map == NULL || profile.name == NULL || profile.put == NULL ||
         !grow(&book->profiles, book->profile_count, &book->profile_room, sizeof profile)) {
@@ -397,6 +410,21 @@ void tp__book_push(struct tp__book *book, const Tickpath__MapChanged *changed)
     tell(subscription->map, changed->epoch, changed->version);
 }
 
+/* A map that is put anew, or dropped, has no profiles. */
+static void forget_profiles(struct tp__book *book, const char *map)
+{
+    for (size_t i = 0; i < book->profile_count;) {
+        if (strcmp(book->profiles[i].map, map) != 0) {
+            i++;
+            continue;
+        }
+        free(book->profiles[i].map);
+        free(book->profiles[i].name);
+        free(book->profiles[i].put);
+        book->profiles[i] = book->profiles[--book->profile_count];
+    }
+}
+
 /* A map is no longer the caller's business, unless sessions or a subscription still say so. */
 static void forget_map(struct tp__book *book, const char *name)
 {
@@ -406,16 +434,7 @@ static void forget_map(struct tp__book *book, const char *name)
     bool needed = at == book->map_count || find_subscription(book, name) != NULL;
     for (size_t i = 0; !needed && i < book->session_count; i++)
         needed = book->sessions[i]->map == book->maps[at];
-    for (size_t i = 0; i < book->profile_count;) {
-        if (strcmp(book->profiles[i].map, name) != 0) {
-            i++;
-            continue;
-        }
-        free(book->profiles[i].map);
-        free(book->profiles[i].name);
-        free(book->profiles[i].put);
-        book->profiles[i] = book->profiles[--book->profile_count];
-    }
+    forget_profiles(book, name);
     if (needed)
         return;
     free(book->maps[at]->name);
@@ -495,7 +514,8 @@ int tp__book_answer(struct tp_client *client, struct tp__ticket *ticket, Tickpat
         if (request != NULL)
             tickpath__request__free_unpacked(request, NULL);
     } else if (noted && ticket->copy == NULL && reply->body_case == TICKPATH__REPLY__BODY_MAP_INFO) {
-        noted = note_answer(client, NULL, reply); /* the end of an upload */
+        forget_profiles(book, reply->map_info->map != NULL ? reply->map_info->map : ""); /* the end of an upload */
+        noted = note_answer(client, NULL, reply);
     }
     return noted ? 0 : tp__break_with(client, TP_CLIENT_NO_MEMORY, "out of memory for what a reply says");
 }
@@ -562,7 +582,7 @@ void tp__book_commit(struct tp_client *client)
     }
     for (size_t i = 0; i < book->session_count; i++) {
         struct tp__session *session = book->sessions[i];
-        session->stale = false;
+        session->stale = session->asked = false;
         session->bound = session->next_wire != 0;
         session->wire = session->next_wire;
         session->epoch = session->map->epoch;

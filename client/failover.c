@@ -66,33 +66,50 @@ int64_t tp__stalled_at(const struct tp_client *client)
     return client->heard_ms + client->failover->options.stall_ms;
 }
 
-int tp__reopen_stale(struct tp_client *client, int64_t *deadline_ms)
+int tp__break_stalled(struct tp_client *client)
 {
-    struct tp__book *book = &client->failover->book;
+    return tp__break_with(client, TP_CLIENT_TIMEOUT, "the server owes an answer and said nothing for %u ms",
+                          client->failover->options.stall_ms);
+}
+
+/* Closes a stale session where it was and opens it again. */
+static int reopen(struct tp_client *client, struct tp__session *session, int64_t deadline_ms)
+{
     uint64_t connections = client->connections;
+    Tickpath__OpenSession *open = tp__book_open(session);
+    if (open == NULL)
+        return tp__fail(client, TP_CLIENT_NO_MEMORY, "out of memory");
     int result = 0;
-    for (size_t i = 0; i < book->session_count && result == 0; i++) {
-        struct tp__session *session = book->sessions[i];
-        if (!session->stale || !session->bound)
-            continue; /* not bound: asked for already */
-        Tickpath__OpenSession *open = tp__book_open(session);
-        if (open == NULL)
-            return tp__fail(client, TP_CLIENT_NO_MEMORY, "out of memory");
+    if (session->bound) {
         Tickpath__CloseSession close = TICKPATH__CLOSE_SESSION__INIT;
         close.session = &session->wire;
         close.n_session = 1;
-        result = tp__tickets_send_own(client, TICKPATH__REQUEST__BODY_CLOSE_SESSION, &close, 0, *deadline_ms);
+        result = tp__tickets_send_own(client, TICKPATH__REQUEST__BODY_CLOSE_SESSION, &close, 0, deadline_ms);
         if (result == 0)
-            result = tp__tickets_send_own(client, TICKPATH__REQUEST__BODY_OPEN_SESSION, open, session->handle, *deadline_ms);
-        if (result == 0 && client->connections == connections)
-            tp__book_unbind(book, session);
-        tickpath__open_session__free_unpacked(open, NULL);
+            tp__book_unbind(&client->failover->book, session);
     }
     if (result == 0)
-        result = tp__tickets_settle(client, deadline_ms);
-    if (result == 0)
-        book->any_stale = false;
+        result = tp__tickets_send_own(client, TICKPATH__REQUEST__BODY_OPEN_SESSION, open, session->handle, deadline_ms);
+    session->asked = result == 0 && client->connections == connections;
+    tickpath__open_session__free_unpacked(open, NULL);
     return result;
+}
+
+int tp__reopen_stale(struct tp_client *client, int64_t *deadline_ms)
+{
+    struct tp__book *book = &client->failover->book;
+    int result = 0;
+    for (size_t i = 0; i < book->session_count && result == 0; i++)
+        if (book->sessions[i]->stale && !book->sessions[i]->asked)
+            result = reopen(client, book->sessions[i], *deadline_ms);
+    if (result == 0)
+        result = tp__tickets_settle(client, deadline_ms);
+    if (result != 0)
+        return result;
+    book->any_stale = false;
+    for (size_t i = 0; i < book->session_count; i++)
+        book->any_stale = book->any_stale || book->sessions[i]->stale;
+    return 0;
 }
 
 /* ---- one address ---- */

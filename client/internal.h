@@ -75,6 +75,7 @@ struct tp__session {
     uint64_t cost, cost_before; /* told last; of these what it cost before it was opened again */
     bool bound; /* `wire` is good */
     bool stale; /* its map is another one: to be opened again before the next request */
+    bool asked; /* and that is on its way */
     struct tp_client_error *error; /* why the daemon turned to would not have it */
 };
 
@@ -195,11 +196,14 @@ int tp__break_with(struct tp_client *client, int code, const char *format, ...)
  * time that it took to *deadline_ms. Gives 0, or the error that ends the connection: at once without failover. */
 int tp__recover(struct tp_client *client, int64_t *deadline_ms);
 
-/* Opens the stale sessions again. Gives 0 or the call's error. */
+/* Opens the stale sessions again, or asks the daemon to where it says that it can't now. Gives 0 or the call's error. */
 int tp__reopen_stale(struct tp_client *client, int64_t *deadline_ms);
 
 /* When a server that owes an answer has been silent for too long; INT64_MAX: never. */
 int64_t tp__stalled_at(const struct tp_client *client);
+
+/* It has been: the connection is broken. Gives TIMEOUT. */
+int tp__break_stalled(struct tp_client *client);
 
 /* Tells the caller. */
 void tp__event(struct tp_client *client, struct tp_client_event event);

@@ -309,8 +309,7 @@ int tp__wait_some(struct tp_client *client, int64_t *deadline_ms, const char *la
     if (client->broken.code != 0)
         return client->failover != NULL ? 0 : result; /* what came before may be what is waited for */
     if (tp__expired(tp__stalled_at(client))) {
-        tp__break_with(client, TP_CLIENT_TIMEOUT, "the server owes an answer and said nothing for %u ms",
-                       client->failover->options.stall_ms);
+        tp__break_stalled(client);
         return 0;
     }
     if (result == 0 && tp__expired(*deadline_ms))

@@ -469,10 +469,67 @@ START_TEST(upload_begins_anew)
 }
 END_TEST
 
+/* Shuts down: opens nothing new, and says so. */
+static void script_shut_down(int fd, uint64_t argument)
+{
+    (void)argument;
+    peer_greet(fd);
+    Tickpath__Error error = TICKPATH__ERROR__INIT;
+    error.has_code = 1;
+    error.code = TICKPATH__ERROR_CODE__SHUTTING_DOWN;
+    error.message = (char *)"it drains";
+    peer_reply(fd, peer_id(fd), TICKPATH__REPLY__BODY_ERROR, &error);
+    peer_wait_for_end(fd);
+}
+
+START_TEST(nothing_new_is_opened)
+{
+    struct peer peer;
+    struct walker walker;
+    uint64_t number = 0;
+    put_free_map(two_.port, "m", SIDE);
+    peer_start(&peer, script_shut_down, 0);
+    open_any(peer.port, two_.port, (struct tp_client_options){.patience_ms = 20000});
+    open_walkers(&walker, 1, SIDE);
+    tick_all(&walker, 1, SIDE, &number);
+    peer_join(&peer);
+    ck_assert_int_eq(told_.lost_code, TP_CLIENT_SHUTTING_DOWN);
+    ck_assert_uint_eq(told_.lost, 1);
+}
+END_TEST
+
+/* Takes a request and answers that it can't be done now. */
+static void refuse_for_now(int fd)
+{
+    Tickpath__Error error = TICKPATH__ERROR__INIT;
+    error.has_code = 1;
+    error.code = TICKPATH__ERROR_CODE__UNAVAILABLE;
+    Tickpath__Request *open = peer_request(fd);
+    ck_assert_int_eq(open->body_case, TICKPATH__REQUEST__BODY_OPEN_SESSION);
+    peer_reply(fd, open->id, TICKPATH__REPLY__BODY_ERROR, &error);
+    tickpath__request__free_unpacked(open, NULL);
+}
+
+/* Takes a tick of a session that is not open. */
+static void refuse_tick(int fd)
+{
+    Tickpath__Request *tick = peer_request(fd);
+    ck_assert_int_eq(tick->body_case, TICKPATH__REQUEST__BODY_TICK);
+    Tickpath__Refused refused = TICKPATH__REFUSED__INIT, *refuseds = &refused;
+    refused.has_session = refused.has_code = 1;
+    refused.session = tick->tick->session[0];
+    ck_assert_uint_ne(refused.session, 105);
+    refused.code = TICKPATH__ERROR_CODE__NOT_FOUND;
+    Tickpath__Ticked ticked = TICKPATH__TICKED__INIT;
+    ticked.refused = &refuseds;
+    ticked.n_refused = 1;
+    peer_reply(fd, tick->id, TICKPATH__REPLY__BODY_TICKED, &ticked);
+    tickpath__request__free_unpacked(tick, NULL);
+}
+
 /* A session's map begins a new epoch while the connection lives: the tick says so, and the next one finds the session opened again. */
 static void script_new_epoch(int fd, uint64_t argument)
 {
-    (void)argument;
     peer_greet(fd);
     Tickpath__SessionOpened opened = TICKPATH__SESSION_OPENED__INIT;
     opened.has_session = opened.has_epoch = opened.has_version = 1;
@@ -484,6 +541,10 @@ static void script_new_epoch(int fd, uint64_t argument)
             ck_assert_uint_eq(close->close_session->session[0], 105);
             peer_reply(fd, close->id, TICKPATH__REPLY__BODY_SESSIONS_CLOSED, &closed);
             tickpath__request__free_unpacked(close, NULL);
+            if (argument == 1) { /* it can't be opened at once */
+                refuse_for_now(fd);
+                refuse_tick(fd);
+            }
         }
         Tickpath__Request *open = peer_request(fd);
         ck_assert_int_eq(open->body_case, TICKPATH__REQUEST__BODY_OPEN_SESSION);
@@ -532,7 +593,7 @@ static void script_new_epoch(int fd, uint64_t argument)
 START_TEST(map_begins_a_new_epoch)
 {
     struct peer peer;
-    peer_start(&peer, script_new_epoch, 0);
+    peer_start(&peer, script_new_epoch, (uint64_t)_i);
     open_any(peer.port, 0, (struct tp_client_options){.patience_ms = 1000});
     const struct tp_client_session_params params = {.map = "m", .start = 10, .goal = 20, .priority = 77, .epoch = 5};
     struct tp_client_session session;
@@ -550,6 +611,13 @@ START_TEST(map_begins_a_new_epoch)
     ck_assert_uint_eq(told_.old_epoch, 5);
     ck_assert_uint_eq(told_.epoch, 6);
     ok(tp_client_tick(client_, &tick, &ticked, CALL_MS));
+    if (_i == 1) {
+        ck_assert_uint_eq(ticked.refused_count, 1);
+        ck_assert_uint_eq(ticked.refused[0].session, session.id);
+        ck_assert_int_eq(ticked.refused[0].code, TP_CLIENT_NOT_FOUND);
+        ok(tp_client_tick(client_, &tick, &ticked, CALL_MS));
+    }
+    ck_assert_uint_eq(told_.gone, 0);
     ck_assert_uint_eq(ticked.count, 1);
     ck_assert_uint_eq(ticked.sessions[0], session.id);
     ck_assert_uint_eq(ticked.cells[0], 12);
@@ -600,7 +668,8 @@ static Suite *failover_suite(void)
     tcase_add_test(cases, map_is_smaller);
     tcase_add_test(cases, subscriber_is_told);
     tcase_add_loop_test(cases, upload_begins_anew, 0, 3);
-    tcase_add_test(cases, map_begins_a_new_epoch);
+    tcase_add_test(cases, nothing_new_is_opened);
+    tcase_add_loop_test(cases, map_begins_a_new_epoch, 0, 2);
     tcase_add_test(cases, opening);
     suite_add_tcase(suite, cases);
     return suite;
