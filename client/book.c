@@ -63,7 +63,9 @@ static void tell(struct tp__map *map, uint64_t epoch, uint64_t version)
 
 static bool note_version(struct tp__book *book, const char *name, uint64_t epoch, uint64_t version)
 {
-    struct tp__map *map = name != NULL ? note_map(book, name) : NULL;
+    if (name == NULL)
+        return true; /* a reply without: there is nothing to note */
+    struct tp__map *map = note_map(book, name);
     if (map != NULL)
         tell(map, epoch, version);
     return map != NULL;
@@ -122,9 +124,11 @@ void tp__book_unbind(struct tp__book *book, struct tp__session *session)
 
 static bool bind_wire(struct tp__book *book, struct tp__session *session, uint64_t wire)
 {
+    struct tp__session *former = find_wire(book, wire);
     tp__book_unbind(book, session);
-    if (find_wire(book, wire) != NULL ||
-        !grow(&book->wires, book->wire_count, &book->wire_room, sizeof(struct tp__session *)))
+    if (former != NULL && former != session)
+        tp__book_unbind(book, former); /* the daemon gave its name to another */
+    if (!grow(&book->wires, book->wire_count, &book->wire_room, sizeof(struct tp__session *)))
         return false;
     size_t at = place_of(book->wires, book->wire_count, wire, true);
     memmove(&book->wires[at + 1], &book->wires[at], (book->wire_count++ - at) * sizeof(struct tp__session *));

@@ -174,20 +174,23 @@ int tp__tickets_resend(struct tp_client *client, int64_t deadline_ms)
 {
     for (size_t i = client->answered; i < client->ring_count; i++) {
         struct tp__ticket *ticket = ring_at(client, i);
+        if (ticket->state == TICKET_DONE || ticket->copy != NULL)
+            continue;
+        client->outstanding -= ticket->state == TICKET_WAITING;
+        ticket->state = TICKET_DONE;
+    }
+    skip_lost(client);
+    client->heard_ms = tp__deadline(0);
+    uint64_t last = next_id(client);
+    for (uint64_t id = client->first_id + client->answered; id < last; id++) { /* answers may come meanwhile: the ring moves on */
+        struct tp__ticket *ticket = ring_at(client, (size_t)(id - client->first_id));
         if (ticket->state == TICKET_DONE)
             continue;
-        if (ticket->copy == NULL) {
-            client->outstanding -= ticket->state == TICKET_WAITING;
-            ticket->state = TICKET_DONE;
-            continue;
-        }
-        int result = append_copy(client, ticket, client->first_id + i, deadline_ms);
+        int result = append_copy(client, ticket, id, deadline_ms);
         if (result != 0)
             return result;
         ticket->resent = true;
     }
-    skip_lost(client);
-    client->heard_ms = tp__deadline(0);
     tp__stream_flush(client);
     return 0;
 }

@@ -284,6 +284,39 @@ START_TEST(on_their_way)
 }
 END_TEST
 
+/* More is on its way than the output holds, so that answers come while the rest is still being sent again. */
+START_TEST(more_than_fits)
+{
+    enum { CELLS = 60000, BATCHES_MAX = 1000 };
+    static uint32_t cells[CELLS];
+    static uint64_t tickets[BATCHES_MAX];
+    const uint32_t terrain = 'T';
+    put_free_map(one_.port, "m", SIDE);
+    put_free_map(two_.port, "m", SIDE);
+    open_any(one_.port, two_.port, (struct tp_client_options){.patience_ms = 60000, .stall_ms = 60000});
+    for (uint32_t i = 0; i < CELLS; i++)
+        cells[i] = 128 + i % (SIDE * SIDE - 128);
+    const struct tp_client_changes changes = {
+        .map = "m", .cells = cells, .cell_count = CELLS, .cell_terrains = &terrain, .cell_terrain_count = 1};
+    ok(tp_client_open_map(client_, "m", 0, NULL, CALL_MS));
+    kill(one_.pid, SIGSTOP);
+    size_t sent = 0;
+    while (sent < BATCHES_MAX && tp_client_send_change(client_, &changes, &tickets[sent], 0) == 0)
+        sent++;
+    ck_assert_int_eq(tp_client_error(client_)->code, TP_CLIENT_TIMEOUT);
+    ck_assert_uint_gt(sent, 50);
+    printf("%zu batches on their way\n", sent);
+    wire_daemon_kill(&one_);
+    struct tp_client_reply reply;
+    for (size_t i = 0; i < sent; i++) {
+        ok(tp_client_collect(client_, tickets[i], &reply, CALL_MS));
+        ck_assert_uint_eq(reply.changed.version, 2 + i);
+        ck_assert_uint_eq(reply.changed.epoch, told_.epoch);
+    }
+    ck_assert_uint_eq(tp_client_outstanding(client_), 0);
+}
+END_TEST
+
 START_TEST(patience_is_over)
 {
     open_any(one_.port, two_.port, (struct tp_client_options){.patience_ms = 700});
@@ -662,6 +695,7 @@ static Suite *failover_suite(void)
     tcase_add_checked_fixture(cases, begin, end);
     tcase_add_loop_test(cases, agents_walk_on, KILLED, WAYS);
     tcase_add_test(cases, on_their_way);
+    tcase_add_test(cases, more_than_fits);
     tcase_add_test(cases, patience_is_over);
     tcase_add_test(cases, map_is_put_there);
     tcase_add_test(cases, map_is_nowhere);
