@@ -426,6 +426,7 @@ int tp__recover(struct tp_client *client, int64_t *deadline_ms)
         }
     } while (result != 0);
     int64_t took_ms = now_ms() - began_ms;
+    client->recovered_ms += took_ms;
     if (*deadline_ms != INT64_MAX)
         *deadline_ms += took_ms;
     tp__event(client, (struct tp_client_event){.kind = TP_CLIENT_BACK,

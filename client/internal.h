@@ -129,6 +129,7 @@ struct tp_client {
     int fd;
     struct tp__failover *failover; /* NULL: a lost connection is the end */
     uint64_t connections;          /* lost and replaced by another: an upload that was cut in two begins anew */
+    int64_t recovered_ms;          /* spent on that, in all: calls have so much longer */
     int64_t heard_ms;              /* when the server said something last, or was asked while it owed nothing */
     struct tp__bytes out, in;
     size_t frame_out_max, frame_in_max; /* bytes of one message */

@@ -153,6 +153,7 @@ int tp_client_socket(const struct tp_client *client);
  *   - A map that is in another epoch there (put anew, or one that another daemon has by that name): map_cb decides; without it the sessions are
  *     opened on that one, and the caller is told by TP_CLIENT_NEW_EPOCH. Likewise, connection lost or not, when a tick refuses
  *     a session since its map began a new epoch: that tick says so in `refused`, and before the next request the session is opened again.
+ *     It is answered last then by a tick with `all`, and stands last in tp_client_list.
  *     What the caller bound to an epoch or a base_version is refused with VERSION_MISMATCH as ever.
  *   - A map that is not there: map_cb may put it. Without, the other addresses are asked; where none has it, and no daemon says that it is
  *     degraded, the map is gone: its sessions are, too (TP_CLIENT_SESSION_GONE; ticks refuse them with NOT_FOUND), and its subscription

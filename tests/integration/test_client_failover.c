@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { CALL_MS = WIRE_TIMEOUT_MS, SIDE = 64, AGENTS = 12, TICKS_MAX = 2000 };
@@ -314,6 +315,30 @@ START_TEST(more_than_fits)
         ck_assert_uint_eq(reply.changed.epoch, told_.epoch);
     }
     ck_assert_uint_eq(tp_client_outstanding(client_), 0);
+}
+END_TEST
+
+/* The time that a failover takes is not the call's, wherever in the call it falls. */
+START_TEST(calls_have_their_time)
+{
+    open_any(one_.port, two_.port, (struct tp_client_options){.patience_ms = 20000});
+    ok(tp_client_ping(client_, NULL, 0, CALL_MS));
+    kill(two_.pid, SIGSTOP);
+    wire_daemon_kill(&one_);
+    pid_t waker = tp_test_fork();
+    if (waker == 0) {
+        usleep(1000000);
+        kill(two_.pid, SIGCONT);
+        _exit(0);
+    }
+    uint64_t tickets[2]; /* the second, or the first, finds the connection lost */
+    ok(tp_client_send_ping(client_, NULL, 0, &tickets[0], 300));
+    ok(tp_client_send_ping(client_, NULL, 0, &tickets[1], 300));
+    ok(tp_client_ping(client_, "x", 1, 300));
+    ok(tp_client_collect(client_, tickets[0], NULL, 300));
+    ok(tp_client_collect(client_, tickets[1], NULL, 300));
+    ck_assert_uint_ge(told_.pause_ms, 600);
+    ck_assert_int_eq(waitpid(waker, NULL, 0), waker);
 }
 END_TEST
 
@@ -696,6 +721,7 @@ static Suite *failover_suite(void)
     tcase_add_loop_test(cases, agents_walk_on, KILLED, WAYS);
     tcase_add_test(cases, on_their_way);
     tcase_add_test(cases, more_than_fits);
+    tcase_add_test(cases, calls_have_their_time);
     tcase_add_test(cases, patience_is_over);
     tcase_add_test(cases, map_is_put_there);
     tcase_add_test(cases, map_is_nowhere);
