@@ -4,6 +4,7 @@
 #include "client/tickpath_client.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/peer.h"
+#include "tests/lib/walkers.h"
 #include "tests/lib/wire.h"
 
 #include <signal.h>
@@ -17,86 +18,9 @@ enum { CALL_MS = WIRE_TIMEOUT_MS, SIDE = 64, AGENTS = 12, TICKS_MAX = 2000 };
 
 static struct wire_daemon one_, two_;
 static struct tp_client *client_;
+static struct told told_;
 
-/* What the connection told. */
-static struct told {
-    unsigned lost, failed, back, epochs, gone, asked;
-    uint32_t pause_ms;
-    uint64_t session_gone;
-    int lost_code;
-    uint64_t old_epoch, epoch;
-} told_;
-
-static void hear(const struct tp_client_event *event, void *context)
-{
-    struct told *told = context;
-    switch (event->kind) {
-    case TP_CLIENT_LOST:
-        told->lost++;
-        told->lost_code = event->error->code;
-        return;
-    case TP_CLIENT_FAILED:
-        told->failed++;
-        return;
-    case TP_CLIENT_BACK:
-        told->back++;
-        told->pause_ms = event->pause_ms;
-        return;
-    case TP_CLIENT_NEW_EPOCH:
-        told->epochs++;
-        told->old_epoch = event->old_epoch;
-        told->epoch = event->epoch;
-        return;
-    case TP_CLIENT_SESSION_GONE:
-        told->gone++;
-        told->session_gone = event->session;
-        return;
-    }
-}
-
-#define ok_on(client, call)                                                                                  \
-    ck_assert_msg((call) == 0, #call ": %s: %s", tp_client_code_name(tp_client_error(client)->code),         \
-                  tp_client_error(client)->message)
 #define ok(call) ok_on(client_, call)
-
-static void put_free_map_on(struct tp_client *client, const char *name, uint32_t side)
-{
-    uint8_t *cells = malloc((size_t)side * side);
-    ck_assert_ptr_nonnull(cells);
-    memset(cells, '.', (size_t)side * side);
-    ok_on(client, tp_client_put_map(client, name, side, side, cells, NULL, 0, false, NULL, CALL_MS));
-    free(cells);
-}
-
-static struct tp_client *connect_plain(uint16_t port)
-{
-    struct tp_client *client;
-    struct tp_client_error error;
-    int result = tp_client_open(&client, "127.0.0.1", port, "test", CALL_MS, &error);
-    ck_assert_msg(result == 0, "open: %s", error.message);
-    return client;
-}
-
-static void put_free_map(uint16_t port, const char *name, uint32_t side)
-{
-    struct tp_client *client = connect_plain(port);
-    put_free_map_on(client, name, side);
-    tp_client_close(client);
-}
-
-/* Opens client_ with failover; port 0: no second address. */
-static void open_any(uint16_t first, uint16_t second, struct tp_client_options options)
-{
-    char list[64];
-    struct tp_client_error error;
-    snprintf(list, sizeof list, second != 0 ? "127.0.0.1:%u,127.0.0.1:%u" : "127.0.0.1:%u", first, second);
-    options.addresses = list;
-    options.name = "test_client_failover";
-    options.event_cb = hear;
-    options.context = &told_;
-    int result = tp_client_open_any(&client_, &options, CALL_MS, &error);
-    ck_assert_msg(result == 0, "open: %s", error.message);
-}
 
 static void begin(void)
 {
@@ -119,53 +43,10 @@ static void end(void)
     wire_daemon_fini(&two_);
 }
 
-/* ---- agents that walk ---- */
-
-struct walker {
-    uint64_t session, cost;
-    uint32_t cell, goal;
-    bool arrived;
-};
-
-static void open_walkers(struct walker *walkers, size_t count, uint32_t side)
+/* Opens client_ with failover; port 0: no second address. */
+static void open_any(uint16_t first, uint16_t second, struct tp_client_options options)
 {
-    for (size_t i = 0; i < count; i++) {
-        walkers[i] = (struct walker){.cell = (uint32_t)i, .goal = side * side - 1 - (uint32_t)i};
-        const struct tp_client_session_params params = {.map = "m", .start = walkers[i].cell, .goal = 0};
-        struct tp_client_session session;
-        ok(tp_client_open_session(client_, &params, &session, CALL_MS));
-        walkers[i].session = session.id;
-        ok(tp_client_set_goal(client_, session.id, walkers[i].goal, CALL_MS)); /* which has to outlive the daemon too */
-    }
-}
-
-static unsigned distance(uint32_t a, uint32_t b, uint32_t side)
-{
-    int dx = abs((int)(a % side) - (int)(b % side)), dy = abs((int)(a / side) - (int)(b / side));
-    return (unsigned)(dx > dy ? dx : dy);
-}
-
-/* Takes a tick's answer: every agent one step at most from where it was told to stand, under its name; gives how many have arrived. */
-static size_t take(struct walker *walkers, size_t count, const struct tp_client_ticked *ticked, uint32_t side)
-{
-    size_t arrived = 0;
-    ck_assert_uint_eq(ticked->count, count);
-    ck_assert_uint_eq(ticked->refused_count, 0);
-    for (size_t i = 0; i < count; i++) {
-        unsigned steps = distance(walkers[i].cell, ticked->cells[i], side);
-        if (ticked->sessions[i] != walkers[i].session || steps > 1 ||
-            ticked->costs[i] - walkers[i].cost > 2 * TP_CLIENT_COST_UNIT || (steps > 0) != (ticked->costs[i] > walkers[i].cost))
-            ck_abort_msg("agent %zu, session %llu (is %llu), %u steps, cost %llu after %llu", i, (unsigned long long)walkers[i].session,
-                         (unsigned long long)ticked->sessions[i], steps, (unsigned long long)ticked->costs[i],
-                         (unsigned long long)walkers[i].cost);
-        walkers[i].cell = ticked->cells[i];
-        walkers[i].cost = ticked->costs[i];
-        walkers[i].arrived = ticked->statuses[i] == TP_CLIENT_ARRIVED;
-        if (walkers[i].arrived)
-            ck_assert_uint_eq(walkers[i].cell, walkers[i].goal);
-        arrived += walkers[i].arrived;
-    }
-    return arrived;
+    client_ = walkers_connect(first, second, options, &told_);
 }
 
 static size_t tick_all(struct walker *walkers, size_t count, uint32_t side, uint64_t *number)
@@ -174,7 +55,7 @@ static size_t tick_all(struct walker *walkers, size_t count, uint32_t side, uint
     struct tp_client_ticked ticked;
     ok(tp_client_tick(client_, &tick, &ticked, CALL_MS));
     ck_assert_uint_eq(ticked.tick, ++*number);
-    return take(walkers, count, &ticked, side);
+    return walkers_take(walkers, count, &ticked, side);
 }
 
 /* How a daemon goes away. */
@@ -191,10 +72,10 @@ static void go_away(struct wire_daemon *daemon, int way)
 START_TEST(agents_walk_on)
 {
     struct walker walkers[AGENTS];
-    put_free_map(one_.port, "m", SIDE);
-    put_free_map(two_.port, "m", SIDE);
+    walkers_put_map(one_.port, "m", SIDE);
+    walkers_put_map(two_.port, "m", SIDE);
     open_any(one_.port, two_.port, (struct tp_client_options){.stall_ms = 1500});
-    open_walkers(walkers, AGENTS, SIDE);
+    walkers_open(client_, walkers, AGENTS, SIDE);
     uint64_t number = 0;
     for (int i = 0; i < 20; i++)
         ck_assert_uint_eq(tick_all(walkers, AGENTS, SIDE, &number), 0);
@@ -245,8 +126,8 @@ START_TEST(on_their_way)
     wire_daemon_start(&one_, "--data", data, NULL);
     snprintf(listen, sizeof listen, "127.0.0.1:%u", one_.port);
     open_any(one_.port, 0, (struct tp_client_options){.patience_ms = 60000});
-    put_free_map_on(client_, "m", SIDE);
-    open_walkers(walkers, AGENTS, SIDE);
+    walkers_put_map_on(client_, "m", SIDE);
+    walkers_open(client_, walkers, AGENTS, SIDE);
     for (int round = 0; round < 4; round++) {
         uint64_t changes_sent[BATCHES], ticks_sent[BATCHES];
         bool seen[BATCHES] = {false};
@@ -274,7 +155,7 @@ START_TEST(on_their_way)
                 seen[at] = true;
             }
             ok(tp_client_collect(client_, ticks_sent[i], &reply, CALL_MS));
-            take(walkers, AGENTS, &reply.ticked, SIDE);
+            walkers_take(walkers, AGENTS, &reply.ticked, SIDE);
         }
         struct tp_client_map map;
         ok(tp_client_open_map(client_, "m", 0, &map, CALL_MS));
@@ -292,8 +173,8 @@ START_TEST(more_than_fits)
     static uint32_t cells[CELLS];
     static uint64_t tickets[BATCHES_MAX];
     const uint32_t terrain = 'T';
-    put_free_map(one_.port, "m", SIDE);
-    put_free_map(two_.port, "m", SIDE);
+    walkers_put_map(one_.port, "m", SIDE);
+    walkers_put_map(two_.port, "m", SIDE);
     open_any(one_.port, two_.port, (struct tp_client_options){.patience_ms = 60000, .stall_ms = 60000});
     for (uint32_t i = 0; i < CELLS; i++)
         cells[i] = 128 + i % (SIDE * SIDE - 128);
@@ -345,7 +226,7 @@ END_TEST
 START_TEST(patience_is_over)
 {
     open_any(one_.port, two_.port, (struct tp_client_options){.patience_ms = 700});
-    put_free_map_on(client_, "m", 8);
+    walkers_put_map_on(client_, "m", 8);
     uint64_t ticket, answered;
     ok(tp_client_send_ping(client_, NULL, 0, &answered, CALL_MS));
     ok(tp_client_ping(client_, NULL, 0, CALL_MS)); /* the one before is answered then */
@@ -378,7 +259,7 @@ static int put_it_there(struct tp_client *daemon, const char *map, const struct 
     told->asked++;
     ck_assert_str_eq(map, "m");
     ck_assert_ptr_null(there);
-    put_free_map_on(daemon, map, SIDE);
+    walkers_put_map_on(daemon, map, SIDE);
     return 0;
 }
 
@@ -387,13 +268,13 @@ START_TEST(map_is_put_there)
     struct walker walkers[AGENTS];
     static const struct tp_client_weight weights[] = {{'.', 2}};
     open_any(one_.port, two_.port, (struct tp_client_options){.map_cb = put_it_there});
-    put_free_map_on(client_, "m", SIDE);
+    walkers_put_map_on(client_, "m", SIDE);
     ok(tp_client_put_profile(client_, "m", "slow", weights, 1, CALL_MS));
     const struct tp_client_session_params params = {.map = "m", .goal = 40, .profile = "slow"};
     struct tp_client_session session;
     ok(tp_client_open_session(client_, &params, &session, CALL_MS));
     ok(tp_client_close_sessions(client_, &session.id, 1, NULL, CALL_MS));
-    open_walkers(walkers, AGENTS, SIDE);
+    walkers_open(client_, walkers, AGENTS, SIDE);
     ok(tp_client_open_session(client_, &params, &session, CALL_MS));
     uint64_t slow = session.id;
     wire_daemon_kill(&one_);
@@ -418,10 +299,10 @@ START_TEST(map_is_nowhere)
 {
     struct walker walkers[2];
     open_any(one_.port, two_.port, (struct tp_client_options){.patience_ms = 20000});
-    put_free_map_on(client_, "m", SIDE);
-    put_free_map_on(client_, "other", SIDE);
-    put_free_map(two_.port, "other", SIDE);
-    open_walkers(walkers, 2, SIDE);
+    walkers_put_map_on(client_, "m", SIDE);
+    walkers_put_map_on(client_, "other", SIDE);
+    walkers_put_map(two_.port, "other", SIDE);
+    walkers_open(client_, walkers, 2, SIDE);
     const struct tp_client_session_params params = {.map = "other", .start = 3, .goal = 40};
     struct tp_client_session session;
     ok(tp_client_open_session(client_, &params, &session, CALL_MS));
@@ -450,10 +331,10 @@ END_TEST
 START_TEST(map_is_smaller)
 {
     struct walker walkers[2];
-    put_free_map(one_.port, "m", SIDE);
-    put_free_map(two_.port, "m", 8);
+    walkers_put_map(one_.port, "m", SIDE);
+    walkers_put_map(two_.port, "m", 8);
     open_any(one_.port, two_.port, (struct tp_client_options){.patience_ms = 20000});
-    open_walkers(walkers, 2, 8);
+    walkers_open(client_, walkers, 2, 8);
     const struct tp_client_session_params params = {.map = "m", .start = SIDE * SIDE - 1, .goal = 5};
     struct tp_client_session far;
     ok(tp_client_open_session(client_, &params, &far, CALL_MS));
@@ -469,8 +350,8 @@ END_TEST
 
 START_TEST(subscriber_is_told)
 {
-    put_free_map(one_.port, "m", SIDE);
-    put_free_map(two_.port, "m", SIDE);
+    walkers_put_map(one_.port, "m", SIDE);
+    walkers_put_map(two_.port, "m", SIDE);
     open_any(one_.port, two_.port, (struct tp_client_options){.patience_ms = 20000});
     struct tp_client_subscribed subscribed;
     ok(tp_client_subscribe(client_, "m", true, &subscribed, CALL_MS));
@@ -485,7 +366,7 @@ START_TEST(subscriber_is_told)
     const uint32_t cell = 77, terrain = '@';
     const struct tp_client_changes changes = {
         .map = "m", .cells = &cell, .cell_count = 1, .cell_terrains = &terrain, .cell_terrain_count = 1};
-    struct tp_client *other = connect_plain(two_.port);
+    struct tp_client *other = walkers_connect_plain(two_.port);
     ok_on(other, tp_client_change(other, &changes, NULL, CALL_MS));
     tp_client_close(other);
     ok(tp_client_next_push(client_, &push, CALL_MS));
@@ -507,7 +388,7 @@ static void script_cut_upload(int fd, uint64_t argument)
     ck_assert_ptr_nonnull(request);
     tickpath__request__free_unpacked(request, NULL);
     if (argument != 0)
-        put_free_map(two_.port, "m", argument == 1 ? SIDE : SIDE + 1);
+        walkers_put_map(two_.port, "m", argument == 1 ? SIDE : SIDE + 1);
 }
 
 START_TEST(upload_begins_anew)
@@ -545,10 +426,10 @@ START_TEST(nothing_new_is_opened)
     struct peer peer;
     struct walker walker;
     uint64_t number = 0;
-    put_free_map(two_.port, "m", SIDE);
+    walkers_put_map(two_.port, "m", SIDE);
     peer_start(&peer, script_shut_down, 0);
     open_any(peer.port, two_.port, (struct tp_client_options){.patience_ms = 20000});
-    open_walkers(&walker, 1, SIDE);
+    walkers_open(client_, &walker, 1, SIDE);
     tick_all(&walker, 1, SIDE, &number);
     peer_join(&peer);
     ck_assert_int_eq(told_.lost_code, TP_CLIENT_SHUTTING_DOWN);
