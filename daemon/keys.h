@@ -60,6 +60,9 @@ int tp_keys_copy(struct tp_keys *copy, const struct tp_keys *keys) TP_MUST_CHECK
 size_t tp_keys_encoded_bytes(const struct tp_keys *keys);
 void tp_keys_encode(const struct tp_keys *keys, uint8_t *bytes);
 
+/* How many of the bytes such keys take that stand at their beginning; 0: they are no keys. Cost: O(keys). */
+size_t tp_keys_measure(const uint8_t *bytes, size_t size);
+
 /* Reads such bytes into *keys, which is empty; *used says how many they were. TP_ERR_CORRUPT, TP_ERR_NO_MEMORY; *keys is
  * empty then. */
 int tp_keys_decode(struct tp_keys *keys, const uint8_t *bytes, size_t size, size_t *used) TP_MUST_CHECK;

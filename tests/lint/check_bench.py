@@ -17,21 +17,11 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BENCH = os.path.join(ROOT, "tests", "bench")
 sys.dont_write_bytecode = True
-sys.path.insert(0, BENCH)
+sys.path[:0] = [BENCH, os.path.join(ROOT, "tests", "lib")]
 import bench as program  # noqa: E402
 import history  # noqa: E402
 import measure  # noqa: E402
-
-checks = 0
-failures = []
-
-
-def check(condition, words):
-    global checks
-    checks += 1
-    if not condition:
-        failures.append(words)
-
+from checks import check, close  # noqa: E402
 
 # ---- what the programs print, in short ----
 
@@ -62,6 +52,7 @@ PRINTED = {
     "interleaved threads": {"one_cpu": [12e6], "one_wall": [11e6], "all_cpu": [23e6], "all_wall": [22e6], "threads": 2},
     "interleaved daemon": {"cpu": [11e6, 12e6], "wall": [10e6], "k": 32},
     "memory crowd": {"sessions": 10000, "width": 1024, "height": 1024, "left": 0, **{p: PHASE for p in ("opened", "searching", "walking", "arrived")}},
+    "snapshot": {"width": 4096, "height": 4096, "encode_ms": [60, 55], "decode_ms": [70, 60], "bytes": 110, "map_bytes": 105, "zstd_bytes": 100},
     "memory search": {"touched": 1000, "bytes_a_state": 9, "fill": 0.8},
 }
 BESIDE = "\n".join(["some words", "expanded\tnanos\tpcost", "100\t50000\t10.5", "200\t100000\t20.5", ""])
@@ -163,6 +154,10 @@ BAD = [
     ("interleaved", "interleaved daemon", ("cpu",), [9e6], "through a daemon"),
     ("memory", "memory crowd", ("left",), 1, "left in the pool"),
     ("memory", "memory search", ("fill",), 0.59, "tiles full"),
+    ("snapshot", "snapshot", ("encode_ms",), [1001, 1001], "written"),
+    ("snapshot", "snapshot", ("decode_ms",), [301, 301], "read"),
+    ("snapshot", "snapshot", ("bytes",), 131, "with all keys"),
+    ("snapshot", "snapshot", ("map_bytes",), 131, "of the map alone"),
     ("guided", "report", (0, 4), 1.2, "cost / optimal"),
     ("guided", "report", (0, 12), 99, "did not arrive"),
 ]
@@ -324,10 +319,7 @@ def main():
         check_ended(folder)
         check_stopped(folder)
     check_make()
-    for words in failures:
-        print("check_bench: " + words)
-    print(f"{100 * (checks - len(failures)) // checks}%: Checks: {checks}, Failures: {len(failures)}, Errors: 0")
-    return 1 if failures else 0
+    return close()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,379 @@
+#include "daemon/redis_internal.h"
+
+#include "daemon/clock.h"
+#include "daemon/redis_scripts.h"
+#include "daemon/snapshot.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Calls that were sent and are not decided ---- */
+
+static void pending_begin(struct tp__redis_call *call, size_t bytes)
+{
+    struct tp__redis_store *store = call->map->store;
+    call->run = store->run;
+    call->sent_us = tp_clock_now_us();
+    call->bytes = bytes;
+    call->is_sent = true;
+    call->is_replied = false;
+    call->place = (struct tp_log_place){0};
+    store->in_flight++;
+    store->in_flight_bytes += bytes;
+    tp__redis_calls_add(&call->map->pending, call);
+}
+
+void tp__redis_pending_end(struct tp__redis_call *call)
+{
+    struct tp__redis_store *store = call->map->store;
+    tp__redis_calls_remove(&call->map->pending, call);
+    store->in_flight--;
+    store->in_flight_bytes -= call->bytes;
+}
+
+struct tp__redis_call *tp__redis_pending_find(struct tp__redis_map *map, const struct tp_redis_entry *entry)
+{
+    if (entry->instance != map->store->instance)
+        return NULL;
+    struct tp__redis_call *call = map->pending.first;
+    while (call != NULL && call->number != entry->number)
+        call = call->next;
+    return call;
+}
+
+void tp__redis_pending_give_up(struct tp__redis_map *map, bool all)
+{
+    for (struct tp__redis_call *call = map->pending.first, *next; call != NULL; call = next) {
+        next = call->next;
+        if (!all && call->run == map->store->run)
+            continue;
+        bool is_busy = call->kind != TP__REDIS_SUBMIT;
+        tp__redis_pending_end(call);
+        tp__redis_refuse_unknown(call, "Redis was lost before it was known whether the log has it");
+        if (is_busy && map->state == TP__REDIS_BUSY)
+            tp__redis_map_resume(map);
+    }
+}
+
+/* What Redis answers to a call is its last word about it, if it was decided before. */
+static bool replied(struct tp__redis_call *call)
+{
+    bool is_told = call->is_told;
+    call->is_replied = true;
+    if (is_told)
+        tp__redis_call_free(call);
+    return !is_told;
+}
+
+/* It came to nothing. */
+static void refused(struct tp__redis_call *call, int error, const char *reason)
+{
+    struct tp__redis_map *map = call->map;
+    tp__redis_pending_end(call);
+    tp__redis_refuse(call, error, reason);
+    tp__redis_map_resume(map);
+    tp__redis_map_serve(map);
+}
+
+static void number_print(char text[24], uint64_t number)
+{
+    snprintf(text, 24, "%" PRIu64, number);
+}
+
+/* ---- Puts ---- */
+
+static void put_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
+{
+    struct tp__redis_call *call = context;
+    struct tp__redis_map *map = call->map;
+    struct tp__redis_store *store = map->store;
+    (void)conn;
+    bool is_told = call->is_told;
+    if (is_told || reply == NULL) {
+        call->is_replied = true;
+        if (is_told) {
+            tp__redis_call_free(call);
+        } else if (!map->is_followed) {
+            tp__redis_pending_end(call);
+            tp__redis_refuse_unknown(call, "Redis was lost before it was known whether it has the map");
+            tp__redis_map_resume(map);
+        }
+        return;
+    }
+    call->is_replied = true;
+    if (reply->type == REDIS_REPLY_ERROR) {
+        tp__redis_write_refused(store, reply->str);
+        refused(call, TP_ERR_UNAVAILABLE, "Redis refused it");
+    } else if (tp__redis_reply_is(reply, "exists")) {
+        refused(call, TP_ERR_ALREADY_EXISTS, NULL);
+    } else if (tp__redis_reply_is(reply, "moved") || !tp__redis_place_read(&call->place, reply)) {
+        refused(call, TP_ERR_UNAVAILABLE, "Redis gave an answer that was not expected");
+    } else {
+        tp__redis_write_taken(store);
+        tp_metric_add(&store->metrics->store_snapshots, 1);
+        tp_metric_add(&store->metrics->store_writes, 1);
+        tp_metric_add(&store->metrics->store_written_bytes, call->snapshot_size);
+        free(call->snapshot);
+        call->snapshot = NULL;
+        if (!map->is_followed) { /* from just before it on */
+            map->is_followed = true;
+            map->history.place = call->place.seq > 0 ? (struct tp_log_place){call->place.ms, call->place.seq - 1}
+                                                     : (struct tp_log_place){call->place.ms - 1, UINT64_MAX};
+            map->read = map->history.place;
+        }
+        tp__redis_read_again(store);
+    }
+}
+
+static void sadd_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
+{
+    (void)conn, (void)reply, (void)context; /* an error comes to the put, too */
+}
+
+static bool put_send(struct tp__redis_call *call)
+{
+    struct tp__redis_map *map = call->map;
+    struct tp__redis_store *store = map->store;
+    char epoch[24], field[TP__REDIS_FIELD_MAX], origin[TP_REDIS_ORIGIN_BYTES], tag[TP_REDIS_TAG_TEXT_BYTES], names[TP__REDIS_KEY_MAX];
+    uint8_t tag_bytes[TP_LOG_TAG_BYTES];
+    number_print(epoch, call->put->epoch);
+    tp__redis_snapshot_field_print(field, &(struct tp__redis_snapshot_field){call->put->epoch, call->put->version, {0, 0}});
+    call->number = ++store->number;
+    tp__redis_origin_print(origin, store->instance, call->number);
+    tp__redis_tag_new(store, tag_bytes);
+    tp__redis_tag_print(tag, tag_bytes);
+    snprintf(names, sizeof names, "%smaps", store->url.prefix);
+    const char *mode = call->history != NULL ? "at" : call->is_replacing ? "replace" : "new";
+    const char *argv[] = {map->log, map->snaps, mode, call->at, epoch, field, (const char *)call->snapshot, origin, tag, store->writer.run_id};
+    size_t sizes[10];
+    for (size_t i = 0; i < 10; i++)
+        sizes[i] = i == 6 ? call->snapshot_size : strlen(argv[i]);
+    const char *sadd[] = {"SADD", names, map->name};
+    /* the name first: a map that is kept is listed, one that is listed may be gone; and again behind it, for a drop in between */
+    if (!tp_redis_conn_send(&store->writer, 3, sadd, NULL, TP__REDIS_WRITE_MS, sadd_cb, NULL) ||
+        !tp__redis_script_send(&store->writer, tp__redis_script_put, 2, 10, argv, sizes, put_cb, call))
+        return false;
+    (void)tp_redis_conn_send(&store->writer, 3, sadd, NULL, TP__REDIS_WRITE_MS, sadd_cb, NULL);
+    pending_begin(call, 0);
+    return true;
+}
+
+static void encode_work(uv_work_t *work)
+{
+    struct tp__redis_call *call = work->data;
+    struct tp_snapshot_extra extra = {.name = call->name, .keys = call->put_keys, .lineage = call->put_lineage};
+    if (tp_snapshot_encode_placed(call->put, &extra, &call->snapshot, &call->snapshot_size) != 0)
+        call->snapshot = NULL;
+}
+
+static void encoded_cb(uv_work_t *work, int status)
+{
+    struct tp__redis_call *call = work->data;
+    struct tp__redis_map *map = call->map;
+    map->asked--;
+    bool is_made = status == 0 && call->snapshot != NULL;
+    if (is_made && map->store->is_up && put_send(call))
+        return;
+    tp__redis_refuse(call, is_made ? TP_ERR_UNAVAILABLE : TP_ERR_NO_MEMORY, is_made ? "Redis is away" : NULL);
+    tp__redis_map_resume(map);
+    tp__redis_map_serve(map);
+}
+
+void tp__redis_put_begin(struct tp__redis_call *call)
+{
+    struct tp__redis_map *map = call->map;
+    map->state = TP__REDIS_BUSY;
+    call->work.data = call;
+    if (uv_queue_work(&map->store->loop, &call->work, encode_work, encoded_cb) == 0) {
+        map->asked++;
+        return;
+    }
+    tp__redis_refuse(call, TP_ERR_NO_MEMORY, NULL);
+    tp__redis_map_resume(map);
+}
+
+/* ---- Drops ---- */
+
+static void exists_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
+{
+    struct tp__redis_map *map = context;
+    map->asked--;
+    if (reply == NULL || reply->type != REDIS_REPLY_INTEGER || reply->integer == 0)
+        return;
+    char names[TP__REDIS_KEY_MAX];
+    snprintf(names, sizeof names, "%smaps", map->store->url.prefix);
+    (void)tp_redis_conn_send(conn, 3, (const char *[]){"SADD", names, map->name}, NULL, 0, sadd_cb, NULL);
+}
+
+/* Takes the name out of the list; and back into it, if somebody put the map meanwhile. */
+static void unlist(struct tp__redis_map *map)
+{
+    struct tp_redis_conn *writer = &map->store->writer;
+    char names[TP__REDIS_KEY_MAX];
+    snprintf(names, sizeof names, "%smaps", map->store->url.prefix);
+    if (tp_redis_conn_send(writer, 3, (const char *[]){"SREM", names, map->name}, NULL, 0, sadd_cb, NULL) &&
+        tp_redis_conn_send(writer, 2, (const char *[]){"EXISTS", map->snaps}, NULL, 0, exists_cb, map))
+        map->asked++;
+}
+
+static void drop_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
+{
+    struct tp__redis_call *call = context;
+    struct tp__redis_map *map = call->map;
+    (void)conn;
+    if (reply == NULL) {
+        if (!replied(call))
+            return;
+        tp__redis_pending_end(call);
+        tp__redis_refuse_unknown(call, "Redis was lost before it was known whether it dropped the map");
+        tp__redis_map_resume(map);
+        return;
+    }
+    if (reply->type == REDIS_REPLY_ERROR) {
+        tp__redis_write_refused(map->store, reply->str);
+        if (replied(call))
+            refused(call, TP_ERR_UNAVAILABLE, "Redis refused it");
+        return;
+    }
+    if (tp__redis_reply_is(reply, "epoch")) {
+        if (replied(call))
+            refused(call, TP_ERR_FAILED_PRECONDITION, "the map is in another epoch");
+        return;
+    }
+    tp__redis_write_taken(map->store);
+    unlist(map);
+    struct tp_log_place place;
+    bool is_logged = tp__redis_place_read(&place, reply);
+    if (!replied(call))
+        return;
+    call->place = place;
+    if (is_logged && map->is_followed) { /* it is read yet, or waits for this */
+        map->is_stalled = false;
+        tp__redis_unread_apply(map);
+        return;
+    }
+    tp__redis_pending_end(call);
+    tp__redis_map_dropped(map, call);
+    tp__redis_map_serve(map);
+}
+
+void tp__redis_drop_begin(struct tp__redis_call *call)
+{
+    struct tp__redis_map *map = call->map;
+    struct tp__redis_store *store = map->store;
+    char epoch[24], origin[TP_REDIS_ORIGIN_BYTES];
+    map->state = TP__REDIS_BUSY;
+    number_print(epoch, call->epoch);
+    call->number = ++store->number;
+    tp__redis_origin_print(origin, store->instance, call->number);
+    const char *argv[] = {map->log, map->snaps, call->has_epoch ? "1" : "0", epoch, origin};
+    if (tp__redis_script_send(&store->writer, tp__redis_script_drop, 2, 5, argv, NULL, drop_cb, call)) {
+        pending_begin(call, 0);
+        return;
+    }
+    tp__redis_refuse(call, TP_ERR_UNAVAILABLE, "Redis is away");
+    tp__redis_map_resume(map);
+}
+
+/* ---- Batches ---- */
+
+/* Into those that wait, in the order in which they were sent. */
+static void wait_again(struct tp__redis_call *call)
+{
+    struct tp__redis_calls *waiting = &call->map->waiting;
+    struct tp__redis_call **at = &waiting->first;
+    while (*at != NULL && (*at)->number != 0 && (*at)->number < call->number)
+        at = &(*at)->next;
+    call->next = *at;
+    *at = call;
+    if (call->next == NULL)
+        waiting->last = &call->next;
+    call->map->store->waiting++;
+}
+
+static void xadd_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
+{
+    struct tp__redis_call *call = context;
+    struct tp__redis_map *map = call->map;
+    struct tp__redis_store *store = map->store;
+    (void)conn;
+    if (!replied(call) || (reply == NULL && !call->is_again))
+        return;
+    if (call->is_again) {
+        call->is_again = false;
+        wait_again(call);
+        tp__redis_map_serve(map);
+        return;
+    }
+    if (reply->type == REDIS_REPLY_ERROR) {
+        tp__redis_write_refused(store, reply->str);
+        tp__redis_pending_end(call);
+        tp__redis_refuse(call, TP_ERR_UNAVAILABLE, "Redis refused it");
+    } else if (!tp__redis_place_read(&call->place, reply)) { /* there is no log */
+        tp__redis_pending_end(call);
+        tp__redis_refuse(call, TP_ERR_UNAVAILABLE, "the map's log in Redis is gone");
+        if (map->state == TP__REDIS_OPEN)
+            tp__redis_check(map, 0);
+    } else {
+        tp__redis_write_taken(store);
+        tp_metric_add(&store->metrics->store_writes, 1);
+        tp_metric_add(&store->metrics->store_written_bytes, call->bytes);
+        tp_metric_observe(&store->metrics->store_sync_us, tp_clock_now_us() - call->sent_us);
+    }
+}
+
+bool tp__redis_submit_begin(struct tp__redis_call *call)
+{
+    struct tp__redis_map *map = call->map;
+    struct tp__redis_store *store = map->store;
+    const struct tp_batch *batch = call->batch;
+    if (store->in_flight >= TP__REDIS_IN_FLIGHT_MAX || store->in_flight_bytes >= TP__REDIS_IN_FLIGHT_BYTES_MAX)
+        return false;
+    uint8_t *bytes;
+    size_t size;
+    if (tp_batch_encode(batch->changes, batch->count, &batch->key, &bytes, &size) != 0) {
+        (void)tp__redis_calls_take(&map->waiting);
+        store->waiting--;
+        tp__redis_refuse(call, TP_ERR_NO_MEMORY, NULL);
+        return true;
+    }
+    char epoch[24], base[24], unplaced[24], origin[TP_REDIS_ORIGIN_BYTES];
+    number_print(epoch, batch->has_epoch ? batch->epoch : map->history.tip.map->epoch);
+    uint64_t number = store->number + 1;
+    tp__redis_origin_print(origin, store->instance, number);
+    const char *argv[16] = {"XADD", map->log, "NOMKSTREAM", "*", "t", "batch", "e", epoch, "o", origin, "d", (const char *)bytes};
+    size_t sizes[16];
+    int argc = 12;
+    if (batch->has_base_version) {
+        number_print(base, batch->base_version);
+        argv[argc++] = "v";
+        argv[argc++] = base;
+    }
+    if (!batch->is_placed) {
+        number_print(unplaced, batch->unplaced_count);
+        argv[argc++] = "u";
+        argv[argc++] = unplaced;
+    }
+    for (int i = 0; i < argc; i++)
+        sizes[i] = i == 11 ? size : strlen(argv[i]);
+    bool is_sent = tp_redis_conn_send(&store->writer, argc, argv, sizes, TP__REDIS_WRITE_MS, xadd_cb, call);
+    free(bytes);
+    if (!is_sent)
+        return false;
+    (void)tp__redis_calls_take(&map->waiting);
+    store->waiting--;
+    store->number = call->number = number;
+    pending_begin(call, size);
+    return true;
+}
+
+void tp__redis_submit_again(struct tp__redis_call *call)
+{
+    tp__redis_pending_end(call);
+    if (call->is_replied)
+        wait_again(call);
+    else
+        call->is_again = true;
+}
