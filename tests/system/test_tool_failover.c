@@ -2,6 +2,7 @@
  * goes on telling.
  */
 #include "tests/lib/harness.h"
+#include "tests/lib/redis.h"
 #include "tests/lib/tool.h"
 #include "tests/lib/wire.h"
 
@@ -20,6 +21,7 @@ enum { PAUSE_MS_MAX = 1000 };
 #endif
 
 static struct wire_daemon daemons_[DAEMONS];
+static struct test_redis redis_; /* pid 0: each daemon has a store of its own */
 static char via_[128];
 
 static void begin(void)
@@ -27,7 +29,10 @@ static void begin(void)
     size_t used = 0;
     for (int i = 0; i < DAEMONS; i++) {
         wire_daemon_init(&daemons_[i]);
-        wire_daemon_start(&daemons_[i], "--stats", "127.0.0.1:0", NULL);
+        if (redis_.pid != 0)
+            wire_daemon_start(&daemons_[i], "--stats", "127.0.0.1:0", "--redis", redis_.url, NULL);
+        else
+            wire_daemon_start(&daemons_[i], "--stats", "127.0.0.1:0", NULL);
         used += (size_t)snprintf(via_ + used, sizeof via_ - used, "%s127.0.0.1:%u", i > 0 ? "," : "", daemons_[i].port);
     }
 }
@@ -36,6 +41,20 @@ static void end(void)
 {
     for (int i = 0; i < DAEMONS; i++)
         wire_daemon_fini(&daemons_[i]);
+}
+
+/* Likewise, the daemons sharing their maps. */
+static void begin_shared(void)
+{
+    test_redis_init(&redis_);
+    test_redis_start(&redis_);
+    begin();
+}
+
+static void end_shared(void)
+{
+    end();
+    test_redis_fini(&redis_);
 }
 
 /* Starts a process that kills the first `count` daemons, one after the other, each when its sample has come to a value. */
@@ -108,8 +127,8 @@ START_TEST(run_goes_on)
     ck_assert_ptr_nonnull(maps);
     ck_assert_ptr_nonnull(strstr(maps, "\ntickpath_maps 0\n")); /* the map that was put there is dropped at the end, too */
     free(maps);
-    printf("200 agents, \"%s\", %d killed: everything stood again within %.0f ms, the longest pause was %.0f ms\n", runs[_i].options,
-           runs[_i].kills, number_behind(run.out, "everything stood again within "), pause_ms);
+    printf("200 agents%s, \"%s\", %d killed: everything stood again within %.0f ms, the longest pause was %.0f ms\n",
+           redis_.pid != 0 ? " through Redis" : "", runs[_i].options, runs[_i].kills, number_behind(run.out, "everything stood again within "), pause_ms);
     tool_run_fini(&run);
 }
 END_TEST
@@ -170,6 +189,10 @@ static Suite *failover_suite(void)
     tcase_add_test(cases, run_gives_up);
     tcase_add_test(cases, watch_goes_on);
     suite_add_tcase(suite, cases);
+    TCase *shared = tcase_create("shared");
+    tcase_add_checked_fixture(shared, begin_shared, end_shared);
+    tcase_add_loop_test(shared, run_goes_on, 0, sizeof runs / sizeof runs[0]);
+    suite_add_tcase(suite, shared);
     tcase_add_loop_test(refused, list_is_refused, 0, 5);
     suite_add_tcase(suite, refused);
     return suite;
