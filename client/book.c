@@ -453,7 +453,7 @@ static void forget_map(struct tp__book *book, const char *name)
 /* ---- an answer ---- */
 
 /* A request that had an effect before, its answer lost, says so when it is sent again. */
-static bool forgive_resent(Tickpath__Reply *reply)
+static bool forgive_drop(Tickpath__Reply *reply)
 {
     Tickpath__MapDropped *dropped = malloc(sizeof *dropped);
     if (dropped == NULL)
@@ -462,6 +462,41 @@ static bool forgive_resent(Tickpath__Reply *reply)
     tickpath__error__free_unpacked(reply->error, NULL);
     reply->body_case = TICKPATH__REPLY__BODY_MAP_DROPPED;
     reply->map_dropped = dropped;
+    return true;
+}
+
+/* Goals for a session that ended with its map's epoch: it gets them when it is opened again. */
+static bool forgive_goals(struct tp_client *client, const struct tp__ticket *ticket, Tickpath__Reply *reply)
+{
+    struct tp__book *book = &client->failover->book;
+    Tickpath__Request *request = tickpath__request__unpack(NULL, ticket->copy_size, ticket->copy);
+    Tickpath__GoalSet *set = malloc(sizeof *set);
+    struct tp__session *session = request != NULL ? find_handle(book, request->set_goal->session) : NULL;
+    bool noted = request != NULL && set != NULL;
+    if (noted && session != NULL && note_goals(book, request->set_goal)) {
+        session->stale = book->any_stale = true;
+        tickpath__goal_set__init(set);
+        set->has_session = 1;
+        set->session = session->handle;
+        tickpath__error__free_unpacked(reply->error, NULL);
+        reply->body_case = TICKPATH__REPLY__BODY_GOAL_SET;
+        reply->goal_set = set;
+        set = NULL;
+    }
+    free(set);
+    if (request != NULL)
+        tickpath__request__free_unpacked(request, NULL);
+    return noted;
+}
+
+static bool forgive(struct tp_client *client, const struct tp__ticket *ticket, Tickpath__Reply *reply)
+{
+    Tickpath__ErrorCode code = reply->error->code;
+    if (ticket->resent && ticket->request == TICKPATH__REQUEST__BODY_DROP_MAP && code == TICKPATH__ERROR_CODE__NOT_FOUND)
+        return forgive_drop(reply);
+    if (ticket->request == TICKPATH__REQUEST__BODY_SET_GOAL &&
+        (code == TICKPATH__ERROR_CODE__NOT_FOUND || code == TICKPATH__ERROR_CODE__VERSION_MISMATCH))
+        return forgive_goals(client, ticket, reply);
     return true;
 }
 
@@ -507,9 +542,7 @@ int tp__book_answer(struct tp_client *client, struct tp__ticket *ticket, Tickpat
     if (ticket->reopens != 0) {
         noted = note_reopened(client, ticket->reopens, reply);
     } else if (is_error) {
-        if (ticket->resent && ticket->request == TICKPATH__REQUEST__BODY_DROP_MAP &&
-            reply->error->code == TICKPATH__ERROR_CODE__NOT_FOUND)
-            noted = forgive_resent(reply);
+        noted = forgive(client, ticket, reply);
     } else if (reply->body_case == TICKPATH__REPLY__BODY_TICKED) {
         note_ticked(client, reply->ticked);
     } else if (reply->body_case == TICKPATH__REPLY__BODY_LISTING) {

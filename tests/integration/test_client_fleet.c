@@ -130,17 +130,31 @@ START_TEST(map_is_put_anew)
         ck_assert_uint_eq(ticked.refused_count, 1);
         ck_assert_uint_eq(ticked.refused[0].session, walker.session);
         ck_assert_int_eq(ticked.refused[0].code, way == 0 ? TP_CLIENT_VERSION_MISMATCH : TP_CLIENT_NOT_FOUND);
+        if (way == 0) { /* likewise a goal that is set when the session has ended */
+            epoch = map.epoch;
+            walker.goal = SIDE * SIDE - SIDE;
+            struct tp_client *third = walkers_connect_plain(daemons_[1].port);
+            ok(tp_client_tick(client_, &tick, &ticked, CALL_MS));
+            walkers_take(&walker, 1, &ticked, SIDE);
+            ok_on(third, tp_client_put_map(third, "m", SIDE, SIDE, cells, NULL, 0, true, &map, CALL_MS));
+            tp_client_close(third);
+            for (unsigned epochs = told_.epochs; told_.epochs == epochs;)
+                ok(tp_client_set_goal(client_, walker.session, walker.goal, CALL_MS));
+        }
         ok(tp_client_tick(client_, &tick, &ticked, CALL_MS));
         if (way == 0) {
             ck_assert_uint_ne(map.epoch, epoch);
-            ck_assert_uint_eq(told_.epochs, 1);
+            ck_assert_uint_eq(told_.epochs, 2);
             ck_assert_uint_eq(told_.old_epoch, epoch);
             ck_assert_uint_eq(told_.epoch, map.epoch);
         }
         ck_assert_uint_eq(ticked.count, way == 0 ? 1 : 0);
         ck_assert_uint_eq(told_.gone, way == 0 ? 0 : 1);
-        if (way == 0)
+        for (int i = 0; way == 0 && i < 4 * SIDE && !walker.arrived; i++) {
             walkers_take(&walker, 1, &ticked, SIDE);
+            ok(tp_client_tick(client_, &tick, &ticked, CALL_MS));
+        }
+        ck_assert(way == 1 || walker.arrived);
     }
     ck_assert_uint_eq(told_.lost, 0);
     tp_client_close(other);
