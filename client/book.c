@@ -61,6 +61,20 @@ static void tell(struct tp__map *map, uint64_t epoch, uint64_t version)
     map->epoch = epoch;
 }
 
+/* Tells of a map's new epoch, if it is one to the caller; *map is then where it stands. */
+static void tell_epoch(struct tp_client *client, struct tp__map *map, uint64_t epoch, uint64_t version)
+{
+    const struct tp_client_event event = {.kind = TP_CLIENT_NEW_EPOCH,
+                                          .map = map->name,
+                                          .old_epoch = map->epoch,
+                                          .old_version = map->version,
+                                          .epoch = epoch,
+                                          .version = version};
+    tell(map, epoch, version);
+    if (event.old_epoch != epoch)
+        tp__event(client, event);
+}
+
 static bool note_version(struct tp__book *book, const char *name, uint64_t epoch, uint64_t version)
 {
     if (name == NULL)
@@ -232,7 +246,7 @@ static bool note_reopened(struct tp_client *client, uint64_t handle, const Tickp
     if (reply->body_case == TICKPATH__REPLY__BODY_SESSION_OPENED) {
         session->epoch = reply->session_opened->epoch;
         session->cost_before = session->cost;
-        tell(session->map, reply->session_opened->epoch, reply->session_opened->version);
+        tell_epoch(client, session->map, reply->session_opened->epoch, reply->session_opened->version);
         return bind_wire(book, session, reply->session_opened->session);
     }
     if (session->stale)
@@ -292,22 +306,12 @@ static void note_refused(struct tp_client *client, Tickpath__Refused *refused)
     if (session == NULL)
         return;
     bool is_gone = refused->code == TICKPATH__ERROR_CODE__NOT_FOUND;
-    bool is_other = refused->code == TICKPATH__ERROR_CODE__VERSION_MISMATCH && refused->epoch != 0 &&
-                    refused->epoch != session->epoch;
+    bool is_other = refused->code == TICKPATH__ERROR_CODE__VERSION_MISMATCH && refused->epoch != session->epoch;
     if (!is_gone && !is_other)
         return;
     session->stale = book->any_stale = true;
-    struct tp__map *map = session->map;
-    if (is_other && map->epoch != refused->epoch) {
-        struct tp_client_event event = {.kind = TP_CLIENT_NEW_EPOCH,
-                                        .map = map->name,
-                                        .old_epoch = map->epoch,
-                                        .old_version = map->version,
-                                        .epoch = refused->epoch,
-                                        .version = refused->version};
-        tell(map, refused->epoch, refused->version);
-        tp__event(client, event);
-    }
+    if (is_other && refused->epoch != 0) /* else the session's opening will tell */
+        tell_epoch(client, session->map, refused->epoch, refused->version);
 }
 
 static void note_ticked(struct tp_client *client, Tickpath__Ticked *ticked)
@@ -449,7 +453,7 @@ static void forget_map(struct tp__book *book, const char *name)
 /* ---- an answer ---- */
 
 /* A request that had an effect before, its answer lost, says so when it is sent again. */
-static bool forgive_resent(Tickpath__Reply *reply)
+static bool forgive_drop(Tickpath__Reply *reply)
 {
     Tickpath__MapDropped *dropped = malloc(sizeof *dropped);
     if (dropped == NULL)
@@ -458,6 +462,41 @@ static bool forgive_resent(Tickpath__Reply *reply)
     tickpath__error__free_unpacked(reply->error, NULL);
     reply->body_case = TICKPATH__REPLY__BODY_MAP_DROPPED;
     reply->map_dropped = dropped;
+    return true;
+}
+
+/* Goals for a session that ended with its map's epoch: it gets them when it is opened again. */
+static bool forgive_goals(struct tp_client *client, const struct tp__ticket *ticket, Tickpath__Reply *reply)
+{
+    struct tp__book *book = &client->failover->book;
+    Tickpath__Request *request = tickpath__request__unpack(NULL, ticket->copy_size, ticket->copy);
+    Tickpath__GoalSet *set = malloc(sizeof *set);
+    struct tp__session *session = request != NULL ? find_handle(book, request->set_goal->session) : NULL;
+    bool noted = request != NULL && set != NULL;
+    if (noted && session != NULL && note_goals(book, request->set_goal)) {
+        session->stale = book->any_stale = true;
+        tickpath__goal_set__init(set);
+        set->has_session = 1;
+        set->session = session->handle;
+        tickpath__error__free_unpacked(reply->error, NULL);
+        reply->body_case = TICKPATH__REPLY__BODY_GOAL_SET;
+        reply->goal_set = set;
+        set = NULL;
+    }
+    free(set);
+    if (request != NULL)
+        tickpath__request__free_unpacked(request, NULL);
+    return noted;
+}
+
+static bool forgive(struct tp_client *client, const struct tp__ticket *ticket, Tickpath__Reply *reply)
+{
+    Tickpath__ErrorCode code = reply->error->code;
+    if (ticket->resent && ticket->request == TICKPATH__REQUEST__BODY_DROP_MAP && code == TICKPATH__ERROR_CODE__NOT_FOUND)
+        return forgive_drop(reply);
+    if (ticket->request == TICKPATH__REQUEST__BODY_SET_GOAL &&
+        (code == TICKPATH__ERROR_CODE__NOT_FOUND || code == TICKPATH__ERROR_CODE__VERSION_MISMATCH))
+        return forgive_goals(client, ticket, reply);
     return true;
 }
 
@@ -503,9 +542,7 @@ int tp__book_answer(struct tp_client *client, struct tp__ticket *ticket, Tickpat
     if (ticket->reopens != 0) {
         noted = note_reopened(client, ticket->reopens, reply);
     } else if (is_error) {
-        if (ticket->resent && ticket->request == TICKPATH__REQUEST__BODY_DROP_MAP &&
-            reply->error->code == TICKPATH__ERROR_CODE__NOT_FOUND)
-            noted = forgive_resent(reply);
+        noted = forgive(client, ticket, reply);
     } else if (reply->body_case == TICKPATH__REPLY__BODY_TICKED) {
         note_ticked(client, reply->ticked);
     } else if (reply->body_case == TICKPATH__REPLY__BODY_LISTING) {
@@ -572,17 +609,8 @@ void tp__book_commit(struct tp_client *client)
     book->ticks = 0;
     for (size_t i = 0; i < book->map_count; i++) {
         struct tp__map *map = book->maps[i];
-        struct tp_client_event event = {.kind = TP_CLIENT_NEW_EPOCH,
-                                        .map = map->name,
-                                        .old_epoch = map->epoch,
-                                        .old_version = map->version,
-                                        .epoch = map->next_epoch,
-                                        .version = map->next_version};
-        bool is_new = map->next_epoch != 0 && map->next_epoch != map->epoch;
         if (map->next_epoch != 0)
-            tell(map, map->next_epoch, map->next_version);
-        if (is_new)
-            tp__event(client, event);
+            tell_epoch(client, map, map->next_epoch, map->next_version);
     }
     for (size_t i = 0; i < book->session_count; i++) {
         struct tp__session *session = book->sessions[i];

@@ -454,7 +454,7 @@ struct tp_client_path {
 struct tp_client_refused {
     uint64_t session;
     int code; /* enum tp_client_code */
-    uint64_t epoch, version; /* with MAP_NOT_READY and VERSION_MISMATCH: where its map stands; else 0 */
+    uint64_t epoch, version; /* with MAP_NOT_READY and VERSION_MISMATCH: where its map stands, as far as the server says; else 0 */
 };
 
 /* Arrays run parallel, one element per session answered, in the order named. */

@@ -97,12 +97,77 @@ START_TEST(on_their_way)
 }
 END_TEST
 
+/* Another program puts the map anew on the other daemon, and then drops it: the ticks of this one say so, and its agent walks on on the
+ * new one from where it stands, or is gone. */
+START_TEST(map_is_put_anew)
+{
+    struct walker walker;
+    struct tp_client_map map;
+    client_ = walkers_connect(daemons_[0].port, daemons_[1].port, (struct tp_client_options){.patience_ms = 30000}, &told_);
+    walkers_put_map_on(client_, "m", SIDE);
+    walkers_open(client_, &walker, 1, SIDE);
+    ok(tp_client_open_map(client_, "m", 0, &map, CALL_MS));
+    uint64_t epoch = map.epoch;
+    struct tp_client *other = walkers_connect_plain(daemons_[1].port);
+    for (int way = 0; way < 2; way++) {
+        uint8_t cells[SIDE * SIDE];
+        struct tp_client_ticked ticked = {.refused_count = 0};
+        const struct tp_client_tick tick = {.sessions = &walker.session, .session_count = 1};
+        memset(cells, '.', sizeof cells);
+        for (int i = 0; i < 5; i++) {
+            ok(tp_client_tick(client_, &tick, &ticked, CALL_MS));
+            walkers_take(&walker, 1, &ticked, SIDE);
+        }
+        if (way == 0)
+            ok_on(other, tp_client_put_map(other, "m", SIDE, SIDE, cells, NULL, 0, true, &map, CALL_MS));
+        else
+            ok_on(other, tp_client_drop_map(other, "m", 0, CALL_MS));
+        for (uint64_t until = wire_now_ms() + CALL_MS; ticked.refused_count == 0 && wire_now_ms() < until;) {
+            ok(tp_client_tick(client_, &tick, &ticked, CALL_MS));
+            if (ticked.refused_count == 0)
+                walkers_take(&walker, 1, &ticked, SIDE);
+        }
+        ck_assert_uint_eq(ticked.refused_count, 1);
+        ck_assert_uint_eq(ticked.refused[0].session, walker.session);
+        ck_assert_int_eq(ticked.refused[0].code, way == 0 ? TP_CLIENT_VERSION_MISMATCH : TP_CLIENT_NOT_FOUND);
+        if (way == 0) { /* likewise a goal that is set when the session has ended */
+            epoch = map.epoch;
+            walker.goal = SIDE * SIDE - SIDE;
+            struct tp_client *third = walkers_connect_plain(daemons_[1].port);
+            ok(tp_client_tick(client_, &tick, &ticked, CALL_MS));
+            walkers_take(&walker, 1, &ticked, SIDE);
+            ok_on(third, tp_client_put_map(third, "m", SIDE, SIDE, cells, NULL, 0, true, &map, CALL_MS));
+            tp_client_close(third);
+            for (unsigned epochs = told_.epochs; told_.epochs == epochs;)
+                ok(tp_client_set_goal(client_, walker.session, walker.goal, CALL_MS));
+        }
+        ok(tp_client_tick(client_, &tick, &ticked, CALL_MS));
+        if (way == 0) {
+            ck_assert_uint_ne(map.epoch, epoch);
+            ck_assert_uint_eq(told_.epochs, 2);
+            ck_assert_uint_eq(told_.old_epoch, epoch);
+            ck_assert_uint_eq(told_.epoch, map.epoch);
+        }
+        ck_assert_uint_eq(ticked.count, way == 0 ? 1 : 0);
+        ck_assert_uint_eq(told_.gone, way == 0 ? 0 : 1);
+        for (int i = 0; way == 0 && i < 4 * SIDE && !walker.arrived; i++) {
+            walkers_take(&walker, 1, &ticked, SIDE);
+            ok(tp_client_tick(client_, &tick, &ticked, CALL_MS));
+        }
+        ck_assert(way == 1 || walker.arrived);
+    }
+    ck_assert_uint_eq(told_.lost, 0);
+    tp_client_close(other);
+}
+END_TEST
+
 static Suite *fleet_suite(void)
 {
     Suite *suite = suite_create("client_fleet");
     TCase *cases = tcase_create("fleet");
     tcase_add_checked_fixture(cases, begin, end);
     tcase_add_test(cases, on_their_way);
+    tcase_add_test(cases, map_is_put_anew);
     suite_add_tcase(suite, cases);
     return suite;
 }
