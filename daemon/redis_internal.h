@@ -39,6 +39,7 @@ enum {
     TP__REDIS_WAITING_MAX = 65536, /* batches that wait for that */
     TP__REDIS_WRITE_MS = 5000,
     TP__REDIS_UNKNOWN_MS = 5000, /* after so long a batch that was not read back is nobody-knows */
+    TP__REDIS_STUCK_MS = 30000,   /* likewise, though Redis is there: its log can't be read */
     TP__REDIS_GRACE_MS = 1000, /* a log may have lost entries: how long those who read them have to put them back */
     TP__REDIS_REPLICAS_MS = 1000, /* how long replicas may take to have what was written */
     TP__REDIS_TICK_MS = 50,
@@ -264,6 +265,9 @@ static inline bool tp__redis_map_is_held(const struct tp__redis_map *map)
 
 /* It was told, or is to be freed: frees it if Redis answered. */
 void tp__redis_call_end(struct tp__redis_call *call);
+
+/* The loads that wait first. */
+void tp__redis_refuse_loads(struct tp__redis_map *map, int error, const char *reason);
 
 /* Answers: the event goes behind those before it; takes the call. */
 void tp__redis_answer(struct tp__redis_call *call, enum tp_store_event_kind kind, const struct tp_map *map);

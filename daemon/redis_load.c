@@ -22,11 +22,13 @@ struct tp__redis_load {
     enum tp__redis_load_why why;
     unsigned tries;
 
+    struct tp_log_place last;                           /* of the log, before the snapshots were read; 0-0: it was empty */
     struct tp__redis_snapshot_field fields[FIELDS_MAX]; /* the newest first */
     size_t field_count, field;                          /* that is tried */
 
+    uint32_t asked; /* answers of Redis, and the work, that are still to come: until then it is not freed ... */
+    bool is_over;   /* ... though nobody waits for it any more */
     uv_work_t work;
-    bool is_in_work, is_lost; /* is_lost: nobody waits for what comes of the work */
     uint8_t *bytes;
     size_t size;
     int error;
@@ -51,6 +53,9 @@ static void next_field(struct tp__redis_load *load);
 
 static void load_free(struct tp__redis_load *load)
 {
+    load->is_over = true;
+    if (load->asked > 0)
+        return;
     tp__redis_history_fini(&load->history);
     tp__redis_history_fini(&load->good);
     tp_map_unref(load->decoded);
@@ -58,6 +63,23 @@ static void load_free(struct tp__redis_load *load)
     tp_keys_fini(&load->keys);
     free(load->bytes);
     free(load);
+}
+
+/* An answer came, or the work is done. False: it was for nothing, and the load may be gone. */
+static bool answered(struct tp__redis_load *load)
+{
+    load->asked--;
+    load->map->asked--;
+    if (!load->is_over)
+        return true;
+    load_free(load);
+    return false;
+}
+
+static void is_asked(struct tp__redis_load *load)
+{
+    load->asked++;
+    load->map->asked++;
 }
 
 /* ---- How it ends ---- */
@@ -69,12 +91,6 @@ static void answers_unknown(struct tp__redis_load *load)
         tp__redis_refuse_unknown(call, "the map's log was lost while it was read");
 }
 
-static void answer_loads(struct tp__redis_map *map, int error, const char *reason)
-{
-    while (map->waiting.first != NULL && map->waiting.first->kind == TP__REDIS_LOAD)
-        tp__redis_refuse(tp__redis_calls_take(&map->waiting), error, reason);
-}
-
 /* Comes to nothing, and is freed. */
 static void fail(struct tp__redis_load *load, int error, const char *reason)
 {
@@ -82,7 +98,7 @@ static void fail(struct tp__redis_load *load, int error, const char *reason)
     map->load = NULL;
     answers_unknown(load);
     if (load->why == TP__REDIS_LOAD_FIRST) {
-        answer_loads(map, error, reason);
+        tp__redis_refuse_loads(map, error, reason);
         tp__redis_map_resume(map);
     } else if (error == TP_ERR_NOT_FOUND && load->why == TP__REDIS_LOAD_BEGUN) {
         tp__redis_map_dropped(map, NULL);
@@ -140,6 +156,15 @@ static void done(struct tp__redis_load *load)
     map->load = NULL;
     tp__redis_begin_epoch(map, &load->history, load->history.place, "changes that were acknowledged had been lost from its log in Redis");
     load_free(load);
+}
+
+/* Asks Redis, or fails the load. */
+static void ask(struct tp__redis_load *load, int argc, const char **argv, tp_redis_reply_cb reply)
+{
+    if (tp_redis_conn_send(&load->map->store->writer, argc, argv, NULL, LOAD_MS, reply, load))
+        is_asked(load);
+    else
+        fail(load, TP_ERR_UNAVAILABLE, "Redis is away");
 }
 
 /* ---- The log ---- */
@@ -258,7 +283,7 @@ static void page_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
     struct tp__redis_load *load = context;
     size_t bytes = 0;
     (void)conn;
-    if (reply == NULL)
+    if (!answered(load) || reply == NULL)
         return; /* the connection is lost, and says so next */
     if (reply->type != REDIS_REPLY_ARRAY) {
         bool is_foreign = reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, "WRONGTYPE", 9) == 0;
@@ -309,8 +334,7 @@ static void page_begin(struct tp__redis_load *load, struct tp_log_place from, bo
     load->asked_count = load->map->store->read_count;
     snprintf(count, sizeof count, "%zu", load->asked_count);
     const char *argv[] = {"XRANGE", load->map->log, is_behind ? text : text + 1, "+", "COUNT", count};
-    if (!tp_redis_conn_send(&load->map->store->writer, 6, argv, NULL, LOAD_MS, page_cb, load))
-        fail(load, TP_ERR_UNAVAILABLE, "Redis is away");
+    ask(load, 6, argv, page_cb);
 }
 
 /* ---- Snapshots ---- */
@@ -337,14 +361,10 @@ static void decode_work(uv_work_t *work)
 static void decoded_cb(uv_work_t *work, int status)
 {
     struct tp__redis_load *load = work->data;
-    load->is_in_work = false;
-    load->map->asked--;
     free(load->bytes);
     load->bytes = NULL;
-    if (load->is_lost) {
-        load_free(load);
+    if (!answered(load))
         return;
-    }
     if (status != 0 || load->error == TP_ERR_NO_MEMORY) {
         fail(load, TP_ERR_NO_MEMORY, NULL);
         return;
@@ -374,7 +394,7 @@ static void get_cb(struct tp_redis_conn *conn, const redisReply *reply, void *co
 {
     struct tp__redis_load *load = context;
     (void)conn;
-    if (reply == NULL)
+    if (!answered(load) || reply == NULL)
         return;
     if (reply->type == REDIS_REPLY_NIL) { /* a newer one took its place */
         again(load);
@@ -396,51 +416,34 @@ static void get_cb(struct tp_redis_conn *conn, const redisReply *reply, void *co
         fail(load, TP_ERR_NO_MEMORY, NULL);
         return;
     }
-    load->is_in_work = true;
-    load->map->asked++;
+    is_asked(load);
 }
 
-static void last_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
+/* No snapshot can do with the log: a new epoch from the best of them, if the log still ends where it did before they were read. */
+static void begin_from_good(struct tp__redis_load *load)
 {
-    struct tp__redis_load *load = context;
     struct tp__redis_map *map = load->map;
-    struct tp_log_place last = {0};
-    (void)conn;
-    if (reply == NULL)
-        return;
-    bool is_empty = reply->type == REDIS_REPLY_ARRAY && reply->elements == 0;
-    bool is_entry = reply->type == REDIS_REPLY_ARRAY && reply->elements == 1 && reply->element[0]->type == REDIS_REPLY_ARRAY &&
-                    reply->element[0]->elements == 2 && tp__redis_place_read(&last, reply->element[0]->element[0]);
-    if (!is_empty && !is_entry) {
-        fail(load, TP_ERR_UNAVAILABLE, "Redis can't read its log");
-        return;
-    }
     map->load = NULL;
     answers_unknown(load);
-    if (load->why == TP__REDIS_LOAD_LOST) /* what we hold is newer, or as good */
+    if (load->why == TP__REDIS_LOAD_LOST) /* with what we know besides */
         (void)tp__redis_reconcile(map, &load->good);
-    tp__redis_begin_epoch(map, &load->good, last, "its log in Redis had a gap: changes were lost");
+    tp__redis_begin_epoch(map, &load->good, load->last, "its log in Redis had a gap: changes were lost");
     load_free(load);
 }
 
 /* Tries the next snapshot. */
 static void next_field(struct tp__redis_load *load)
 {
-    struct tp_redis_conn *writer = &load->map->store->writer;
-    bool is_sent;
     if (load->field < load->field_count) {
         char field[TP__REDIS_FIELD_MAX];
         tp__redis_snapshot_field_print(field, &load->fields[load->field]);
-        is_sent = tp_redis_conn_send(writer, 3, (const char *[]){"HGET", load->map->snaps, field}, NULL, LOAD_MS, get_cb, load);
+        const char *argv[] = {"HGET", load->map->snaps, field};
+        ask(load, 3, argv, get_cb);
     } else if (load->good.tip.map != NULL) {
-        const char *argv[] = {"XREVRANGE", load->map->log, "+", "-", "COUNT", "1"};
-        is_sent = tp_redis_conn_send(writer, 6, argv, NULL, LOAD_MS, last_cb, load);
+        begin_from_good(load);
     } else {
         fail(load, TP_ERR_CORRUPT, load->bad != NULL ? load->bad : "there is no snapshot of it");
-        return;
     }
-    if (!is_sent)
-        fail(load, TP_ERR_UNAVAILABLE, "Redis is away");
 }
 
 /* Newest first. */
@@ -459,7 +462,7 @@ static void keys_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
 {
     struct tp__redis_load *load = context;
     (void)conn;
-    if (reply == NULL)
+    if (!answered(load) || reply == NULL)
         return;
     if (reply->type != REDIS_REPLY_ARRAY) {
         bool is_foreign = reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, "WRONGTYPE", 9) == 0;
@@ -480,11 +483,29 @@ static void keys_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
         next_field(load);
 }
 
+/* Where the log ends, before anything else is read. */
+static void last_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
+{
+    struct tp__redis_load *load = context;
+    (void)conn;
+    if (!answered(load))
+        return;
+    load->last = (struct tp_log_place){0}; /* it is empty, or no Stream, which is found yet */
+    if (reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements == 1 && reply->element[0]->type == REDIS_REPLY_ARRAY &&
+        reply->element[0]->elements == 2)
+        (void)tp__redis_place_read(&load->last, reply->element[0]->element[0]);
+}
+
 static void keys_begin(struct tp__redis_load *load)
 {
-    const char *argv[] = {"HKEYS", load->map->snaps};
-    if (!tp_redis_conn_send(&load->map->store->writer, 2, argv, NULL, LOAD_MS, keys_cb, load))
+    struct tp_redis_conn *writer = &load->map->store->writer;
+    const char *last[] = {"XREVRANGE", load->map->log, "+", "-", "COUNT", "1"}, *keys[] = {"HKEYS", load->map->snaps};
+    if (!tp_redis_conn_send(writer, 6, last, NULL, LOAD_MS, last_cb, load)) {
         fail(load, TP_ERR_UNAVAILABLE, "Redis is away");
+        return;
+    }
+    is_asked(load);
+    ask(load, 2, keys, keys_cb);
 }
 
 void tp__redis_load_begin(struct tp__redis_map *map, enum tp__redis_load_why why)
@@ -493,7 +514,7 @@ void tp__redis_load_begin(struct tp__redis_map *map, enum tp__redis_load_why why
     tp__redis_unread_forget(map);
     if (load == NULL) {
         if (why == TP__REDIS_LOAD_FIRST)
-            answer_loads(map, TP_ERR_NO_MEMORY, NULL);
+            tp__redis_refuse_loads(map, TP_ERR_NO_MEMORY, NULL);
         else
             tp__redis_check(map, 200);
         return;
@@ -517,23 +538,6 @@ void tp__redis_load_release(struct tp__redis_map *map, uint64_t number, bool is_
 
 void tp__redis_load_lost(struct tp__redis_map *map)
 {
-    struct tp__redis_load *load = map->load;
-    if (load == NULL)
-        return;
-    if (load->is_in_work) { /* freed when that is done; here it ends now */
-        struct tp__redis_load *stand_in = calloc(1, sizeof *stand_in);
-        if (stand_in == NULL)
-            return; /* it ends when the work is done: what it sends then is not taken */
-        stand_in->map = map;
-        stand_in->why = load->why;
-        tp__redis_history_init(&stand_in->history);
-        tp__redis_history_init(&stand_in->good);
-        stand_in->answers = load->answers;
-        if (stand_in->answers.first == NULL)
-            tp__redis_calls_init(&stand_in->answers);
-        tp__redis_calls_init(&load->answers);
-        load->is_lost = true;
-        load = stand_in;
-    }
-    fail(load, TP_ERR_UNAVAILABLE, "Redis was lost");
+    if (map->load != NULL)
+        fail(map->load, TP_ERR_UNAVAILABLE, "Redis was lost");
 }

@@ -200,6 +200,12 @@ void tp__redis_refuse_unknown(struct tp__redis_call *call, const char *reason)
     tp__redis_refuse(call, TP_ERR_UNAVAILABLE, reason);
 }
 
+void tp__redis_refuse_loads(struct tp__redis_map *map, int error, const char *reason)
+{
+    while (map->waiting.first != NULL && map->waiting.first->kind == TP__REDIS_LOAD)
+        tp__redis_refuse(tp__redis_calls_take(&map->waiting), error, reason);
+}
+
 /* ---- Calls in their order ---- */
 
 static struct tp__redis_call *take(struct tp__redis_map *map)

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AGAIN_MS = 100, TROUBLE_MS = 1000, RESTORE_MS = 10000, SNAPLESS_MAX = 20 };
+enum { AGAIN_MS = 100, TROUBLE_MS = 3000, RESTORE_MS = 10000, SNAPLESS_MAX = 20 };
 
 void tp__redis_check(struct tp__redis_map *map, uint64_t pause_ms)
 {
@@ -79,7 +79,7 @@ static void restored_cb(struct tp_redis_conn *conn, const redisReply *reply, voi
     (void)conn;
     map->asked--;
     map->is_looking = false;
-    if (reply == NULL)
+    if (reply == NULL || map->state == TP__REDIS_BUSY)
         return;
     if (reply->type == REDIS_REPLY_ERROR) {
         bool is_refused = strncmp(reply->str, "OOM", 3) == 0 || strncmp(reply->str, "READONLY", 8) == 0 ||

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { OWN_AGAIN_MS = 1000 };
+
 /* ---- Calls that were sent and are not decided ---- */
 
 static void pending_begin(struct tp__redis_call *call, size_t bytes)
@@ -136,14 +138,25 @@ static bool replied(struct tp__redis_call *call)
     return !is_told;
 }
 
-/* It came to nothing. */
-static void refused(struct tp__redis_call *call, int error, const char *reason)
+/* A put or drop came to nothing. */
+static void failed(struct tp__redis_call *call, int error, const char *reason)
 {
     struct tp__redis_map *map = call->map;
-    tp__redis_pending_end(call);
+    bool is_own = call->history != NULL; /* a new epoch that is needed: not at once again */
     tp__redis_refuse(call, error, reason);
     tp__redis_map_resume(map);
+    if (is_own && tp__redis_map_is_held(map))
+        tp__redis_check(map, OWN_AGAIN_MS);
+    else if (is_own)
+        tp__redis_refuse_loads(map, error, reason);
     tp__redis_map_serve(map);
+}
+
+/* Likewise, after it was sent. */
+static void refused(struct tp__redis_call *call, int error, const char *reason)
+{
+    tp__redis_pending_end(call);
+    failed(call, error, reason);
 }
 
 static void number_print(char text[24], uint64_t number)
@@ -177,7 +190,12 @@ static void put_cb(struct tp_redis_conn *conn, const redisReply *reply, void *co
         refused(call, TP_ERR_UNAVAILABLE, "Redis refused it");
     } else if (tp__redis_reply_is(reply, "exists")) {
         refused(call, TP_ERR_ALREADY_EXISTS, NULL);
-    } else if (tp__redis_reply_is(reply, "moved") || !tp__redis_place_read(&call->place, reply)) {
+    } else if (tp__redis_reply_is(reply, "moved")) { /* another was first: what it made is looked at */
+        tp__redis_pending_end(call);
+        tp__redis_refuse(call, TP_ERR_UNAVAILABLE, NULL);
+        tp__redis_map_resume(map);
+        tp__redis_map_serve(map);
+    } else if (!tp__redis_place_read(&call->place, reply)) {
         refused(call, TP_ERR_UNAVAILABLE, "Redis gave an answer that was not expected");
     } else {
         tp__redis_write_taken(store);
@@ -245,9 +263,7 @@ static void encoded_cb(uv_work_t *work, int status)
     bool is_made = status == 0 && call->snapshot != NULL;
     if (is_made && map->store->is_up && put_send(call))
         return;
-    tp__redis_refuse(call, is_made ? TP_ERR_UNAVAILABLE : TP_ERR_NO_MEMORY, is_made ? "Redis is away" : NULL);
-    tp__redis_map_resume(map);
-    tp__redis_map_serve(map);
+    failed(call, is_made ? TP_ERR_UNAVAILABLE : TP_ERR_NO_MEMORY, is_made ? "Redis is away" : NULL);
 }
 
 void tp__redis_put_begin(struct tp__redis_call *call)

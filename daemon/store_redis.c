@@ -388,6 +388,19 @@ static void end(struct tp__redis_store *store)
     }
 }
 
+/* What was sent long ago and is not read back: nobody knows. */
+static void give_up(struct tp__redis_map *map, uint64_t now_ms)
+{
+    const struct tp__redis_store *store = map->store;
+    const struct tp__redis_call *oldest = map->pending.first;
+    uint64_t age_ms = oldest != NULL ? now_ms - oldest->sent_us / 1000 : 0;
+    bool is_lost = oldest != NULL && (oldest->run != store->run || !store->is_up);
+    if (is_lost && age_ms > TP__REDIS_UNKNOWN_MS)
+        tp__redis_pending_give_up(map, !store->is_up);
+    else if (age_ms > TP__REDIS_STUCK_MS)
+        tp__redis_pending_give_up(map, true);
+}
+
 static void tick_cb(uv_timer_t *tick)
 {
     struct tp__redis_store *store = tick->data;
@@ -406,9 +419,7 @@ static void tick_cb(uv_timer_t *tick)
             tp__redis_unread_apply(map);
         }
         tp__redis_tell_state(map);
-        const struct tp__redis_call *oldest = map->pending.first;
-        if (oldest != NULL && now_ms > oldest->sent_us / 1000 + TP__REDIS_UNKNOWN_MS && (oldest->run != store->run || !store->is_up))
-            tp__redis_pending_give_up(map, true);
+        give_up(map, now_ms);
         if (store->is_up && (map->state == TP__REDIS_CHECKING || map->state == TP__REDIS_AWAY) && map->look_at_ms != 0 && now_ms >= map->look_at_ms)
             tp__redis_look(map);
         else if (is_look_time && index == store->look_next && map->state == TP__REDIS_OPEN)

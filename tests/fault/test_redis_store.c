@@ -184,6 +184,119 @@ START_TEST(test_killed_and_back)
 }
 END_TEST
 
+/* A batch of one random cell, and the version that it made; 0: that is not known yet. */
+struct asked {
+    struct tp_change change;
+    uint64_t key, version;
+    struct stores_call *call;
+};
+
+static redisContext *connect_to(void)
+{
+    redisContext *link = redisConnect("127.0.0.1", server()->port);
+    ck_assert(link != NULL && link->err == 0);
+    if (server()->password[0])
+        freeReplyObject(redisCommand(link, "AUTH %s", server()->password));
+    return link;
+}
+
+/* Ends one of the stores' connections, whichever. */
+static void end_a_connection(struct tp_test_rng *rng)
+{
+    redisContext *link = connect_to();
+    redisReply *list = redisCommand(link, "CLIENT LIST TYPE normal");
+    ck_assert(list != NULL && list->type == REDIS_REPLY_STRING);
+    unsigned long long ids[16], own = 0;
+    size_t count = 0;
+    for (const char *at = list->str; (at = strstr(at, "id=")) != NULL && count < 16; at = strchr(at, '\n') != NULL ? strchr(at, '\n') : "") {
+        ids[count++] = strtoull(at + 3, NULL, 10);
+        own = ids[count - 1] > own ? ids[count - 1] : own; /* the last to come is this one */
+    }
+    unsigned long long id = ids[tp_test_below(rng, (uint32_t)count)];
+    if (id != own)
+        freeReplyObject(redisCommand(link, "CLIENT KILL ID %llu", id));
+    freeReplyObject(list);
+    redisFree(link);
+}
+
+/* Sends what is not settled to one of the two at random; then takes the answers. Gives how many are not settled. */
+static size_t send_unsettled(struct tp_test_rng *rng, struct asked *asked, size_t count, uint32_t kill_ms)
+{
+    struct stores *both[2] = {&a_, &b_};
+    size_t left = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct tp_batch batch = {.changes = &asked[i].change, .count = 1, .is_placed = true, .key = stores_key(asked[i].key)};
+        asked[i].call = asked[i].version != 0 ? NULL : stores_submit(both[tp_test_below(rng, 2)], "m", &batch);
+    }
+    if (kill_ms > 0) {
+        pause_ms(kill_ms);
+        if (kill_ms % 2 == 0) {
+            end_a_connection(rng);
+        } else {
+            test_redis_kill(server());
+            test_redis_start(server());
+        }
+    }
+    stores_settle(&a_);
+    stores_settle(&b_);
+    for (size_t i = 0; i < count; i++) {
+        if (asked[i].version != 0)
+            continue;
+        const struct tp_store_event *event = &asked[i].call->event;
+        asked[i].version = event->kind == TP_STORE_VERSION ? event->map->version : event->kind == TP_STORE_REPEATED ? event->version : 0;
+        if (asked[i].version == 0 && event->error != TP_ERR_UNAVAILABLE)
+            ck_abort_msg("a batch is refused with %s", tp_error_name(event->error));
+        left += asked[i].version == 0;
+    }
+    return left;
+}
+
+/* Two stores submit at random while the server is killed and restarted again and again, or one of the connections ends: each batch makes one version, and the map is what the batches
+ * make in the order of theirs. */
+START_TEST(test_killed_at_random)
+{
+    enum { BATCHES = 300 };
+    struct tp_test_rng rng = tp_test_rng("killed at random");
+    size_t rounds = tp_test_steps(6, 60);
+    struct asked *asked = calloc(rounds * BATCHES, sizeof *asked);
+    const struct asked **by_version = calloc(rounds * BATCHES + 2, sizeof *by_version);
+    for (size_t round = 0; round < rounds; round++) {
+        struct asked *of = &asked[round * BATCHES];
+        for (uint32_t i = 0; i < BATCHES; i++)
+            of[i] = (struct asked){.key = 1 + round * BATCHES + i,
+                                   .change = {.kind = TP_CHANGE_CELL,
+                                              .class_to = tp_test_percent(&rng, 50) ? '@' : '.',
+                                              .x = tp_test_below(&rng, SIDE),
+                                              .y = tp_test_below(&rng, SIDE)}};
+        uint32_t kill_ms = 1 + tp_test_below(&rng, 30);
+        for (uint64_t until = now_ms() + WAIT_MS; send_unsettled(&rng, of, BATCHES, kill_ms) > 0; pause_ms(20), kill_ms = 0)
+            ck_assert_msg(now_ms() < until, "round %zu does not end", round);
+    }
+    uint64_t last = 1 + rounds * BATCHES;
+    for (size_t i = 0; i < rounds * BATCHES; i++) {
+        if (asked[i].version > last || by_version[asked[i].version] != NULL)
+            ck_abort_msg("batch %zu made version %llu, which another one made or nobody", i, (unsigned long long)asked[i].version);
+        by_version[asked[i].version] = &asked[i];
+    }
+    const struct tp_map *model = stores_grid(SIDE, SIDE, 5);
+    for (uint64_t v = 2; v <= last; v++) {
+        struct tp_map *next;
+        size_t bad;
+        uint32_t x, y;
+        ck_assert_ptr_nonnull(by_version[v]);
+        ck_assert_int_eq(tp_map_apply(&next, model, &by_version[v]->change, 1, &bad, &x, &y), 0);
+        tp_map_unref(model);
+        model = next;
+    }
+    stores_await(&a_, "m", 5, last);
+    stores_expect_same(model, stores_stands(&a_, "m"));
+    tp_map_unref(expect_all_alike());
+    tp_map_unref(model);
+    free(asked);
+    free(by_version);
+}
+END_TEST
+
 START_TEST(test_frozen)
 {
     test_redis_freeze(server());
@@ -344,15 +457,6 @@ struct saved {
     redisReply *log, *snaps;
 };
 
-static redisContext *connect_to(void)
-{
-    redisContext *link = redisConnect("127.0.0.1", server()->port);
-    ck_assert(link != NULL && link->err == 0);
-    if (server()->password[0])
-        freeReplyObject(redisCommand(link, "AUTH %s", server()->password));
-    return link;
-}
-
 static struct saved save(void)
 {
     redisContext *link = connect_to();
@@ -449,6 +553,7 @@ static Suite *redis_store_suite(void)
     TCase *const all[] = {there, replicas, lost};
     tcase_add_test(there, test_away_at_start);
     tcase_add_test(there, test_killed_and_back);
+    tcase_add_test(there, test_killed_at_random);
     tcase_add_test(there, test_frozen);
     tcase_add_test(there, test_refuses_writes);
     tcase_add_test(there, test_read_only);

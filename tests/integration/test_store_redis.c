@@ -340,6 +340,27 @@ START_TEST(test_gap)
 }
 END_TEST
 
+/* The same, opened by two at once: one epoch comes of it, for both. */
+START_TEST(test_gap_at_once)
+{
+    put_grid("m", 5);
+    change_much("m", 5);
+    for (int round = 0; round < 10; round++) {
+        stores_close(&a_);
+        stores_close(&b_);
+        DO("XTRIM tickpath:{m}:log MAXLEN 0");
+        DO("XADD tickpath:{m}:log * t mark g 00000000000000000000000000000000");
+        stores_open(&a_);
+        stores_open(&b_);
+        struct stores_call *loads[2] = {stores_load(&a_, "m"), stores_load(&b_, "m")};
+        stores_expect(&a_, loads[0], TP_STORE_LOADED, 0);
+        stores_expect(&b_, loads[1], TP_STORE_LOADED, 0);
+        stores_expect_same(loads[0]->event.map, loads[1]->event.map);
+        ck_assert_uint_gt(loads[0]->event.map->epoch, 5);
+    }
+}
+END_TEST
+
 /* ---- Damage ---- */
 
 /* Asserts that the store refuses the map as corrupt, with words, and is well otherwise. */
@@ -495,6 +516,7 @@ static Suite *store_redis_suite(void)
     tcase_add_test(shared, test_at_once);
     tcase_add_test(log, test_trimmed);
     tcase_add_test(log, test_gap);
+    tcase_add_test(log, test_gap_at_once);
     tcase_add_test(damage, test_flipped_bytes);
     tcase_add_test(damage, test_cut_snapshots);
     tcase_add_test(damage, test_foreign);
