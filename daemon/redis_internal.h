@@ -40,6 +40,7 @@ enum {
     TP__REDIS_WRITE_MS = 5000,
     TP__REDIS_UNKNOWN_MS = 5000, /* after so long a batch that was not read back is nobody-knows */
     TP__REDIS_GRACE_MS = 1000, /* a log may have lost entries: how long those who read them have to put them back */
+    TP__REDIS_REPLICAS_MS = 1000, /* how long replicas may take to have what was written */
     TP__REDIS_TICK_MS = 50,
 };
 
@@ -82,7 +83,9 @@ struct tp__redis_call {
     bool is_replied; /* ... which it did: until then it is not freed, nor sent again */
     bool is_told;
     bool is_again;   /* to be begun again once Redis answered */
-    bool is_held;    /* its event waits for replicas, and those behind it with it */
+    bool is_held;    /* its event waits for replicas, and those behind it with it ... */
+    bool is_alone;   /* ... which did not have it in time: nobody knows whether it stays */
+    uint64_t waits;  /* for the answer to the WAIT of this number */
     struct tp_log_place place; /* what Redis answered */
 };
 
@@ -193,6 +196,9 @@ struct tp__redis_store {
     uint64_t look_ms;
     uint64_t number; /* of the last origin */
     size_t in_flight, in_flight_bytes;
+    uv_prepare_t ask_replicas; /* active while something was sent behind which no WAIT went yet */
+    uint64_t waits;            /* the number of the next one */
+    bool has_few_replicas;     /* said the last one */
     size_t waiting;
     uint64_t works;  /* in the pool */
 
@@ -266,6 +272,10 @@ void tp__redis_refuse_unknown(struct tp__redis_call *call, const char *reason);
 
 /* Tells where the map stands, or stood with `of`, if that was not told. */
 void tp__redis_tell_state(struct tp__redis_map *map);
+
+/* Tells what is decided, up to what waits for replicas. */
+void tp__redis_tell_all(struct tp__redis_map *map);
+
 void tp__redis_tell_map(struct tp__redis_map *map, const struct tp_map *of);
 
 /* The map is kept no more: all that waits for it hears that, and nothing is held. */
@@ -284,6 +294,12 @@ bool tp__redis_submit_begin(struct tp__redis_call *call);
 
 /* The pending call of that origin; NULL: there is none. */
 struct tp__redis_call *tp__redis_pending_find(struct tp__redis_map *map, const struct tp_redis_entry *entry);
+
+/* The WAIT of this number, and those before it, were answered: so are the calls that wait for them. */
+void tp__redis_release(struct tp__redis_calls *calls, uint64_t number, bool is_enough);
+
+/* Sends a WAIT behind what was sent in this turn, if the URL asks for one. */
+void tp__redis_replicas_cb(uv_prepare_t *prepare);
 
 /* Takes a call out of those that are pending: it is decided. */
 void tp__redis_pending_end(struct tp__redis_call *call);
@@ -315,6 +331,10 @@ enum tp__redis_load_why {
 };
 void tp__redis_load_begin(struct tp__redis_map *map, enum tp__redis_load_why why);
 void tp__redis_load_lost(struct tp__redis_map *map); /* the connection is gone: ends it, as if Redis was away */
+
+
+/* Own batches that a load has met: as those that are told. */
+void tp__redis_load_release(struct tp__redis_map *map, uint64_t number, bool is_enough);
 
 /* ---- redis_reconcile.c ---- */
 

@@ -509,6 +509,12 @@ void tp__redis_load_begin(struct tp__redis_map *map, enum tp__redis_load_why why
     keys_begin(load);
 }
 
+void tp__redis_load_release(struct tp__redis_map *map, uint64_t number, bool is_enough)
+{
+    if (map->load != NULL)
+        tp__redis_release(&map->load->answers, number, is_enough);
+}
+
 void tp__redis_load_lost(struct tp__redis_map *map)
 {
     struct tp__redis_load *load = map->load;

@@ -94,13 +94,41 @@ static bool tell(struct tp__redis_map *map, struct tp_store_event *event)
     return map->store->head.event(map->store->head.event_context, event) == 0;
 }
 
-/* Tells what is to be told, up to what waits for replicas. */
-static void tell_all(struct tp__redis_map *map)
+/* What too few replicas have is so here, but nobody knows whether it stays: the map is told without a context, then the call is refused. False: the
+ * former was not taken. */
+static bool split(struct tp__redis_map *map, struct tp__redis_call *call)
+{
+    struct tp_store_event *event = &call->event, only = *event;
+    call->is_alone = false;
+    if (event->kind == TP_STORE_REFUSED && event->error == TP_ERR_UNAVAILABLE)
+        return true;
+    if (event->kind == TP_STORE_VERSION || event->kind == TP_STORE_BEGUN || event->kind == TP_STORE_DROPPED) {
+        only.context = NULL;
+        if (only.map != NULL)
+            tp_map_ref(only.map);
+        if (!tell(map, &only)) {
+            tp_map_unref(only.map);
+            call->is_alone = true;
+            return false;
+        }
+    }
+    event->kind = TP_STORE_REFUSED;
+    event->error = TP_ERR_UNAVAILABLE;
+    event->reason = "too few replicas of Redis had it in time";
+    event->is_unknown = true;
+    event->version = 0;
+    event->refused = (struct tp_tip_refused){0};
+    return true;
+}
+
+void tp__redis_tell_all(struct tp__redis_map *map)
 {
     while (map->telling.first != NULL && !map->telling.first->is_held) {
         struct tp__redis_call *call = map->telling.first;
-        if (!tell(map, &call->event) && call->event.context == NULL)
+        if (call->is_alone && !split(map, call))
             return; /* the tick tries again */
+        if (!tell(map, &call->event) && call->event.context == NULL)
+            return;
         (void)tp__redis_calls_take(&map->telling);
         tp__redis_call_end(call);
     }
@@ -113,7 +141,7 @@ void tp__redis_tell_state(struct tp__redis_map *map)
 
 void tp__redis_tell_map(struct tp__redis_map *map, const struct tp_map *now)
 {
-    tell_all(map);
+    tp__redis_tell_all(map);
     if (now == NULL || map->told_epoch == 0 || (now->epoch == map->told_epoch && now->version == map->told_version))
         return;
     struct tp_store_event event = {.kind = now->epoch == map->told_epoch ? TP_STORE_VERSION : TP_STORE_BEGUN};
@@ -152,7 +180,7 @@ void tp__redis_answer(struct tp__redis_call *call, enum tp_store_event_kind kind
         map->told_reason = NULL;
     }
     tp__redis_calls_add(&map->telling, call);
-    tell_all(map);
+    tp__redis_tell_all(map);
 }
 
 void tp__redis_refuse(struct tp__redis_call *call, int error, const char *reason)
@@ -244,9 +272,8 @@ void tp__redis_map_fail_all(struct tp__redis_map *map)
     tp__redis_pending_give_up(map, true);
     while (map->waiting.first != NULL)
         tp__redis_refuse(take(map), TP_ERR_UNAVAILABLE, "the store is closed");
-    for (struct tp__redis_call *call = map->telling.first; call != NULL; call = call->next)
-        call->is_held = false;
-    tell_all(map);
+    tp__redis_release(&map->telling, UINT64_MAX, false);
+    tp__redis_tell_all(map);
     for (struct tp__redis_call *call; (call = tp__redis_calls_take(&map->telling)) != NULL;) {
         tp_map_unref(call->event.map);
         tp__redis_call_end(call);

@@ -23,6 +23,12 @@ static void pending_begin(struct tp__redis_call *call, size_t bytes)
     store->in_flight++;
     store->in_flight_bytes += bytes;
     tp__redis_calls_add(&call->map->pending, call);
+    if (store->url.wait > 0) {
+        call->is_held = true;
+        call->is_alone = false;
+        call->waits = store->waits;
+        uv_prepare_start(&store->ask_replicas, tp__redis_replicas_cb);
+    }
 }
 
 void tp__redis_pending_end(struct tp__redis_call *call)
@@ -56,6 +62,69 @@ void tp__redis_pending_give_up(struct tp__redis_map *map, bool all)
             tp__redis_map_resume(map);
     }
 }
+
+/* ---- Replicas ---- */
+
+/* A WAIT that was answered, or lost. */
+struct asked {
+    struct tp__redis_store *store;
+    uint64_t number;
+};
+
+void tp__redis_release(struct tp__redis_calls *calls, uint64_t number, bool is_enough)
+{
+    for (struct tp__redis_call *call = calls->first; call != NULL; call = call->next)
+        if (call->is_held && call->waits <= number) {
+            call->is_held = false;
+            call->is_alone = !is_enough;
+        }
+}
+
+static void replicas_release(struct tp__redis_store *store, uint64_t number, bool is_enough)
+{
+    for (struct tp__redis_map *map = store->maps; map != NULL; map = map->next) {
+        tp__redis_release(&map->pending, number, is_enough);
+        tp__redis_release(&map->waiting, number, is_enough);
+        tp__redis_release(&map->telling, number, is_enough);
+        tp__redis_load_release(map, number, is_enough);
+        tp__redis_tell_all(map);
+    }
+}
+
+static void wait_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
+{
+    struct asked *asked = context;
+    (void)conn;
+    bool is_enough = reply != NULL && reply->type == REDIS_REPLY_INTEGER && reply->integer >= asked->store->url.wait;
+    if (reply != NULL && reply->type == REDIS_REPLY_ERROR)
+        tp__redis_write_refused(asked->store, reply->str);
+    if (reply != NULL)
+        asked->store->has_few_replicas = !is_enough;
+    tp__redis_status_renew(asked->store);
+    replicas_release(asked->store, asked->number, is_enough);
+    free(asked);
+}
+
+void tp__redis_replicas_cb(uv_prepare_t *prepare)
+{
+    struct tp__redis_store *store = prepare->data;
+    char replicas[16], ms[16];
+    uv_prepare_stop(prepare);
+    snprintf(replicas, sizeof replicas, "%d", store->url.wait);
+    snprintf(ms, sizeof ms, "%d", TP__REDIS_REPLICAS_MS);
+    struct asked *asked = malloc(sizeof *asked);
+    uint64_t number = store->waits++;
+    if (asked != NULL) {
+        *asked = (struct asked){store, number};
+        if (tp_redis_conn_send(&store->writer, 3, (const char *[]){"WAIT", replicas, ms}, NULL, TP__REDIS_REPLICAS_MS + TP__REDIS_WRITE_MS, wait_cb,
+                               asked))
+            return;
+    }
+    free(asked);
+    replicas_release(store, number, false);
+}
+
+/* ---- Answers ---- */
 
 /* What Redis answers to a call is its last word about it, if it was decided before. */
 static bool replied(struct tp__redis_call *call)

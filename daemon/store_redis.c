@@ -131,6 +131,8 @@ void tp__redis_status_renew(struct tp__redis_store *store)
         snprintf(cause, sizeof cause, "%s", store->reader.cause[0] ? store->reader.cause : "not reached yet");
     else if (store->refused[0])
         snprintf(cause, sizeof cause, "%s", store->refused);
+    else if (store->has_few_replicas)
+        snprintf(cause, sizeof cause, "fewer than %d replicas have what was written", store->url.wait);
     else if ((map = first_in_trouble(store)) != NULL)
         snprintf(cause, sizeof cause, "map %.60s: %.60s", map->name, map->trouble);
     else
@@ -189,9 +191,13 @@ static void probe_cb(struct tp_redis_conn *conn, const redisReply *reply, void *
 /* After a write that Redis refused: whether it takes one again. */
 static void probe(struct tp__redis_store *store, uint64_t now_ms)
 {
-    if (store->refused[0] == 0 || !store->writer.is_up || now_ms < store->probe_at_ms)
+    if ((store->refused[0] == 0 && !store->has_few_replicas) || !store->writer.is_up || now_ms < store->probe_at_ms)
         return;
     store->probe_at_ms = now_ms + PROBE_MS;
+    if (store->has_few_replicas)
+        uv_prepare_start(&store->ask_replicas, tp__redis_replicas_cb);
+    if (store->refused[0] == 0)
+        return;
     char key[TP__REDIS_KEY_MAX];
     snprintf(key, sizeof key, "%sprobe", store->url.prefix);
     (void)tp_redis_conn_send(&store->writer, 5, (const char *[]){"SET", key, "1", "PX", "1000"}, NULL, 0, probe_cb, store);
@@ -368,6 +374,7 @@ static void end(struct tp__redis_store *store)
 {
     uv_close((uv_handle_t *)&store->wake, NULL);
     uv_close((uv_handle_t *)&store->tick, NULL);
+    uv_close((uv_handle_t *)&store->ask_replicas, NULL);
     store->is_up = false;
     tp_redis_conn_stop(&store->writer, writer_stopped_cb, store);
     tp_redis_conn_stop(&store->reader, reader_stopped_cb, store);
@@ -555,7 +562,8 @@ static int loop_begin(struct tp__redis_store *store)
         return TP_ERR_NO_MEMORY;
     }
     uv_timer_init(&store->loop, &store->tick);
-    store->wake.data = store->tick.data = store;
+    uv_prepare_init(&store->loop, &store->ask_replicas);
+    store->wake.data = store->tick.data = store->ask_replicas.data = store;
     uv_timer_start(&store->tick, tick_cb, TP__REDIS_TICK_MS, TP__REDIS_TICK_MS);
     int error = conn_start(store, &store->writer);
     if (error == 0) {
@@ -566,6 +574,7 @@ static int loop_begin(struct tp__redis_store *store)
     }
     uv_close((uv_handle_t *)&store->wake, NULL);
     uv_close((uv_handle_t *)&store->tick, NULL);
+    uv_close((uv_handle_t *)&store->ask_replicas, NULL);
     uv_run(&store->loop, UV_RUN_DEFAULT);
     (void)uv_loop_close(&store->loop);
     return error;

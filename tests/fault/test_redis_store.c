@@ -239,6 +239,49 @@ START_TEST(test_read_only)
 }
 END_TEST
 
+/* ---- Replicas ---- */
+
+/* With ?wait=1 a change is acknowledged when a replica has it; where none has it in time nobody knows, and the change is seen none the less. */
+START_TEST(test_waits_for_replicas)
+{
+    struct test_redis replica;
+    char url[128];
+    test_redis_init(&replica);
+    replica.master = server();
+    test_redis_start(&replica);
+    test_redis_await(&replica, 2, (const char *[]){"EXISTS", "tickpath:{m}:log"}, "1");
+    snprintf(url, sizeof url, "%s?wait=1", server()->url);
+    open_b(url);
+    await_status(&b_, NULL);
+    stores_expect_at(&b_, stores_load(&b_, "m"), TP_STORE_LOADED, 5, 1);
+    for (uint32_t i = 0; i < 50; i++)
+        submit(&b_, i, 1, 1 + i);
+    stores_settle(&b_);
+    stores_expect_at(&b_, submit(&b_, 50, 1, 51), TP_STORE_VERSION, 5, 52);
+    test_redis_freeze(&replica);
+    struct stores_call *calls[3] = {submit(&b_, 1, 2, 101), submit(&b_, 2, 2, 102), submit(&b_, 1, 2, 101)};
+    for (int i = 0; i < 3; i++) {
+        stores_expect(&b_, calls[i], TP_STORE_REFUSED, TP_ERR_UNAVAILABLE);
+        ck_assert(calls[i]->event.is_unknown);
+    }
+    await_status(&b_, "replicas");
+    stores_await(&b_, "m", 5, 54);
+    stores_await(&a_, "m", 5, 54);
+    stores_expect_at(&a_, submit(&a_, 3, 2, 103), TP_STORE_VERSION, 5, 55); /* which waits for none */
+    test_redis_thaw(&replica);
+    await_status(&b_, NULL);
+    struct stores_call *repeated = submit(&b_, 1, 2, 101);
+    stores_expect(&b_, repeated, TP_STORE_REPEATED, 0);
+    ck_assert_uint_eq(repeated->event.version, 53);
+    stores_expect_at(&b_, submit(&b_, 4, 2, 104), TP_STORE_VERSION, 5, 56);
+    struct tp_map *map = stores_grid(SIDE, SIDE, 7);
+    stores_expect_at(&b_, stores_put(&b_, "m", map, true), TP_STORE_BEGUN, 7, 1);
+    tp_map_unref(map);
+    stores_expect(&b_, stores_drop(&b_, "m"), TP_STORE_DROPPED, 0);
+    test_redis_fini(&replica);
+}
+END_TEST
+
 /* ---- What it lost ---- */
 
 static void make_versions(uint32_t count, uint32_t row)
@@ -402,13 +445,14 @@ END_TEST
 static Suite *redis_store_suite(void)
 {
     Suite *suite = suite_create("redis_store");
-    TCase *there = tcase_create("server"), *lost = tcase_create("lost");
-    TCase *const all[] = {there, lost};
+    TCase *there = tcase_create("server"), *replicas = tcase_create("replicas"), *lost = tcase_create("lost");
+    TCase *const all[] = {there, replicas, lost};
     tcase_add_test(there, test_away_at_start);
     tcase_add_test(there, test_killed_and_back);
     tcase_add_test(there, test_frozen);
     tcase_add_test(there, test_refuses_writes);
     tcase_add_test(there, test_read_only);
+    tcase_add_test(replicas, test_waits_for_replicas);
     tcase_add_test(lost, test_flushed);
     tcase_add_test(lost, test_restarted_empty);
     tcase_add_test(lost, test_lost_tail);
