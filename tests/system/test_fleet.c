@@ -254,7 +254,8 @@ static void send_some(struct client *c, int which)
         c->sent[c->sent_count++] = n;
         memmove(c->waiting, c->waiting + 1, --c->waiting_count * sizeof *c->waiting);
     }
-    while (c->sent_count < WINDOW && batches_sent < batches_allowed && batches_sent - oldest_open < KEYS_AHEAD) {
+    while (c->sent_count < WINDOW && batches_sent < batches_allowed &&
+           batches_sent - oldest_open < KEYS_AHEAD) {
         size_t n = batches_sent++;
         draw_batch(n, which);
         batch[n].sent_us = now_us();
