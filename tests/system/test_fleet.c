@@ -68,6 +68,7 @@ static struct wire_daemon daemon_[DAEMONS];
 static struct client client_[CLIENTS];
 static struct batch *batch;
 static size_t batches, batches_sent, batches_done, oldest_open;
+static size_t batches_allowed; /* until the next thing happens to them */
 static uint64_t *latency_us;
 static size_t latencies;
 static struct tp_test_rng rng;
@@ -253,7 +254,8 @@ static void send_some(struct client *c, int which)
         c->sent[c->sent_count++] = n;
         memmove(c->waiting, c->waiting + 1, --c->waiting_count * sizeof *c->waiting);
     }
-    while (c->sent_count < WINDOW && batches_sent < batches && batches_sent - oldest_open < KEYS_AHEAD) {
+    while (c->sent_count < WINDOW && batches_sent < batches_allowed &&
+           batches_sent - oldest_open < KEYS_AHEAD) {
         size_t n = batches_sent++;
         draw_batch(n, which);
         batch[n].sent_us = now_us();
@@ -550,8 +552,10 @@ START_TEST(test_under_fire)
     last_done_us = now_us();
     uint64_t began_us = now_us();
     while (batches_done < batches) {
+        size_t due = (happened + 1) * batches / (events + 2);
+        batches_allowed = happened < events ? (happened + 2) * batches / (events + 2) : batches;
         turn();
-        if (happened < events && batches_done >= (happened + 1) * batches / (events + 2)) {
+        if (happened < events && batches_done >= due) {
             enum event event;
             do
                 event = (enum event)tp_test_below(&rng, EVENTS);
