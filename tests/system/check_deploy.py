@@ -25,7 +25,7 @@ from processes import Processes, free_ports, http, wait_for  # noqa: E402
 BIN = os.path.join(ROOT, os.environ.get("TICKPATH_BIN") or "build")
 PATH = os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
 DRAIN_TRIES = 3
-SAME = ("width", "height", "version", "passable_cells")  # of a map, on every daemon that has it
+SAME = ("width", "height", "epoch", "version", "passable_cells")  # of a map, on every daemon that has it
 CITY = "tool/city"  # the map of a load, by the name that the tool gives it
 
 

@@ -37,10 +37,16 @@ struct written {
     struct tp_map *map;
     struct tp_keys keys;
     struct tp_lineage lineage;
-    struct tp_snapshot_extra extra;
+    struct tp_log_place place;
+    const char *name; /* NULL: none */
     uint8_t *bytes;
     size_t size;
 };
+
+static struct tp_snapshot_extra extra_of(const struct written *w)
+{
+    return (struct tp_snapshot_extra){.name = w->name, .keys = &w->keys, .place = w->place, .lineage = &w->lineage};
+}
 
 static struct tp_map *random_graph(struct tp_test_rng *rng)
 {
@@ -81,13 +87,12 @@ static struct written write_random(struct tp_test_rng *rng, bool is_graph, int w
         uint8_t tag[TP_LOG_TAG_BYTES] = {(uint8_t)i, (uint8_t)tp_test_next(rng)};
         tp_lineage_note(&w.lineage, tag, (struct tp_log_place){tp_test_next(rng), tp_test_next(rng)});
     }
-    w.extra.keys = &w.keys;
-    w.extra.lineage = &w.lineage;
     if (with & WITH_PLACE) {
-        w.extra.place = (struct tp_log_place){tp_test_next(rng) | 1, tp_test_below(rng, 5)};
-        w.extra.name = tp_test_percent(rng, 50) ? "a/map-of.mine_7" : NULL;
+        w.place = (struct tp_log_place){tp_test_next(rng) | 1, tp_test_below(rng, 5)};
+        w.name = tp_test_percent(rng, 50) ? "a/map-of.mine_7" : NULL;
     }
-    ck_assert_int_eq(tp_snapshot_encode_placed(w.map, &w.extra, &w.bytes, &w.size), 0);
+    struct tp_snapshot_extra extra = extra_of(&w);
+    ck_assert_int_eq(tp_snapshot_encode_placed(w.map, &extra, &w.bytes, &w.size), 0);
     return w;
 }
 
@@ -193,8 +198,8 @@ START_TEST(test_round_trips)
         ck_assert(info.layout == kinds[kind].layout && !info.is_newer && info.is_graph == kinds[kind].is_graph);
         ck_assert(info.width == w.map->width && info.height == w.map->height);
         ck_assert(info.epoch == w.map->epoch && info.version == w.map->version);
-        ck_assert_str_eq(info.name, w.extra.name != NULL ? w.extra.name : "");
-        ck_assert_int_eq(tp_log_place_compare(info.place, w.extra.place), 0);
+        ck_assert_str_eq(info.name, w.name != NULL ? w.name : "");
+        ck_assert_int_eq(tp_log_place_compare(info.place, w.place), 0);
         ck_assert_uint_eq(info.lineage.count, w.lineage.count);
         ck_assert_mem_eq(&info.lineage, &w.lineage, sizeof info.lineage);
         tp_keys_fini(&keys);
@@ -410,7 +415,8 @@ START_TEST(test_no_memory)
         uint8_t *bytes;
         size_t size;
         fail_in_ = times;
-        int error = tp_snapshot_encode_placed(w.map, &w.extra, &bytes, &size);
+        struct tp_snapshot_extra extra = extra_of(&w);
+        int error = tp_snapshot_encode_placed(w.map, &extra, &bytes, &size);
         fail_in_ = -1;
         ck_assert(error == 0 || error == TP_ERR_NO_MEMORY);
         done += error == 0;
