@@ -433,6 +433,25 @@ START_TEST(test_flushed)
 }
 END_TEST
 
+/* The log is emptied, and remembers how far it was: nothing can be put back, so what was acknowledged goes on in a new epoch. */
+START_TEST(test_log_emptied)
+{
+    make_versions(20, 1);
+    ask(4, (const char *[]){"XTRIM", "tickpath:{m}:log", "MAXLEN", "0"});
+    for (uint64_t until = now_ms() + WAIT_MS;; pause_ms(20)) { /* batches sent before that is seen may make versions of the old epoch */
+        struct stores_call *call = submit(&a_, 1, 2, 0);
+        stores_settle(&a_);
+        if (call->event.kind == TP_STORE_VERSION && call->event.map->epoch > 5)
+            break;
+        ck_assert_uint_lt(now_ms(), until);
+    }
+    const struct tp_map *map = expect_all_alike();
+    for (uint32_t i = 0; i < 20; i++)
+        ck_assert_int_eq(tp_map_class(map, i, 1), '@');
+    tp_map_unref(map);
+}
+END_TEST
+
 /* The server comes back without any of its files. */
 START_TEST(test_restarted_empty)
 {
@@ -559,6 +578,7 @@ static Suite *redis_store_suite(void)
     tcase_add_test(there, test_read_only);
     tcase_add_test(replicas, test_waits_for_replicas);
     tcase_add_test(lost, test_flushed);
+    tcase_add_test(lost, test_log_emptied);
     tcase_add_test(lost, test_restarted_empty);
     tcase_add_test(lost, test_lost_tail);
     tcase_add_test(lost, test_diverged);
