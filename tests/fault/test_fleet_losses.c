@@ -152,12 +152,21 @@ END_TEST
 
 /* ---- Another Redis in its place ---- */
 
+/* A master waits 5 s for more replicas before it sends the first what it has: not here. */
+static void sync_soon(void)
+{
+    const struct test_redis *of[] = {&shared.redis, &replica};
+    for (int i = 0; i < 2; i++)
+        ask(of[i], "OK", 4, (const char *[]){"CONFIG", "SET", "repl-diskless-sync-delay", "0"});
+}
+
 static void replica_begin(void)
 {
     test_redis_init(&replica);
     test_redis_start(&replica);
     proxy_start(&replication, shared.redis.port);
     has_replica = true;
+    sync_soon();
     char port[8];
     snprintf(port, sizeof port, "%u", replication.port);
     ask(&replica, "OK", 3, (const char *[]){"REPLICAOF", "127.0.0.1", port});
@@ -242,6 +251,7 @@ START_TEST(test_failed_over_by_sentinel)
     replica.master = &shared.redis;
     test_redis_start(&replica);
     has_replica = true;
+    sync_soon();
     proxy_start(&replication, replica.port); /* stands idle */
     replica_catch_up();
     test_redis_init(&sentinel);
