@@ -58,6 +58,7 @@ const char tp__redis_script_lease[] =
     "local e,v=string.match(f," SNAPSHOT_FIELD ")\n"
     "if e==ARGV[1] and tonumber(v)>best then best=tonumber(v) end end\n"
     "if best+tonumber(ARGV[4])>tonumber(ARGV[3]) then return string.format('%.0f',best) end\n"
+    "if redis.call('GET',KEYS[2])==ARGV[2] then redis.call('DEL',KEYS[2]) end\n" /* of a snapshot of ours that came to nothing */
     "if redis.call('SET',KEYS[2],ARGV[2],'NX','PX',30000) then return 'mine' end\n"
     "return 'busy'";
 

@@ -361,6 +361,22 @@ START_TEST(test_gap_at_once)
 }
 END_TEST
 
+/* A lease that this daemon holds already, of a snapshot that came to nothing, is its own: it does not wait until that is over. */
+START_TEST(test_own_lease)
+{
+    put_grid("m", 5);
+    redisReply *first = ask("XRANGE tickpath:{m}:log - + COUNT 1");
+    const redisReply *fields = first->element[0]->element[1];
+    size_t origin = 0;
+    while (origin < fields->elements && strcmp(fields->element[origin]->str, "o") != 0)
+        origin += 2;
+    ck_assert_uint_lt(origin, fields->elements);
+    DO("SET tickpath:{m}:lease %b", fields->element[origin + 1]->str, (size_t)16); /* and for ever */
+    freeReplyObject(first);
+    change_much("m", 5);
+}
+END_TEST
+
 /* ---- Damage ---- */
 
 /* Asserts that the store refuses the map as corrupt, with words, and is well otherwise. */
@@ -517,6 +533,7 @@ static Suite *store_redis_suite(void)
     tcase_add_test(log, test_trimmed);
     tcase_add_test(log, test_gap);
     tcase_add_test(log, test_gap_at_once);
+    tcase_add_test(log, test_own_lease);
     tcase_add_test(damage, test_flipped_bytes);
     tcase_add_test(damage, test_cut_snapshots);
     tcase_add_test(damage, test_foreign);
