@@ -21,6 +21,7 @@ struct tp__redis_load {
     struct tp__redis_map *map;
     enum tp__redis_load_why why;
     unsigned tries;
+    bool is_dropped; /* the log says so */
 
     struct tp_log_place last;                           /* of the log, before the snapshots were read; 0-0: it was empty */
     struct tp__redis_snapshot_field fields[FIELDS_MAX]; /* the newest first */
@@ -100,7 +101,7 @@ static void fail(struct tp__redis_load *load, int error, const char *reason)
     if (load->why == TP__REDIS_LOAD_FIRST) {
         tp__redis_refuse_loads(map, error, reason);
         tp__redis_map_resume(map);
-    } else if (error == TP_ERR_NOT_FOUND && load->why == TP__REDIS_LOAD_BEGUN) {
+    } else if (error == TP_ERR_NOT_FOUND && (load->why == TP__REDIS_LOAD_BEGUN || load->is_dropped)) {
         tp__redis_map_dropped(map, NULL);
     } else if (!tp__redis_map_is_held(map)) {
         tp__redis_map_resume(map);
@@ -307,6 +308,7 @@ static void page_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
             again(load);
             return;
         case MET_DROP:
+            load->is_dropped = true;
             fail(load, TP_ERR_NOT_FOUND, NULL);
             return;
         case MET_GAP:
@@ -458,6 +460,17 @@ static void field_insert(struct tp__redis_load *load, const struct tp__redis_sna
     load->fields[at] = *field;
 }
 
+/* There are no snapshots: whether the log is one that a drop left behind, which alone has an end. */
+static void left_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
+{
+    struct tp__redis_load *load = context;
+    (void)conn;
+    if (!answered(load) || reply == NULL)
+        return;
+    load->is_dropped = reply->type == REDIS_REPLY_INTEGER && reply->integer >= 0;
+    fail(load, TP_ERR_NOT_FOUND, NULL);
+}
+
 static void keys_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
 {
     struct tp__redis_load *load = context;
@@ -477,10 +490,12 @@ static void keys_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
         if (name->type == REDIS_REPLY_STRING && tp__redis_snapshot_field_read(&field, name->str, (size_t)name->len))
             field_insert(load, &field);
     }
-    if (reply->elements == 0)
-        fail(load, TP_ERR_NOT_FOUND, NULL);
-    else
+    if (reply->elements > 0)
         next_field(load);
+    else if (load->why == TP__REDIS_LOAD_LOST) /* a map is held, whose drop may have been trimmed away, or have batches behind it */
+        ask(load, 2, (const char *[]){"PTTL", load->map->log}, left_cb);
+    else
+        fail(load, TP_ERR_NOT_FOUND, NULL);
 }
 
 /* Where the log ends, before anything else is read. */

@@ -377,6 +377,25 @@ START_TEST(test_own_lease)
 }
 END_TEST
 
+/* The map was dropped, and its log trimmed up to that, before the store could read on: it finds no place of its own in the log and no
+ * snapshot, and yet hears that the map was dropped. */
+START_TEST(test_trimmed_up_to_a_drop)
+{
+    put_grid("m", 5);
+    stores_expect_at(&a_, submit_cell(&a_, "m", 1, 1, '@'), TP_STORE_VERSION, 5, 2);
+    DO("EVAL %s 2 tickpath:{m}:log tickpath:{m}:snaps",
+       "redis.call('XADD',KEYS[1],'*','t','drop','o','00000000000000aa-1') redis.call('XTRIM',KEYS[1],'MAXLEN',1) redis.call('DEL',KEYS[2]) "
+       "redis.call('EXPIRE',KEYS[1],3600)");
+    struct stores_call *changed = submit_cell(&a_, "m", 2, 2, '@');
+    stores_settle(&a_);
+    for (int tries = 0; stores_stands(&a_, "m") != NULL; tries++) {
+        ck_assert_msg(tries < WAIT_MS / 20, "the map stands");
+        pause_ms(20);
+    }
+    stores_expect(&a_, changed, TP_STORE_REFUSED, TP_ERR_NOT_FOUND);
+}
+END_TEST
+
 /* ---- Damage ---- */
 
 /* Asserts that the store refuses the map as corrupt, with words, and is well otherwise. */
@@ -534,6 +553,7 @@ static Suite *store_redis_suite(void)
     tcase_add_test(log, test_gap);
     tcase_add_test(log, test_gap_at_once);
     tcase_add_test(log, test_own_lease);
+    tcase_add_test(log, test_trimmed_up_to_a_drop);
     tcase_add_test(damage, test_flipped_bytes);
     tcase_add_test(damage, test_cut_snapshots);
     tcase_add_test(damage, test_foreign);
