@@ -24,6 +24,7 @@ static void pending_begin(struct tp__redis_call *call, size_t bytes)
     call->place = (struct tp_log_place){0};
     store->in_flight++;
     store->in_flight_bytes += bytes;
+    call->map->asked++; /* the answer finds the map, though the call may be told, and the map be gone for all others, before it comes */
     tp__redis_calls_add(&call->map->pending, call);
     if (store->url.wait > 0) {
         call->is_held = true;
@@ -132,6 +133,7 @@ void tp__redis_replicas_cb(uv_prepare_t *prepare)
 static bool replied(struct tp__redis_call *call)
 {
     bool is_told = call->is_told;
+    call->map->asked--;
     call->is_replied = true;
     if (is_told)
         tp__redis_call_free(call);
@@ -172,19 +174,16 @@ static void put_cb(struct tp_redis_conn *conn, const redisReply *reply, void *co
     struct tp__redis_map *map = call->map;
     struct tp__redis_store *store = map->store;
     (void)conn;
-    bool is_told = call->is_told;
-    if (is_told || reply == NULL) {
-        call->is_replied = true;
-        if (is_told) {
-            tp__redis_call_free(call);
-        } else if (!map->is_followed) {
+    if (!replied(call))
+        return;
+    if (reply == NULL) {
+        if (!map->is_followed) {
             tp__redis_pending_end(call);
             tp__redis_refuse_unknown(call, "Redis was lost before it was known whether it has the map");
             tp__redis_map_resume(map);
         }
         return;
     }
-    call->is_replied = true;
     if (reply->type == REDIS_REPLY_ERROR) {
         tp__redis_write_refused(store, reply->str);
         refused(call, TP_ERR_UNAVAILABLE, "Redis refused it");
