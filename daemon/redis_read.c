@@ -76,14 +76,14 @@ static bool apply_own_put(struct tp__redis_map *map, struct tp_redis_entry *entr
 /* Own calls that stand before this entry in the log and were not met: whoever trimmed it had put the map anew. */
 static void passed_over(struct tp__redis_map *map, const struct tp_redis_entry *entry)
 {
-    struct tp__redis_call *call = map->pending.first;
-    if (call == NULL || tp_log_place_is_start(call->place) || tp_log_place_compare(call->place, entry->place) >= 0)
-        return;
-    bool is_busy = call->kind != TP__REDIS_SUBMIT;
-    tp__redis_pending_end(call);
-    tp__redis_refuse_unknown(call, "the map began anew before it was read");
-    if (is_busy && map->state == TP__REDIS_BUSY)
-        tp__redis_map_resume(map);
+    struct tp__redis_call *call;
+    while ((call = map->pending.first) != NULL && !tp_log_place_is_start(call->place) && tp_log_place_compare(call->place, entry->place) < 0) {
+        bool is_busy = call->kind != TP__REDIS_SUBMIT;
+        tp__redis_pending_end(call);
+        tp__redis_refuse_unknown(call, "the map began anew before it was read");
+        if (is_busy && map->state == TP__REDIS_BUSY)
+            tp__redis_map_resume(map);
+    }
 }
 
 /* Applies one entry, which it takes; false: those behind it are not to be applied now, nor is it itself if the map is stalled: then it stays the
