@@ -107,14 +107,6 @@ static inline void tp__redis_calls_add(struct tp__redis_calls *calls, struct tp_
     calls->last = &call->next;
 }
 
-static inline void tp__redis_calls_add_first(struct tp__redis_calls *calls, struct tp__redis_call *call)
-{
-    call->next = calls->first;
-    if (calls->first == NULL)
-        calls->last = &call->next;
-    calls->first = call;
-}
-
 struct tp__redis_call *tp__redis_calls_take(struct tp__redis_calls *calls);
 
 /* Takes that call out of the list, if it is in it. */
@@ -201,7 +193,6 @@ struct tp__redis_store {
     uint64_t waits;            /* the number of the next one */
     bool has_few_replicas;     /* said the last one */
     size_t waiting;
-    uint64_t works;  /* in the pool */
 
     /* the reader's XREAD */
     struct tp__redis_map **reading; /* the maps it names, in their order; NULL: gone since */
@@ -274,13 +265,12 @@ void tp__redis_answer(struct tp__redis_call *call, enum tp_store_event_kind kind
 void tp__redis_refuse(struct tp__redis_call *call, int error, const char *reason);
 void tp__redis_refuse_unknown(struct tp__redis_call *call, const char *reason);
 
-/* Tells where the map stands, or stood with `of`, if that was not told. */
+/* Tells that the map stands at this version, if that was not told; or where it stands now. */
+void tp__redis_tell_map(struct tp__redis_map *map, const struct tp_map *now);
 void tp__redis_tell_state(struct tp__redis_map *map);
 
 /* Tells what is decided, up to what waits for replicas. */
 void tp__redis_tell_all(struct tp__redis_map *map);
-
-void tp__redis_tell_map(struct tp__redis_map *map, const struct tp_map *of);
 
 /* The map is kept no more: all that waits for it hears that, and nothing is held. */
 void tp__redis_map_dropped(struct tp__redis_map *map, struct tp__redis_call *own);
@@ -335,7 +325,6 @@ enum tp__redis_load_why {
 };
 void tp__redis_load_begin(struct tp__redis_map *map, enum tp__redis_load_why why);
 void tp__redis_load_lost(struct tp__redis_map *map); /* the connection is gone: ends it, as if Redis was away */
-
 
 /* Own batches that a load has met: as those that are told. */
 void tp__redis_load_release(struct tp__redis_map *map, uint64_t number, bool is_enough);
