@@ -1,3 +1,12 @@
+/* Happy path: a put's snapshot is encoded in the background, a batch's bytes at once; it goes to Redis, one script or XADD each, and is pending
+ * until the reader brings it back (redis_read.c, redis_load.c), which decides it. Redis' own answer says only that the log has it; it may come
+ * before that or behind it, and the call, and its map, stay until it came. A drop of a map that is followed is told once both are there.
+ *
+ * Failure modes: Redis refuses it, or there is no log: refused, nothing was done. The connection is lost before the answer: it stays pending, and
+ * is given up as unknown if it is not read in time (store_redis.c). A batch met another epoch than it was meant for, and its client named
+ * none: it is sent again, in its place. Too few replicas have it in time: its event is held until that is known, then told as unknown. No
+ * room in flight: it waits. No memory: refused.
+ */
 #include "daemon/redis_internal.h"
 
 #include "daemon/clock.h"
