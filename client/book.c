@@ -159,8 +159,7 @@ static void free_session(struct tp__session *session)
     free(session);
 }
 
-/* Forgets the sessions that are not bound, but for those that wait to be opened again. */
-static void sweep(struct tp__book *book)
+void tp__book_sweep(struct tp__book *book)
 {
     size_t kept = 0;
     for (size_t i = 0; i < book->session_count; i++) {
@@ -293,7 +292,7 @@ static void note_closed(struct tp__book *book, const Tickpath__CloseSession *clo
             session->stale = false;
         }
     }
-    sweep(book);
+    tp__book_sweep(book);
 }
 
 /* ---- ticks ---- */
@@ -631,7 +630,7 @@ void tp__book_commit(struct tp_client *client)
     }
     if (book->wire_count > 1)
         qsort(book->wires, book->wire_count, sizeof(struct tp__session *), compare_wires);
-    sweep(book);
+    tp__book_sweep(book);
 }
 
 void tp__book_fini(struct tp__book *book)

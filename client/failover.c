@@ -107,6 +107,7 @@ int tp__reopen_stale(struct tp_client *client, int64_t *deadline_ms)
     if (result != 0)
         return result;
     book->any_stale = false;
+    tp__book_sweep(book);
     for (size_t i = 0; i < book->session_count; i++)
         book->any_stale = book->any_stale || book->sessions[i]->stale;
     return 0;
@@ -398,6 +399,7 @@ int tp__recover(struct tp_client *client, int64_t *deadline_ms)
     if (failover == NULL || failover->over || !is_lost(client->broken.code))
         return tp__break(client, &client->broken);
     int64_t began_ms = now_ms();
+    tp__book_sweep(&failover->book); /* who was told to be gone does not come back */
     struct attempt attempt = {.client = client, .error = client->broken};
     tp__event(client, (struct tp_client_event){.kind = TP_CLIENT_LOST,
                                                .address = failover->addresses[failover->at].words,

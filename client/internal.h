@@ -236,6 +236,9 @@ Tickpath__OpenSession *tp__book_open(const struct tp__session *session);
 /* Forgets the daemon's name of a session. */
 void tp__book_unbind(struct tp__book *book, struct tp__session *session);
 
+/* Forgets the sessions that are gone: not bound, and not stale. */
+void tp__book_sweep(struct tp__book *book);
+
 void tp__book_fini(struct tp__book *book);
 
 /* ---- stream.c ---- */

@@ -37,8 +37,8 @@ enum {
     TP__REDIS_IN_FLIGHT_MAX = 4096, /* batches that Redis has, or has not, and that were not read back */
     TP__REDIS_IN_FLIGHT_BYTES_MAX = 64 << 20,
     TP__REDIS_WAITING_MAX = 65536, /* batches that wait for that */
-    TP__REDIS_WRITE_MS = 5000,
-    TP__REDIS_UNKNOWN_MS = 5000, /* after so long a batch that was not read back is nobody-knows */
+    TP__REDIS_WRITE_MS = 3000,
+    TP__REDIS_UNKNOWN_MS = 3500, /* after so long a batch that was not read back is nobody-knows */
     TP__REDIS_STUCK_MS = 30000,   /* likewise, though Redis is there: its log can't be read */
     TP__REDIS_GRACE_MS = 1000, /* a log may have lost entries: how long those who read them have to put them back */
     TP__REDIS_REPLICAS_MS = 1000, /* how long replicas may take to have what was written */
@@ -105,14 +105,6 @@ static inline void tp__redis_calls_add(struct tp__redis_calls *calls, struct tp_
     call->next = NULL;
     *calls->last = call;
     calls->last = &call->next;
-}
-
-static inline void tp__redis_calls_add_first(struct tp__redis_calls *calls, struct tp__redis_call *call)
-{
-    call->next = calls->first;
-    if (calls->first == NULL)
-        calls->last = &call->next;
-    calls->first = call;
 }
 
 struct tp__redis_call *tp__redis_calls_take(struct tp__redis_calls *calls);
@@ -207,7 +199,6 @@ struct tp__redis_store {
     uint64_t waits;            /* the number of the next one */
     bool has_few_replicas;     /* said the last one */
     size_t waiting;
-    uint64_t works;  /* in the pool */
 
     /* the reader's XREAD */
     struct tp__redis_map **reading; /* the maps it names, in their order; NULL: gone since */
@@ -280,13 +271,12 @@ void tp__redis_answer(struct tp__redis_call *call, enum tp_store_event_kind kind
 void tp__redis_refuse(struct tp__redis_call *call, int error, const char *reason);
 void tp__redis_refuse_unknown(struct tp__redis_call *call, const char *reason);
 
-/* Tells where the map stands, or stood with `of`, if that was not told. */
+/* Tells that the map stands at this version, if that was not told; or where it stands now. */
+void tp__redis_tell_map(struct tp__redis_map *map, const struct tp_map *now);
 void tp__redis_tell_state(struct tp__redis_map *map);
 
 /* Tells what is decided, up to what waits for replicas. */
 void tp__redis_tell_all(struct tp__redis_map *map);
-
-void tp__redis_tell_map(struct tp__redis_map *map, const struct tp_map *of);
 
 /* The map is kept no more: all that waits for it hears that, and nothing is held. */
 void tp__redis_map_dropped(struct tp__redis_map *map, struct tp__redis_call *own);
@@ -344,7 +334,6 @@ enum tp__redis_load_why {
 };
 void tp__redis_load_begin(struct tp__redis_map *map, enum tp__redis_load_why why);
 void tp__redis_load_lost(struct tp__redis_map *map); /* the connection is gone: ends it, as if Redis was away */
-
 
 /* Own batches that a load has met: as those that are told. */
 void tp__redis_load_release(struct tp__redis_map *map, uint64_t number, bool is_enough);

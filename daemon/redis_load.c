@@ -2,7 +2,8 @@
  *
  * Failure modes: a snapshot that can't be read is told, and the older one is tried. The log lacks the place that a snapshot names: it is never
  * read on over a gap; where no snapshot can do with the log, the map begins a new epoch from the newest that is good. No good snapshot: the
- * map is corrupt, and nothing is written. The map is put anew meanwhile: from the beginning. Redis is lost: it ends as if away.
+ * map is corrupt, and nothing is written. There are no snapshots at all, or the log ends with a drop: there is no such map, and one that is held is
+ * told as dropped where the log says so. The map is put anew meanwhile: from the beginning. Redis is lost: it ends as if away.
  */
 #include "daemon/redis_internal.h"
 
@@ -21,6 +22,7 @@ struct tp__redis_load {
     struct tp__redis_map *map;
     enum tp__redis_load_why why;
     unsigned tries;
+    bool is_dropped; /* the log says so */
 
     struct tp_log_place last;                           /* of the log, before the snapshots were read; 0-0: it was empty */
     struct tp__redis_snapshot_field fields[FIELDS_MAX]; /* the newest first */
@@ -100,7 +102,7 @@ static void fail(struct tp__redis_load *load, int error, const char *reason)
     if (load->why == TP__REDIS_LOAD_FIRST) {
         tp__redis_refuse_loads(map, error, reason);
         tp__redis_map_resume(map);
-    } else if (error == TP_ERR_NOT_FOUND && load->why == TP__REDIS_LOAD_BEGUN) {
+    } else if (error == TP_ERR_NOT_FOUND && (load->why == TP__REDIS_LOAD_BEGUN || load->is_dropped)) {
         tp__redis_map_dropped(map, NULL);
     } else if (!tp__redis_map_is_held(map)) {
         tp__redis_map_resume(map);
@@ -308,6 +310,7 @@ static void page_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
             again(load);
             return;
         case MET_DROP:
+            load->is_dropped = true;
             fail(load, TP_ERR_NOT_FOUND, NULL);
             return;
         case MET_GAP:
@@ -459,6 +462,17 @@ static void field_insert(struct tp__redis_load *load, const struct tp__redis_sna
     load->fields[at] = *field;
 }
 
+/* There are no snapshots: whether the log is one that a drop left behind, which alone has an end. */
+static void left_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
+{
+    struct tp__redis_load *load = context;
+    (void)conn;
+    if (!answered(load) || reply == NULL)
+        return;
+    load->is_dropped = reply->type == REDIS_REPLY_INTEGER && reply->integer >= 0;
+    fail(load, TP_ERR_NOT_FOUND, NULL);
+}
+
 static void keys_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
 {
     struct tp__redis_load *load = context;
@@ -478,10 +492,12 @@ static void keys_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
         if (name->type == REDIS_REPLY_STRING && tp__redis_snapshot_field_read(&field, name->str, (size_t)name->len))
             field_insert(load, &field);
     }
-    if (reply->elements == 0)
-        fail(load, TP_ERR_NOT_FOUND, NULL);
-    else
+    if (reply->elements > 0)
         next_field(load);
+    else if (load->why == TP__REDIS_LOAD_LOST) /* a map is held, whose drop may have been trimmed away, or have batches behind it */
+        ask(load, 2, (const char *[]){"PTTL", load->map->log}, left_cb);
+    else
+        fail(load, TP_ERR_NOT_FOUND, NULL);
 }
 
 /* Where the log ends, before anything else is read. */

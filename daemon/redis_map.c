@@ -1,3 +1,11 @@
+/* One map: a list of calls that wait, one of those that are pending in the log, one of events that are to be told, each in order.
+ *
+ * Happy path: tp__redis_map_serve() begins what waits, batches while those before them are pending, all else when nothing is; what is decided
+ * goes through tp__redis_answer() or tp__redis_refuse() to the end of the events, which are told up to the first that waits for replicas.
+ *
+ * Failure modes: an event without a context is not taken, for want of memory: it stays, and those behind it, and the tick tells it again. Redis
+ * is away: what waits is refused. The map is dropped: so are the batches for it; an own put behind the drop goes on.
+ */
 #include "daemon/redis_internal.h"
 
 #include "daemon/clock.h"

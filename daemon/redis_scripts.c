@@ -7,6 +7,11 @@ const char tp__redis_script_has[] = "return #redis.call('XRANGE',KEYS[1],ARGV[1]
 const char tp__redis_script_put[] =
     "if ARGV[1]=='new' and redis.call('EXISTS',KEYS[2])==1 then return 'exists' end\n"
     "if ARGV[1]=='at' then " LAST_OF_LOG " if last~=ARGV[2] then return 'moved' end end\n"
+    "local above=redis.pcall('HGET',KEYS[2],'epoch')\n"
+    "if type(above)~='string' then above=nil\n"
+    "local tail=redis.call('XREVRANGE',KEYS[1],'+','-','COUNT',1)[1]\n"
+    "for i=1,tail and #tail[2] or 0,2 do if tail[2][i]=='e' then above=tail[2][i+1] end end end\n"
+    "if tonumber(above) and tonumber(ARGV[3])<=tonumber(above) then return {'epoch',above} end\n"
     "local before=redis.pcall('HGET',KEYS[2],'put')\n"
     "local id=redis.call('XADD',KEYS[1],'*','t','put','e',ARGV[3],'f',ARGV[4],'g',ARGV[7],'o',ARGV[6])\n"
     "redis.call('DEL',KEYS[2])\n"
@@ -18,9 +23,10 @@ const char tp__redis_script_put[] =
 const char tp__redis_script_drop[] =
     "if redis.call('EXISTS',KEYS[2])==0 then return 'none' end\n"
     "if ARGV[1]=='1' and redis.pcall('HGET',KEYS[2],'epoch')~=ARGV[2] then return 'epoch' end\n"
-    "local id=redis.call('XADD',KEYS[1],'*','t','drop','o',ARGV[3])\n"
+    "local e=redis.pcall('HGET',KEYS[2],'epoch')\n"
+    "local id=redis.call('XADD',KEYS[1],'*','t','drop','e',type(e)=='string' and e or '0','o',ARGV[3])\n"
     "redis.call('DEL',KEYS[2])\n"
-    "redis.call('EXPIRE',KEYS[1],3600)\n"
+    "redis.call('EXPIRE',KEYS[1],86400)\n"
     "return id";
 
 const char tp__redis_script_look[] =
@@ -58,6 +64,7 @@ const char tp__redis_script_lease[] =
     "local e,v=string.match(f," SNAPSHOT_FIELD ")\n"
     "if e==ARGV[1] and tonumber(v)>best then best=tonumber(v) end end\n"
     "if best+tonumber(ARGV[4])>tonumber(ARGV[3]) then return string.format('%.0f',best) end\n"
+    "if redis.call('GET',KEYS[2])==ARGV[2] then redis.call('DEL',KEYS[2]) end\n" /* of a snapshot of ours that came to nothing */
     "if redis.call('SET',KEYS[2],ARGV[2],'NX','PX',30000) then return 'mine' end\n"
     "return 'busy'";
 

@@ -7,11 +7,12 @@
 extern const char tp__redis_script_has[];
 
 /* Begins a map. log, snaps; mode, last, epoch, field, snapshot, origin, tag, run. Mode `new`: "exists" if there is one; `at`: "moved" if the
- * log's last entry is not `last` ("": it has none); `replace`. Gives the place of the put. */
+ * log's last entry is not `last` ("": it has none); `replace`. {"epoch", E}: the epoch is not above E, that of the map, or of the one
+ * that was dropped. Else gives the place of the put. */
 extern const char tp__redis_script_put[];
 
 /* Ends a map. log, snaps; "1" where an epoch is asked for, epoch, origin. "epoch": the map is in another; "none": there are no snapshots, so no map; else the
- * place of the drop. The log stays for an hour, so that who follows it reads the end. */
+ * place of the drop. The log stays for a day, so that who follows it reads the end. */
 extern const char tp__redis_script_drop[];
 
 /* Where a log stands. log, snaps; place, run, tag. Gives four: whether the log has the place; its last place ("": it is empty); whether the

@@ -91,6 +91,9 @@ static void put_cb(struct tp_redis_conn *conn, const redisReply *reply, void *co
         if (is_of_epoch(map, shot->version->epoch))
             is_there(map, shot->version->version);
         pause_ms = 0;
+    } else if (reply != NULL && tp__redis_reply_is(reply, "newer")) {
+        if (is_of_epoch(map, shot->version->epoch))
+            is_there(map, shot->version->version);
     } else if (reply != NULL && tp__redis_reply_is(reply, "gap") && map->state == TP__REDIS_OPEN) {
         tp__redis_check(map, 0);
     }
@@ -166,11 +169,13 @@ static void lease_cb(struct tp_redis_conn *conn, const redisReply *reply, void *
 
 /* ---- When ---- */
 
-/* How many versions there are since the newest snapshot known. */
+/* How many versions there are since the newest snapshot known; one of another daemon may be ahead of what was read here. */
 static uint64_t versions_since(const struct tp__redis_map *map)
 {
     const struct tp_map *tip = map->history.tip.map;
-    return tip->epoch == map->snapshot_epoch && tip->version >= map->snapshot_version ? tip->version - map->snapshot_version : tip->version;
+    if (tip->epoch != map->snapshot_epoch)
+        return tip->version;
+    return tip->version > map->snapshot_version ? tip->version - map->snapshot_version : 0;
 }
 
 void tp__redis_snapshot_changed(struct tp__redis_map *map)
@@ -184,6 +189,10 @@ void tp__redis_snapshot_look(struct tp__redis_map *map, uint64_t now_ms)
     const struct tp_store_redis_options *options = &map->store->options;
     if (map->is_snapshotting || map->changed_ms == 0 || now_ms < map->snapshot_at_ms)
         return;
+    if (versions_since(map) == 0) { /* what was read meanwhile is in another daemon's */
+        map->changed_ms = 0;
+        return;
+    }
     if (versions_since(map) < options->snapshot_batches && now_ms < map->changed_ms + (uint64_t)options->snapshot_seconds * 1000)
         return;
     char epoch[24], version[24], since[24], instance[24];

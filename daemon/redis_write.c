@@ -1,3 +1,12 @@
+/* Happy path: a put's snapshot is encoded in the background, a batch's bytes at once; it goes to Redis, one script or XADD each, and is pending
+ * until the reader brings it back (redis_read.c, redis_load.c), which decides it. Redis' own answer says only that the log has it; it may come
+ * before that or behind it, and the call, and its map, stay until it came. A drop of a map that is followed is told once both are there.
+ *
+ * Failure modes: Redis refuses it, or there is no log: refused, nothing was done. The connection is lost before the answer: it stays pending, and
+ * is given up as unknown if it is not read in time (store_redis.c). A batch met another epoch than it was meant for, and its client named
+ * none: it is sent again, in its place. Too few replicas have it in time: its event is held until that is known, then told as unknown. No
+ * room in flight: it waits. No memory: refused.
+ */
 #include "daemon/redis_internal.h"
 
 #include "daemon/clock.h"
@@ -24,6 +33,7 @@ static void pending_begin(struct tp__redis_call *call, size_t bytes)
     call->place = (struct tp_log_place){0};
     store->in_flight++;
     store->in_flight_bytes += bytes;
+    call->map->asked++; /* the answer finds the map, though the call may be told, and the map be gone for all others, before it comes */
     tp__redis_calls_add(&call->map->pending, call);
     if (store->url.wait > 0) {
         call->is_held = true;
@@ -145,6 +155,7 @@ void tp__redis_replicas_cb(uv_prepare_t *prepare)
 static bool replied(struct tp__redis_call *call)
 {
     bool is_told = call->is_told;
+    call->map->asked--;
     call->is_replied = true;
     if (is_told)
         tp__redis_call_free(call);
@@ -179,30 +190,43 @@ static void number_print(char text[24], uint64_t number)
 
 /* ---- Puts ---- */
 
+/* The epoch that a put's has to be above; false: that is not the answer. */
+static bool epoch_above(const redisReply *reply, uint64_t *above)
+{
+    return reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 && tp__redis_reply_is(reply->element[0], "epoch") &&
+           reply->element[1]->type == REDIS_REPLY_STRING &&
+           tp__redis_number_read(above, reply->element[1]->str, reply->element[1]->len) && *above < UINT64_MAX;
+}
+
 static void put_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
 {
     struct tp__redis_call *call = context;
     struct tp__redis_map *map = call->map;
     struct tp__redis_store *store = map->store;
+    uint64_t above;
     (void)conn;
-    bool is_told = call->is_told;
-    if (is_told || reply == NULL) {
-        call->is_replied = true;
-        if (is_told) {
-            tp__redis_call_free(call);
-        } else if (!map->is_followed) {
+    if (!replied(call))
+        return;
+    if (reply == NULL) {
+        if (!map->is_followed) {
             tp__redis_pending_end(call);
             tp__redis_refuse_unknown(call, "Redis was lost before it was known whether it has the map");
             tp__redis_map_resume(map);
         }
         return;
     }
-    call->is_replied = true;
     if (reply->type == REDIS_REPLY_ERROR) {
         tp__redis_write_refused(store, reply->str);
         refused(call, TP_ERR_UNAVAILABLE, "Redis refused it");
     } else if (tp__redis_reply_is(reply, "exists")) {
         refused(call, TP_ERR_ALREADY_EXISTS, NULL);
+    } else if (epoch_above(reply, &above)) { /* a clock that is behind another's */
+        tp__redis_pending_end(call);
+        ((struct tp_map *)(uintptr_t)call->put)->epoch = above + 1;
+        free(call->snapshot);
+        call->snapshot = NULL;
+        call->is_replied = call->is_sent = false;
+        tp__redis_put_begin(call);
     } else if (tp__redis_reply_is(reply, "moved")) { /* another was first: what it made is looked at */
         tp__redis_pending_end(call);
         tp__redis_refuse(call, TP_ERR_UNAVAILABLE, NULL);

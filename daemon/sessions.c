@@ -178,7 +178,10 @@ uint32_t tp_sessions_end(struct tp_sessions *sessions, const struct tp_world_map
             continue;
         put_away(sessions, slot);
         agent->ended_error = error;
+        agent->previous = TP_AGENT_NONE;
         agent->next = sessions->ended_first;
+        if (agent->next != TP_AGENT_NONE)
+            sessions->agents[agent->next].previous = slot;
         sessions->ended_first = slot;
         ended++;
     }
@@ -200,11 +203,14 @@ bool tp_sessions_forget(struct tp_sessions *sessions, uint64_t id)
     if (tp_sessions_ended(sessions, id) == 0)
         return false;
     uint32_t slot = (uint32_t)(id & ((1u << SLOT_BITS) - 1));
-    uint32_t *link = &sessions->ended_first;
-    while (*link != slot)
-        link = &sessions->agents[*link].next;
-    *link = sessions->agents[slot].next;
-    sessions->agents[slot].ended_error = 0;
+    struct tp_agent *agent = &sessions->agents[slot];
+    if (agent->previous == TP_AGENT_NONE)
+        sessions->ended_first = agent->next;
+    else
+        sessions->agents[agent->previous].next = agent->next;
+    if (agent->next != TP_AGENT_NONE)
+        sessions->agents[agent->next].previous = agent->previous;
+    agent->ended_error = 0;
     sessions->ended_count--;
     free_slot(sessions, slot);
     return true;

@@ -34,7 +34,7 @@ struct tp_agent {
     bool is_vehicle;         /* its replies have a velocity */
     bool is_bounded;         /* its replies have a bound on its walk's cost */
     uint32_t salt;           /* of the session, or of the last one that had the slot */
-    uint32_t previous, next; /* in opening order; free slots use `next` */
+    uint32_t previous, next; /* in opening order, or among the ended; free slots use `next` */
     uint64_t ticks_looked, looked_ms; /* its ticks when they were last found to have grown, and when (daemon/idle.h) */
     uint8_t priority;        /* of its share of a total, 1..TP_PRIORITY_MAX */
     bool is_unbounded;       /* its tick may make more expansions than its budget has (tba's longest-path rule) */
@@ -53,7 +53,7 @@ struct tp_sessions {
     struct tp_agent *agents;
     uint32_t capacity, count, count_max; /* ended ones count, until they are closed */
     uint32_t first, last;                /* in opening order */
-    uint32_t ended_first, ended_count;   /* those that ended by themselves; linked by `next` */
+    uint32_t ended_first, ended_count;   /* those that ended by themselves; linked as those in use are */
     uint32_t free_first;
     uint32_t idle_next; /* the slot that daemon/idle.h looks at next */
     uint64_t salt_state; /* of the generator of salts */
@@ -90,7 +90,7 @@ uint32_t tp_sessions_end(struct tp_sessions *sessions, const struct tp_world_map
 /* What a session that ended by itself is refused with; 0: the id is none of one. Cost: O(1). */
 int tp_sessions_ended(const struct tp_sessions *sessions, uint64_t id);
 
-/* Frees the slot of a session that ended by itself; false: the id is none of one. Cost: O(ended). */
+/* Frees the slot of a session that ended by itself; false: the id is none of one. Cost: O(1). */
 bool tp_sessions_forget(struct tp_sessions *sessions, uint64_t id);
 
 /* Closes the session of a slot in use and leaves its map; its memory goes back later (daemon/closing.h). Cost:

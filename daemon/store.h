@@ -90,8 +90,9 @@ struct tp_store_ops {
     const char *name; /* "memory", "folder", "redis": for logs and stats */
 
     /* Begins a map, or with `replace` begins it anew: `map` is the whole of what is kept (no log, no keys). Takes a reference of its
-     * own to `map`, which nobody else uses yet and which is counted already (tp_map_count_in) if versions are counted at all. Where its
-     * epoch is not above every one that the name had before, the store raises it, before the event. */
+     * own to `map`, which nobody else uses yet and which is counted already (tp_map_count_in) if versions are counted at all. Its epoch is
+     * above those of the name's maps that the caller knows of; a shared store, whose other daemons' clocks may be ahead, raises it above
+     * the last one's, before the event. */
     int (*put)(struct tp_store *store, const char *name, const struct tp_map *map, bool replace, void *context);
 
     /* Asks for a batch to be applied to the map, which was told by LOADED or BEGUN or put by a call before. Keeps a pointer to

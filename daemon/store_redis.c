@@ -459,7 +459,7 @@ static struct tp__redis_call *call_new(enum tp__redis_call_kind kind, const char
     return call;
 }
 
-static int submit(struct tp_store *head, struct tp__redis_call *call)
+static int queue(struct tp_store *head, struct tp__redis_call *call)
 {
     struct tp__redis_store *store = (struct tp__redis_store *)head;
     pthread_mutex_lock(&store->lock);
@@ -478,7 +478,7 @@ static int redis_put(struct tp_store *store, const char *name, const struct tp_m
         return TP_ERR_NO_MEMORY;
     call->put = tp_map_ref(map);
     call->is_replacing = replace;
-    return submit(store, call);
+    return queue(store, call);
 }
 
 static int redis_submit(struct tp_store *store, const char *name, struct tp_batch *batch, void *context)
@@ -487,13 +487,13 @@ static int redis_submit(struct tp_store *store, const char *name, struct tp_batc
     if (call == NULL)
         return TP_ERR_NO_MEMORY;
     call->batch = batch;
-    return submit(store, call);
+    return queue(store, call);
 }
 
 static int redis_load(struct tp_store *store, const char *name, void *context)
 {
     struct tp__redis_call *call = call_new(TP__REDIS_LOAD, name, context);
-    return call == NULL ? TP_ERR_NO_MEMORY : submit(store, call);
+    return call == NULL ? TP_ERR_NO_MEMORY : queue(store, call);
 }
 
 static int redis_drop(struct tp_store *store, const char *name, bool has_epoch, uint64_t epoch, void *context)
@@ -503,7 +503,7 @@ static int redis_drop(struct tp_store *store, const char *name, bool has_epoch, 
         return TP_ERR_NO_MEMORY;
     call->has_epoch = has_epoch;
     call->epoch = epoch;
-    return submit(store, call);
+    return queue(store, call);
 }
 
 static int redis_list(struct tp_store *store, tp_store_listed_cb listed, void *context)
@@ -512,7 +512,7 @@ static int redis_list(struct tp_store *store, tp_store_listed_cb listed, void *c
     if (call == NULL)
         return TP_ERR_NO_MEMORY;
     call->listed = listed;
-    return submit(store, call);
+    return queue(store, call);
 }
 
 static void redis_status(struct tp_store *head, struct tp_store_status *out)

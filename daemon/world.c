@@ -259,10 +259,12 @@ int tp_world_open(struct tp_world **out, const struct tp_world_config *config)
     return 0;
 }
 
-void tp_world_end_gone(struct tp_world *world)
+void tp_world_look(struct tp_world *world)
 {
     if (world->config.held != NULL)
         tp_map_held_end_gone(world->config.held);
+    if (world->list_at_us != 0 && world->config.now_us(world->config.context) >= world->list_at_us)
+        tp_world_load_all(world);
 }
 
 void tp_world_close(struct tp_world *world)

@@ -190,8 +190,9 @@ struct tp_world_config {
 /* Opens an empty world. TP_ERR_NO_MEMORY. */
 int tp_world_open(struct tp_world **out, const struct tp_world_config *config) TP_MUST_CHECK;
 
-/* Frees the versions that nobody holds any more, where config.held puts them aside. World thread. */
-void tp_world_end_gone(struct tp_world *world);
+/* Does what is due from time to time: frees the versions that nobody holds any more, where config.held puts them aside; asks a store that could
+ * not list its maps once more. World thread. */
+void tp_world_look(struct tp_world *world);
 
 /* Throws away a mail that came when nobody was there to handle it: the world is about to close. Any thread. */
 void tp_world_discard(struct tp_world *world, struct tp_mail *mail);
@@ -199,7 +200,8 @@ void tp_world_discard(struct tp_world *world, struct tp_mail *mail);
 /* Frees all maps. No work may be in flight (tp_world_busy is 0), and the store is closed. */
 void tp_world_close(struct tp_world *world);
 
-/* Asks the store for its names and loads every map; tp_world_ready says when that is done. World thread. */
+/* Asks the store for its names and loads every map; tp_world_ready says when that is done. A store that can't be asked is asked again, by
+ * tp_world_look. World thread. */
 void tp_world_load_all(struct tp_world *world);
 
 /* Handles one mail; takes it. World thread. */

@@ -63,6 +63,8 @@ struct tp_world {
     uint64_t seq_published; /* of the last publication of all */
     size_t busy;
     size_t initial_loads; /* still to come back; world thread */
+    uint64_t list_at_us;  /* when to ask the store for its names again; 0: it is not to be asked */
+    bool is_list_told;    /* that it could not be asked, in the log */
     _Atomic bool ready;
 };
 

@@ -228,8 +228,8 @@ void tp__world_refuse_event(struct tp_world *world, struct tp_world_request *req
     case TP_ERR_UNAVAILABLE:
         request->refusal.retry_after_ms = 1000;
         if (event->is_unknown)
-            tp__world_refuse(world, request, event->error, NULL,
-                             "the store was lost on the way; whether it was done, or will be, is not known");
+            tp__world_refuse(world, request, event->error, NULL, "%s; whether it was done, or will be, is not known",
+                             event->reason != NULL ? event->reason : "the store was lost on the way");
         else
             tp__world_refuse(world, request, event->error, NULL, "the store cannot take it now; nothing was %s",
                              request->op == TP_WORLD_DROP ? "dropped" : "applied");

@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LIST_AGAIN_US = 500000 };
+
 struct listed {
     struct tp_mail mail;
     int error;
@@ -319,10 +321,16 @@ static void revive(struct tp_world *world, struct tp__world_entry *entry)
     tp__world_resume(world, tp__world_take_parked(entry));
 }
 
+/* The store could not be asked for all its maps. */
+static void list_again(struct tp_world *world)
+{
+    world->list_at_us = world->config.now_us(world->config.context) + LIST_AGAIN_US;
+}
+
 /* One of the calls that tp_world_load_all waits for came back. */
 static void initial_load_done(struct tp_world *world)
 {
-    if (--world->initial_loads == 0)
+    if (--world->initial_loads == 0 && world->list_at_us == 0)
         atomic_store(&world->ready, true);
 }
 
@@ -347,6 +355,8 @@ static void loaded(struct tp_world *world, struct tp__world_op *op)
         tp_log(TP_LOG_WARN, "the store could not be asked for a map", "map=%s error=%s", quoted,
                tp_error_name(error));
     }
+    if (op->is_initial && (error == TP_ERR_UNAVAILABLE || error == TP_ERR_NO_MEMORY))
+        list_again(world);
     if (op->is_initial)
         initial_load_done(world);
     tp__world_op_free(op);
@@ -498,6 +508,7 @@ static void listed_cb(int error, const char *const *names, size_t count, void *c
 
 void tp_world_load_all(struct tp_world *world)
 {
+    world->list_at_us = 0;
     world->busy++;
     world->initial_loads = 1;
     if (world->config.store->ops->list(world->config.store, listed_cb, world) != 0)
@@ -508,9 +519,12 @@ void tp__world_listed(struct tp_world *world, struct tp_mail *mail)
 {
     struct listed *listed = (struct listed *)mail;
     world->busy--;
-    if (listed->error != 0)
-        tp_log(TP_LOG_WARN, "the stored maps cannot be listed; they are loaded when asked for", "error=%s",
+    if (listed->error != 0 && !world->is_list_told)
+        tp_log(TP_LOG_WARN, "the stored maps cannot be listed yet; until then they are loaded when asked for", "error=%s",
                tp_error_name(listed->error));
+    world->is_list_told = listed->error != 0;
+    if (listed->error != 0)
+        list_again(world);
     size_t left_out = 0;
     for (size_t i = 0; i < listed->count; i++) {
         if (tp__world_find(world, listed->names[i]) != NULL)

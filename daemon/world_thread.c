@@ -34,7 +34,9 @@ static void *run(void *argument)
                 tp_world_handle(thread->world, mail);
             mail = next;
         }
-        tp_world_end_gone(thread->world);
+        if (is_stopping)
+            continue;
+        tp_world_look(thread->world);
     }
     return NULL;
 }

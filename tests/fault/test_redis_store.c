@@ -3,6 +3,7 @@
  * begins a new epoch with it in it, and nothing is applied twice. */
 #include "daemon/store_redis.h"
 #include "tests/lib/maps.h"
+#include "tests/lib/proxy.h"
 #include "tests/lib/redis.h"
 #include "tests/lib/stores.h"
 
@@ -140,6 +141,42 @@ START_TEST(test_away_at_start)
     stores_expect_at(&b_, stores_load(&b_, "m"), TP_STORE_LOADED, 5, 1);
     stores_expect_at(&b_, stores_put(&b_, "n", map, false), TP_STORE_BEGUN, 6, 1);
     tp_map_unref(map);
+}
+END_TEST
+
+/* A batch is read back, and then another daemon's drop of its map, all before Redis' answer to the batch has come: that finds the map yet. */
+START_TEST(test_answer_comes_last)
+{
+    enum { MAPS = 12, ROUNDS = 5 }; /* of many maps each is looked at seldom, which would keep it */
+    struct proxy proxy;
+    char url[64], name[16];
+    struct tp_map *map = stores_grid(SIDE, SIDE, 5);
+    proxy_start(&proxy, server()->port);
+    snprintf(url, sizeof url, "redis://127.0.0.1:%u", proxy.port);
+    open_b(url);
+    await_status(&b_, NULL);
+    for (int i = 0; i < MAPS; i++) {
+        snprintf(name, sizeof name, "n%d", i);
+        stores_expect_at(&a_, stores_put(&a_, name, map, false), TP_STORE_BEGUN, 5, 1);
+        stores_expect_at(&b_, stores_load(&b_, name), TP_STORE_LOADED, 5, 1);
+    }
+    tp_map_unref(map);
+    for (int i = 0; i < ROUNDS; i++) {
+        struct tp_batch batch = stores_cell(1, 1, '@', 0);
+        snprintf(name, sizeof name, "n%d", i);
+        proxy_mute(&proxy, 0, true); /* the connection that writes */
+        stores_expect_at(&b_, stores_submit(&b_, name, &batch), TP_STORE_VERSION, 5, 2);
+        stores_expect(&a_, stores_drop(&a_, name), TP_STORE_DROPPED, 0);
+        for (uint64_t until = now_ms() + WAIT_MS; stores_stands(&b_, name) != NULL; pause_ms(5))
+            ck_assert_msg(now_ms() < until, "the drop is not read");
+        pause_ms(120); /* the store forgets what it does not need in a turn of 50 ms */
+        proxy_mute(&proxy, 0, false);
+    }
+    stores_expect_at(&b_, stores_load(&b_, "m"), TP_STORE_LOADED, 5, 1);
+    stores_expect_at(&b_, submit(&b_, 2, 2, 0), TP_STORE_VERSION, 5, 2);
+    stores_close(&b_);
+    proxy_end(&proxy);
+    stores_open(&b_);
 }
 END_TEST
 
@@ -571,6 +608,7 @@ static Suite *redis_store_suite(void)
     TCase *there = tcase_create("server"), *replicas = tcase_create("replicas"), *lost = tcase_create("lost");
     TCase *const all[] = {there, replicas, lost};
     tcase_add_test(there, test_away_at_start);
+    tcase_add_test(there, test_answer_comes_last);
     tcase_add_test(there, test_killed_and_back);
     tcase_add_test(there, test_killed_at_random);
     tcase_add_test(there, test_frozen);

@@ -157,6 +157,18 @@ START_TEST(map_is_put_anew)
         ck_assert(way == 1 || walker.arrived);
     }
     ck_assert_uint_eq(told_.lost, 0);
+
+    /* who was told to be gone stays so, though the daemon that takes over has a map of that name */
+    uint8_t free_cells[SIDE * SIDE];
+    struct tp_client_ticked after;
+    const struct tp_client_tick all = {.all = true};
+    memset(free_cells, '.', sizeof free_cells);
+    ok_on(other, tp_client_put_map(other, "m", SIDE, SIDE, free_cells, NULL, 0, true, &map, CALL_MS));
+    wire_daemon_kill(&daemons_[0]);
+    ok(tp_client_tick(client_, &all, &after, CALL_MS));
+    ck_assert_uint_eq(told_.back, 1);
+    ck_assert_uint_eq(after.count, 0);
+    ck_assert_uint_eq(told_.gone, 1);
     tp_client_close(other);
 }
 END_TEST

@@ -171,6 +171,23 @@ START_TEST(test_each_sees_the_other)
 }
 END_TEST
 
+/* A daemon whose clock is behind another's puts a map anew, and puts one that was dropped: the epoch is above the one before all the same. */
+START_TEST(test_clocks_apart)
+{
+    put_grid("m", 1000);
+    stores_expect_at(&b_, stores_load(&b_, "m"), TP_STORE_LOADED, 1000, 1);
+    struct tp_map *behind = stores_grid(SIDE, SIDE, 5), *also = stores_grid(SIDE, SIDE, 1001);
+    stores_expect_at(&b_, stores_put(&b_, "m", behind, true), TP_STORE_BEGUN, 1001, 1);
+    stores_await(&a_, "m", 1001, 1);
+    stores_expect_at(&a_, submit_cell(&a_, "m", 1, 1, '@'), TP_STORE_VERSION, 1001, 2);
+    stores_expect(&b_, stores_drop(&b_, "m"), TP_STORE_DROPPED, 0);
+    stores_await(&a_, "m", 0, 0);
+    stores_expect_at(&a_, stores_put(&a_, "m", also, false), TP_STORE_BEGUN, 1002, 1);
+    tp_map_unref(behind);
+    tp_map_unref(also);
+}
+END_TEST
+
 /* A batch that is on its way while another store puts the map anew is meant for the map that was, if its client said so, else for the new one. */
 START_TEST(test_batches_meet_a_put)
 {
@@ -361,6 +378,41 @@ START_TEST(test_gap_at_once)
 }
 END_TEST
 
+/* A lease that this daemon holds already, of a snapshot that came to nothing, is its own: it does not wait until that is over. */
+START_TEST(test_own_lease)
+{
+    put_grid("m", 5);
+    redisReply *first = ask("XRANGE tickpath:{m}:log - + COUNT 1");
+    const redisReply *fields = first->element[0]->element[1];
+    size_t origin = 0;
+    while (origin < fields->elements && strcmp(fields->element[origin]->str, "o") != 0)
+        origin += 2;
+    ck_assert_uint_lt(origin, fields->elements);
+    DO("SET tickpath:{m}:lease %b", fields->element[origin + 1]->str, (size_t)16); /* and for ever */
+    freeReplyObject(first);
+    change_much("m", 5);
+}
+END_TEST
+
+/* The map was dropped, and its log trimmed up to that, before the store could read on: it finds no place of its own in the log and no
+ * snapshot, and yet hears that the map was dropped. */
+START_TEST(test_trimmed_up_to_a_drop)
+{
+    put_grid("m", 5);
+    stores_expect_at(&a_, submit_cell(&a_, "m", 1, 1, '@'), TP_STORE_VERSION, 5, 2);
+    DO("EVAL %s 2 tickpath:{m}:log tickpath:{m}:snaps",
+       "redis.call('XADD',KEYS[1],'*','t','drop','o','00000000000000aa-1') redis.call('XTRIM',KEYS[1],'MAXLEN',1) redis.call('DEL',KEYS[2]) "
+       "redis.call('EXPIRE',KEYS[1],3600)");
+    struct stores_call *changed = submit_cell(&a_, "m", 2, 2, '@');
+    stores_settle(&a_);
+    for (int tries = 0; stores_stands(&a_, "m") != NULL; tries++) {
+        ck_assert_msg(tries < WAIT_MS / 20, "the map stands");
+        pause_ms(20);
+    }
+    stores_expect(&a_, changed, TP_STORE_REFUSED, TP_ERR_NOT_FOUND);
+}
+END_TEST
+
 /* ---- Damage ---- */
 
 /* Asserts that the store refuses the map as corrupt, with words, and is well otherwise. */
@@ -511,12 +563,15 @@ static Suite *store_redis_suite(void)
     TCase *shared = tcase_create("shared"), *log = tcase_create("log"), *damage = tcase_create("damage"), *url = tcase_create("url");
     TCase *const all[] = {shared, log, damage, url};
     tcase_add_test(shared, test_each_sees_the_other);
+    tcase_add_test(shared, test_clocks_apart);
     tcase_add_test(shared, test_batches_meet_a_put);
     tcase_add_test(shared, test_one_order);
     tcase_add_test(shared, test_at_once);
     tcase_add_test(log, test_trimmed);
     tcase_add_test(log, test_gap);
     tcase_add_test(log, test_gap_at_once);
+    tcase_add_test(log, test_own_lease);
+    tcase_add_test(log, test_trimmed_up_to_a_drop);
     tcase_add_test(damage, test_flipped_bytes);
     tcase_add_test(damage, test_cut_snapshots);
     tcase_add_test(damage, test_foreign);

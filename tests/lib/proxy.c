@@ -39,7 +39,14 @@ struct lane {
 struct proxy_pair {
     int fd[2];           /* [PROXY_THERE]: read for what goes there, [PROXY_BACK]: read for what comes back */
     struct lane lane[2]; /* by way */
+    bool is_mute;        /* what comes back is held */
 };
+
+/* Whether nothing is handed on in that way. */
+static bool is_held(const struct proxy *proxy, const struct proxy_pair *pair, int way)
+{
+    return proxy->is_held || (way == PROXY_BACK && pair->is_mute);
+}
 
 static uint64_t now_us(void)
 {
@@ -161,7 +168,7 @@ static bool lane_write(struct proxy *proxy, struct proxy_pair *pair, int way)
 {
     struct lane *lane = &pair->lane[way];
     int to = pair->fd[!way];
-    while (lane->first && !proxy->is_held && lane->first->due_us <= now_us()) {
+    while (lane->first && !is_held(proxy, pair, way) && lane->first->due_us <= now_us()) {
         struct piece *piece = lane->first;
         size_t size = piece->end - piece->start;
         if (proxy->has_cut[way] && proxy->cut_left[way] < size)
@@ -187,7 +194,7 @@ static bool lane_write(struct proxy *proxy, struct proxy_pair *pair, int way)
         if (piece->start == piece->end)
             lane_drop_first(lane);
     }
-    if (!lane->first && lane->is_read_out && !lane->is_told && !proxy->is_held) {
+    if (!lane->first && lane->is_read_out && !lane->is_told && !is_held(proxy, pair, way)) {
         shutdown(to, SHUT_WR);
         lane->is_told = true;
     }
@@ -204,7 +211,7 @@ static short lane_events(const struct proxy *proxy, const struct proxy_pair *pai
     const struct lane *in = &pair->lane[way], *out = &pair->lane[!way];
     if (!in->is_read_out && in->waiting_bytes < WAITING_BYTES_MAX)
         events |= POLLIN;
-    if (out->first && !proxy->is_held) {
+    if (out->first && !is_held(proxy, pair, !way)) {
         if (out->first->due_us <= now)
             events |= POLLOUT;
         else if (out->first->due_us < *wake_us)
@@ -311,6 +318,14 @@ void proxy_hold(struct proxy *proxy, bool held)
 {
     pthread_mutex_lock(&proxy->lock);
     proxy->is_held = held;
+    tell(proxy);
+}
+
+void proxy_mute(struct proxy *proxy, size_t which, bool muted)
+{
+    pthread_mutex_lock(&proxy->lock);
+    ck_assert(which < PROXY_PAIRS_MAX && proxy->pair[which]);
+    proxy->pair[which]->is_mute = muted;
     tell(proxy);
 }
 

@@ -56,6 +56,9 @@ void proxy_delay(struct proxy *proxy, enum proxy_way way, unsigned delay_ms);
  * meanwhile is handed on. */
 void proxy_hold(struct proxy *proxy, bool held);
 
+/* Of one connection, 0 being the first of those that are there, what comes back is held, or let go, and all else handed on. */
+void proxy_mute(struct proxy *proxy, size_t which, bool muted);
+
 /* New connections are ended at once (reset). */
 void proxy_refuse(struct proxy *proxy, bool refused);
 
