@@ -281,6 +281,7 @@ void tp_world_close(struct tp_world *world)
         free(entry);
     }
     pthread_mutex_destroy(&world->lock);
+    free(world->listed_nothing);
     free(world->buckets);
     free(world->slots);
     free(world);

@@ -51,6 +51,14 @@ struct tp__world_op {
     struct tp_world_publication *publication[]; /* one per shard, allocated beforehand */
 };
 
+/* The names that a store holds. */
+struct tp__world_listed {
+    struct tp_mail mail;
+    int error;
+    size_t count;
+    char names[][TP_WORLD_NAME_MAX + 1];
+};
+
 struct tp_world {
     struct tp_world_config config;
     pthread_mutex_t lock; /* over buckets, slots and entry.published */
@@ -65,6 +73,7 @@ struct tp_world {
     size_t initial_loads; /* still to come back; world thread */
     uint64_t list_at_us;  /* when to ask the store for its names again; 0: it is not to be asked */
     bool is_list_told;    /* that it could not be asked, in the log */
+    struct tp__world_listed *listed_nothing; /* for when there is no memory for the names; NULL: to be allocated */
     _Atomic bool ready;
 };
 

@@ -20,13 +20,6 @@
 
 enum { LIST_AGAIN_US = 500000 };
 
-struct listed {
-    struct tp_mail mail;
-    int error;
-    size_t count;
-    char names[][TP_WORLD_NAME_MAX + 1];
-};
-
 /* ---- Publishing ---- */
 
 struct tp__world_op *tp__world_op_new(struct tp_world *world, struct tp__world_entry *entry,
@@ -490,11 +483,10 @@ bool tp__world_look_up(struct tp_world *world, struct tp_world_request *request)
 static void listed_cb(int error, const char *const *names, size_t count, void *context)
 {
     struct tp_world *world = context;
-    struct listed *listed = calloc(1, sizeof *listed + count * sizeof listed->names[0]);
-    if (listed == NULL) {
-        tp_log_words(TP_LOG_ERROR, "out of memory while listing the stored maps");
-        listed = calloc(1, sizeof *listed);
-        TP_CHECK(listed != NULL);
+    struct tp__world_listed *listed = calloc(1, sizeof *listed + count * sizeof listed->names[0]);
+    if (listed == NULL) { /* what says so was allocated beforehand */
+        listed = world->listed_nothing;
+        world->listed_nothing = NULL;
         count = 0;
         error = TP_ERR_NO_MEMORY;
     }
@@ -509,6 +501,12 @@ static void listed_cb(int error, const char *const *names, size_t count, void *c
 void tp_world_load_all(struct tp_world *world)
 {
     world->list_at_us = 0;
+    if (world->listed_nothing == NULL)
+        world->listed_nothing = calloc(1, sizeof *world->listed_nothing);
+    if (world->listed_nothing == NULL) {
+        list_again(world);
+        return;
+    }
     world->busy++;
     world->initial_loads = 1;
     if (world->config.store->ops->list(world->config.store, listed_cb, world) != 0)
@@ -517,7 +515,7 @@ void tp_world_load_all(struct tp_world *world)
 
 void tp__world_listed(struct tp_world *world, struct tp_mail *mail)
 {
-    struct listed *listed = (struct listed *)mail;
+    struct tp__world_listed *listed = (struct tp__world_listed *)mail;
     world->busy--;
     if (listed->error != 0 && !world->is_list_told)
         tp_log(TP_LOG_WARN, "the stored maps cannot be listed yet; until then they are loaded when asked for", "error=%s",
