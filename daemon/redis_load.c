@@ -16,6 +16,7 @@
 #include <string.h>
 
 enum { FIELDS_MAX = 16, TRIES_MAX = 8, LOAD_MS = 10000 };
+#define LATE_TEXT "16" /* so many entries from the end are looked through for a drop */
 
 struct tp__redis_load {
     struct tp__redis_map *map;
@@ -23,6 +24,7 @@ struct tp__redis_load {
     unsigned tries;
 
     struct tp_log_place last;                           /* of the log, before the snapshots were read; 0-0: it was empty */
+    bool is_dropped;                                    /* it ended with a drop, but for batches that came too late */
     struct tp__redis_snapshot_field fields[FIELDS_MAX]; /* the newest first */
     size_t field_count, field;                          /* that is tried */
 
@@ -100,7 +102,7 @@ static void fail(struct tp__redis_load *load, int error, const char *reason)
     if (load->why == TP__REDIS_LOAD_FIRST) {
         tp__redis_refuse_loads(map, error, reason);
         tp__redis_map_resume(map);
-    } else if (error == TP_ERR_NOT_FOUND && load->why == TP__REDIS_LOAD_BEGUN) {
+    } else if (error == TP_ERR_NOT_FOUND && (load->why == TP__REDIS_LOAD_BEGUN || load->is_dropped)) {
         tp__redis_map_dropped(map, NULL);
     } else if (!tp__redis_map_is_held(map)) {
         tp__redis_map_resume(map);
@@ -130,6 +132,7 @@ static void take(struct tp__redis_load *load)
     map->snapshot_version = field->version;
     map->changed_ms = map->history.tip.map->version > field->version ? tp_clock_now_ms() : 0;
     map->trouble = NULL;
+    tp__redis_passed_over(map, true);
     if (load->begun != NULL)
         tp__redis_tell_map(map, load->begun);
     for (struct tp__redis_call *call; (call = tp__redis_calls_take(&load->answers)) != NULL;) {
@@ -138,6 +141,7 @@ static void take(struct tp__redis_load *load)
         else
             tp__redis_answer(call, call->event.kind, call->put);
     }
+    tp__redis_passed_over(map, false);
     load_free(load);
     tp_metric_add(&map->store->metrics->store_loads, 1);
     tp__redis_tell_state(map);
@@ -491,15 +495,25 @@ static void last_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
     if (!answered(load))
         return;
     load->last = (struct tp_log_place){0}; /* it is empty, or no Stream, which is found yet */
-    if (reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements == 1 && reply->element[0]->type == REDIS_REPLY_ARRAY &&
-        reply->element[0]->elements == 2)
-        (void)tp__redis_place_read(&load->last, reply->element[0]->element[0]);
+    load->is_dropped = false;
+    for (size_t i = 0; reply != NULL && reply->type == REDIS_REPLY_ARRAY && i < reply->elements; i++) {
+        struct tp_redis_entry *entry;
+        if (tp__redis_entry_read(&entry, reply->element[i]) != 0)
+            return;
+        enum tp_redis_entry_kind kind = entry->kind;
+        if (i == 0)
+            load->last = entry->place;
+        free(entry);
+        load->is_dropped = kind == TP_REDIS_DROP;
+        if (kind == TP_REDIS_DROP || kind == TP_REDIS_PUT)
+            return;
+    }
 }
 
 static void keys_begin(struct tp__redis_load *load)
 {
     struct tp_redis_conn *writer = &load->map->store->writer;
-    const char *last[] = {"XREVRANGE", load->map->log, "+", "-", "COUNT", "1"}, *keys[] = {"HKEYS", load->map->snaps};
+    const char *last[] = {"XREVRANGE", load->map->log, "+", "-", "COUNT", LATE_TEXT}, *keys[] = {"HKEYS", load->map->snaps};
     if (!tp_redis_conn_send(writer, 6, last, NULL, LOAD_MS, last_cb, load)) {
         fail(load, TP_ERR_UNAVAILABLE, "Redis is away");
         return;

@@ -27,6 +27,7 @@ struct tp__redis_map *tp__redis_map_get(struct tp__redis_store *store, const cha
     snprintf(map->log, sizeof map->log, "%s{%s}:log", store->url.prefix, name);
     snprintf(map->snaps, sizeof map->snaps, "%s{%s}:snaps", store->url.prefix, name);
     snprintf(map->lease, sizeof map->lease, "%s{%s}:lease", store->url.prefix, name);
+    snprintf(map->ended, sizeof map->ended, "%s{%s}:ended", store->url.prefix, name);
     tp__redis_history_init(&map->history);
     map->unread_last = &map->unread;
     tp__redis_calls_init(&map->waiting);
@@ -321,6 +322,7 @@ void tp__redis_map_dropped(struct tp__redis_map *map, struct tp__redis_call *own
     }
     if (is_put_pending) { /* an own one behind the drop: it is read yet */
         map->history.place = map->read = place;
+        map->is_followed = true;
         return;
     }
     tp__redis_map_resume(map);

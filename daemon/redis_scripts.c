@@ -7,6 +7,9 @@ const char tp__redis_script_has[] = "return #redis.call('XRANGE',KEYS[1],ARGV[1]
 const char tp__redis_script_put[] =
     "if ARGV[1]=='new' and redis.call('EXISTS',KEYS[2])==1 then return 'exists' end\n"
     "if ARGV[1]=='at' then " LAST_OF_LOG " if last~=ARGV[2] then return 'moved' end end\n"
+    "local was=redis.pcall('HGET',KEYS[2],'epoch')\n"
+    "if type(was)~='string' then was=redis.pcall('GET',KEYS[3]) end\n"
+    "if type(was)=='string' and (#was>#ARGV[3] or (#was==#ARGV[3] and was>=ARGV[3])) then return 'epoch '..was end\n"
     "local before=redis.pcall('HGET',KEYS[2],'put')\n"
     "local id=redis.call('XADD',KEYS[1],'*','t','put','e',ARGV[3],'f',ARGV[4],'g',ARGV[7],'o',ARGV[6])\n"
     "redis.call('DEL',KEYS[2])\n"
@@ -18,7 +21,9 @@ const char tp__redis_script_put[] =
 const char tp__redis_script_drop[] =
     "if redis.call('EXISTS',KEYS[2])==0 then return 'none' end\n"
     "if ARGV[1]=='1' and redis.pcall('HGET',KEYS[2],'epoch')~=ARGV[2] then return 'epoch' end\n"
+    "local was=redis.pcall('HGET',KEYS[2],'epoch')\n"
     "local id=redis.call('XADD',KEYS[1],'*','t','drop','o',ARGV[3])\n"
+    "if type(was)=='string' then redis.call('SET',KEYS[3],was,'EX',3600) end\n"
     "redis.call('DEL',KEYS[2])\n"
     "redis.call('EXPIRE',KEYS[1],3600)\n"
     "return id";

@@ -166,6 +166,25 @@ static void number_print(char text[24], uint64_t number)
 
 /* ---- Puts ---- */
 
+/* The map is, or was, in an epoch that is not below the one of what is put: another daemon's clock is ahead, or it took the same one. Gives true if the
+ * reply says so: then it is put again, in a later one. */
+static bool put_is_raised(struct tp__redis_call *call, const redisReply *reply)
+{
+    static const char words[] = "epoch ";
+    const size_t size = sizeof words - 1;
+    uint64_t last;
+    if (reply->type != REDIS_REPLY_STRING || (size_t)reply->len <= size || memcmp(reply->str, words, size) != 0 ||
+        !tp__redis_number_read(&last, reply->str + size, (size_t)reply->len - size) || last == UINT64_MAX)
+        return false;
+    tp__redis_pending_end(call);
+    ((struct tp_map *)(uintptr_t)call->put)->epoch = last + 1; /* nobody else uses it yet */
+    free(call->snapshot);
+    call->snapshot = NULL;
+    call->is_sent = call->is_held = false;
+    tp__redis_put_begin(call);
+    return true;
+}
+
 static void put_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
 {
     struct tp__redis_call *call = context;
@@ -195,6 +214,8 @@ static void put_cb(struct tp_redis_conn *conn, const redisReply *reply, void *co
         tp__redis_refuse(call, TP_ERR_UNAVAILABLE, NULL);
         tp__redis_map_resume(map);
         tp__redis_map_serve(map);
+    } else if (put_is_raised(call, reply)) {
+        return;
     } else if (!tp__redis_place_read(&call->place, reply)) {
         refused(call, TP_ERR_UNAVAILABLE, "Redis gave an answer that was not expected");
     } else {
@@ -204,7 +225,7 @@ static void put_cb(struct tp_redis_conn *conn, const redisReply *reply, void *co
         tp_metric_add(&store->metrics->store_written_bytes, call->snapshot_size);
         free(call->snapshot);
         call->snapshot = NULL;
-        if (!map->is_followed) { /* from just before it on */
+        if (!map->is_followed && map->load == NULL) { /* from just before it on; else the load meets it, or what is read behind it does */
             map->is_followed = true;
             map->history.place = call->place.seq > 0 ? (struct tp_log_place){call->place.ms, call->place.seq - 1}
                                                      : (struct tp_log_place){call->place.ms - 1, UINT64_MAX};
@@ -233,14 +254,14 @@ static bool put_send(struct tp__redis_call *call)
     tp__redis_tag_print(tag, tag_bytes);
     snprintf(names, sizeof names, "%smaps", store->url.prefix);
     const char *mode = call->history != NULL ? "at" : call->is_replacing ? "replace" : "new";
-    const char *argv[] = {map->log, map->snaps, mode, call->at, epoch, field, (const char *)call->snapshot, origin, tag, store->writer.run_id};
-    size_t sizes[10];
-    for (size_t i = 0; i < 10; i++)
-        sizes[i] = i == 6 ? call->snapshot_size : strlen(argv[i]);
+    const char *argv[] = {map->log, map->snaps, map->ended, mode, call->at, epoch, field, (const char *)call->snapshot, origin, tag, store->writer.run_id};
+    size_t sizes[11];
+    for (size_t i = 0; i < 11; i++)
+        sizes[i] = i == 7 ? call->snapshot_size : strlen(argv[i]);
     const char *sadd[] = {"SADD", names, map->name};
     /* the name first: a map that is kept is listed, one that is listed may be gone; and again behind it, for a drop in between */
     if (!tp_redis_conn_send(&store->writer, 3, sadd, NULL, TP__REDIS_WRITE_MS, sadd_cb, NULL) ||
-        !tp__redis_script_send(&store->writer, tp__redis_script_put, 2, 10, argv, sizes, put_cb, call))
+        !tp__redis_script_send(&store->writer, tp__redis_script_put, 3, 11, argv, sizes, put_cb, call))
         return false;
     (void)tp_redis_conn_send(&store->writer, 3, sadd, NULL, TP__REDIS_WRITE_MS, sadd_cb, NULL);
     pending_begin(call, 0);
@@ -353,8 +374,8 @@ void tp__redis_drop_begin(struct tp__redis_call *call)
     number_print(epoch, call->epoch);
     call->number = ++store->number;
     tp__redis_origin_print(origin, store->instance, call->number);
-    const char *argv[] = {map->log, map->snaps, call->has_epoch ? "1" : "0", epoch, origin};
-    if (tp__redis_script_send(&store->writer, tp__redis_script_drop, 2, 5, argv, NULL, drop_cb, call)) {
+    const char *argv[] = {map->log, map->snaps, map->ended, call->has_epoch ? "1" : "0", epoch, origin};
+    if (tp__redis_script_send(&store->writer, tp__redis_script_drop, 3, 6, argv, NULL, drop_cb, call)) {
         pending_begin(call, 0);
         return;
     }
