@@ -25,6 +25,7 @@ static void pending_begin(struct tp__redis_call *call, size_t bytes)
     store->in_flight++;
     store->in_flight_bytes += bytes;
     tp__redis_calls_add(&call->map->pending, call);
+    call->map->asked++; /* the map stays until Redis answered, though the call be told before */
     if (store->url.wait > 0) {
         call->is_held = true;
         call->is_alone = false;
@@ -191,6 +192,7 @@ static void put_cb(struct tp_redis_conn *conn, const redisReply *reply, void *co
     struct tp__redis_map *map = call->map;
     struct tp__redis_store *store = map->store;
     (void)conn;
+    map->asked--;
     bool is_told = call->is_told;
     if (is_told || reply == NULL) {
         call->is_replied = true;
@@ -329,6 +331,7 @@ static void drop_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
     struct tp__redis_call *call = context;
     struct tp__redis_map *map = call->map;
     (void)conn;
+    map->asked--;
     if (reply == NULL) {
         if (!replied(call))
             return;
@@ -405,6 +408,7 @@ static void xadd_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
     struct tp__redis_map *map = call->map;
     struct tp__redis_store *store = map->store;
     (void)conn;
+    map->asked--;
     if (!replied(call) || (reply == NULL && !call->is_again))
         return;
     if (call->is_again) {
