@@ -136,10 +136,9 @@ static void take(struct tp__redis_load *load)
     if (load->begun != NULL)
         tp__redis_tell_map(map, load->begun);
     for (struct tp__redis_call *call; (call = tp__redis_calls_take(&load->answers)) != NULL;) {
-        if (call->event.kind == TP_STORE_REFUSED)
-            tp__redis_refuse(call, call->event.error, NULL);
-        else
-            tp__redis_answer(call, call->event.kind, call->put);
+        if (call->event.kind != TP_STORE_VERSION) /* it says where the map stood when it was decided */
+            tp__redis_tell_map(map, call->put);
+        tp__redis_answer(call, call->event.kind, call->put);
     }
     tp__redis_passed_over(map, false);
     load_free(load);

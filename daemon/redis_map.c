@@ -60,6 +60,8 @@ void tp__redis_map_rest(struct tp__redis_map *map)
 
 void tp__redis_map_resume(struct tp__redis_map *map)
 {
+    if (map->load != NULL)
+        return; /* it says where the map stands when it ends */
     if (!tp__redis_map_is_held(map)) {
         map->state = TP__REDIS_IDLE;
         map->is_followed = false;

@@ -86,7 +86,7 @@ static void pass_over(struct tp__redis_map *map, struct tp__redis_call *own)
         map->told_reason = own->reason;
         tp__redis_call_end(own);
     }
-    if (is_busy && map->state == TP__REDIS_BUSY && map->load == NULL)
+    if (is_busy && map->state == TP__REDIS_BUSY)
         tp__redis_map_resume(map);
 }
 
