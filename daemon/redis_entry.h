@@ -5,7 +5,7 @@
  *     put     the map begins anew          e epoch, f the snapshot's field, g the log's tag, o origin
  *     batch   asks for a change            e epoch, d the batch's bytes (tp_batch_encode), o origin; where they count: v base version, u how many
  *                                            of the changes are runs, where its cells are numbers that are placed when it is applied
- *     drop    the map is kept no more      e epoch that it was in, o origin
+ *     drop    the map is kept no more      o origin
  *     mark    the log goes on              g the log's tag: a server's run began, or the log was put back after a loss
  *
  * An origin is 16 hexadecimal digits that name the daemon's store, a dash, and the number of the call there: a store knows its own calls

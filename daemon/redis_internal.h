@@ -132,11 +132,12 @@ struct tp__redis_map {
     struct tp__redis_map *next;
     struct tp__redis_store *store;
     char name[TP_WORLD_NAME_MAX + 1];
-    char log[TP__REDIS_KEY_MAX], snaps[TP__REDIS_KEY_MAX], lease[TP__REDIS_KEY_MAX];
+    char log[TP__REDIS_KEY_MAX], snaps[TP__REDIS_KEY_MAX], lease[TP__REDIS_KEY_MAX], ended[TP__REDIS_KEY_MAX];
     enum tp__redis_map_state state;
     bool is_followed;             /* the reader reads it: from `read` on */
     struct tp_redis_history history;
     struct tp_log_place read;     /* of the last entry copied; behind history.place by `unread` */
+    struct tp_log_place read_from; /* by the XREAD under way; where `read` is another by now, what that brings is not what comes next */
     struct tp_redis_entry *unread, **unread_last;
     bool is_broken;               /* its log is no Stream: nothing can be read */
     bool is_stalled;              /* what is next can't be applied now: memory is missing, or an answer; the tick tries again */
@@ -197,6 +198,7 @@ struct tp__redis_store {
     size_t in_flight, in_flight_bytes;
     uv_prepare_t ask_replicas; /* active while something was sent behind which no WAIT went yet */
     uint64_t waits;            /* the number of the next one */
+    bool is_waiting, wants_wait; /* one is under way; another is wanted behind it */
     bool has_few_replicas;     /* said the last one */
     size_t waiting;
 
@@ -304,9 +306,6 @@ void tp__redis_replicas_cb(uv_prepare_t *prepare);
 /* Takes a call out of those that are pending: it is decided. */
 void tp__redis_pending_end(struct tp__redis_call *call);
 
-/* Own calls that Redis has at a place up to this one, which was read past without meeting them: they were trimmed before. Nobody knows. */
-void tp__redis_pending_passed(struct tp__redis_map *map, struct tp_log_place place);
-
 /* It was meant for an epoch that is over, and its client named none: it is begun again. */
 void tp__redis_submit_again(struct tp__redis_call *call);
 
@@ -324,6 +323,10 @@ void tp__redis_read_lost(struct tp__redis_store *store);
 void tp__redis_read_count_renew(struct tp__redis_store *store, size_t entries, size_t bytes);
 void tp__redis_unread_forget(struct tp__redis_map *map);
 void tp__redis_unread_apply(struct tp__redis_map *map);
+
+/* After a load: what of ours stands in the log before where it ended, and was not met as what it is. Puts are told as begun; of the others nobody
+ * knows, but with only_puts they stay. */
+void tp__redis_passed_over(struct tp__redis_map *map, bool only_puts);
 
 /* ---- redis_load.c ---- */
 

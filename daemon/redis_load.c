@@ -132,18 +132,18 @@ static void take(struct tp__redis_load *load)
     map->snapshot_version = field->version;
     map->changed_ms = map->history.tip.map->version > field->version ? tp_clock_now_ms() : 0;
     map->trouble = NULL;
+    tp__redis_passed_over(map, true);
     if (load->begun != NULL)
         tp__redis_tell_map(map, load->begun);
     for (struct tp__redis_call *call; (call = tp__redis_calls_take(&load->answers)) != NULL;) {
-        if (call->event.kind == TP_STORE_REFUSED)
-            tp__redis_refuse(call, call->event.error, NULL);
-        else
-            tp__redis_answer(call, call->event.kind, call->put);
+        if (call->event.kind != TP_STORE_VERSION) /* it says where the map stood when it was decided */
+            tp__redis_tell_map(map, call->put);
+        tp__redis_answer(call, call->event.kind, call->put);
     }
+    tp__redis_passed_over(map, false);
     load_free(load);
     tp_metric_add(&map->store->metrics->store_loads, 1);
     tp__redis_tell_state(map);
-    tp__redis_pending_passed(map, map->history.place);
     tp__redis_map_held(map);
     tp__redis_map_serve(map);
 }

@@ -35,6 +35,7 @@ struct tp__redis_map *tp__redis_map_get(struct tp__redis_store *store, const cha
     snprintf(map->log, sizeof map->log, "%s{%s}:log", store->url.prefix, name);
     snprintf(map->snaps, sizeof map->snaps, "%s{%s}:snaps", store->url.prefix, name);
     snprintf(map->lease, sizeof map->lease, "%s{%s}:lease", store->url.prefix, name);
+    snprintf(map->ended, sizeof map->ended, "%s{%s}:ended", store->url.prefix, name);
     tp__redis_history_init(&map->history);
     map->unread_last = &map->unread;
     tp__redis_calls_init(&map->waiting);
@@ -67,6 +68,8 @@ void tp__redis_map_rest(struct tp__redis_map *map)
 
 void tp__redis_map_resume(struct tp__redis_map *map)
 {
+    if (map->load != NULL)
+        return; /* it says where the map stands when it ends */
     if (!tp__redis_map_is_held(map)) {
         map->state = TP__REDIS_IDLE;
         map->is_followed = false;
@@ -329,6 +332,7 @@ void tp__redis_map_dropped(struct tp__redis_map *map, struct tp__redis_call *own
     }
     if (is_put_pending) { /* an own one behind the drop: it is read yet */
         map->history.place = map->read = place;
+        map->is_followed = true;
         return;
     }
     tp__redis_map_resume(map);

@@ -73,6 +73,41 @@ static bool apply_own_put(struct tp__redis_map *map, struct tp_redis_entry *entr
     return true;
 }
 
+/* A call of ours that stands in the log and was passed: a load met it if it is a put, and then the map began with it; of another nobody knows. */
+static void pass_over(struct tp__redis_map *map, struct tp__redis_call *own)
+{
+    bool is_busy = own->kind != TP__REDIS_SUBMIT;
+    tp__redis_pending_end(own);
+    if (own->kind != TP__REDIS_PUT) {
+        tp__redis_refuse_unknown(own, "the map began anew before it was read");
+    } else if (own->history == NULL) {
+        tp__redis_answer(own, TP_STORE_BEGUN, own->put);
+    } else { /* the store's own */
+        map->told_reason = own->reason;
+        tp__redis_call_end(own);
+    }
+    if (is_busy && map->state == TP__REDIS_BUSY)
+        tp__redis_map_resume(map);
+}
+
+void tp__redis_passed_over(struct tp__redis_map *map, bool only_puts)
+{
+    for (struct tp__redis_call *call = map->pending.first, *next; call != NULL; call = next) {
+        next = call->next;
+        if (!tp_log_place_is_start(call->place) && tp_log_place_compare(call->place, map->history.place) <= 0 &&
+            (call->kind == TP__REDIS_PUT || !only_puts))
+            pass_over(map, call);
+    }
+}
+
+/* Own calls before an entry that is read: whoever trimmed them had put the map anew. */
+static void pass_over_before(struct tp__redis_map *map, struct tp_log_place place)
+{
+    struct tp__redis_call *call;
+    while ((call = map->pending.first) != NULL && !tp_log_place_is_start(call->place) && tp_log_place_compare(call->place, place) < 0)
+        pass_over(map, call);
+}
+
 /* Applies one entry, which it takes; false: those behind it are not to be applied now, nor is it itself if the map is stalled: then it stays the
  * caller's. */
 static bool apply(struct tp__redis_map *map, struct tp_redis_entry *entry)
@@ -80,7 +115,7 @@ static bool apply(struct tp__redis_map *map, struct tp_redis_entry *entry)
     struct tp__redis_call *own = tp__redis_pending_find(map, entry);
     struct tp_redis_decided decided;
     struct tp_log_place place = entry->place;
-    tp__redis_pending_passed(map, tp__redis_place_before(entry->place));
+    pass_over_before(map, place);
     if (own != NULL && own->kind == TP__REDIS_DROP && !own->is_replied) { /* the map is in the list until that came */
         map->is_stalled = true;
         return false;
@@ -169,6 +204,8 @@ static void has_cb(struct tp_redis_conn *conn, const redisReply *reply, void *co
     tp__redis_unread_forget(map);
     if (map->state == TP__REDIS_OPEN || map->state == TP__REDIS_CHECKING)
         tp__redis_check(map, 0);
+    else if (map->state == TP__REDIS_BUSY && map->load == NULL && tp__redis_map_is_held(map))
+        tp__redis_load_begin(map, TP__REDIS_LOAD_LOST); /* a put or drop of ours is under way: it meets that */
 }
 
 /* Nothing before an own put is needed. */
@@ -225,6 +262,12 @@ static void take_entries(struct tp__redis_map *map, const redisReply *entries)
         prove(map);
 }
 
+/* The XREAD asked for what comes next: the map was not loaded, nor what was read of it forgotten, while it was under way. */
+static bool is_what_comes_next(const struct tp__redis_map *map)
+{
+    return map->is_followed && map->state != TP__REDIS_AWAY && tp_log_place_compare(map->read_from, map->read) == 0;
+}
+
 static void take_reply(struct tp__redis_store *store, const redisReply *reply)
 {
     size_t at = 0; /* the logs come in the order in which they were named */
@@ -238,7 +281,7 @@ static void take_reply(struct tp__redis_store *store, const redisReply *reply)
         if (at == store->reading_count)
             return;
         struct tp__redis_map *map = store->reading[at++];
-        if (map->is_followed && map->state != TP__REDIS_AWAY)
+        if (is_what_comes_next(map))
             take_entries(map, of->element[1]);
     }
 }
@@ -248,7 +291,7 @@ static void at_the_end(struct tp__redis_store *store)
 {
     for (size_t i = 0; i < store->reading_count; i++) {
         struct tp__redis_map *map = store->reading[i];
-        if (map != NULL && map->pending.first != NULL && map->unread == NULL && store->reading_run == store->run &&
+        if (map != NULL && map->pending.first != NULL && map->unread == NULL && store->reading_run == store->run && is_what_comes_next(map) &&
             (map->state == TP__REDIS_OPEN || map->state == TP__REDIS_BUSY))
             tp__redis_pending_give_up(map, false);
     }
@@ -309,6 +352,7 @@ void tp__redis_read(struct tp__redis_store *store)
         const char *head[HEAD] = {"XREAD", "COUNT", entries, "BLOCK", block, "STREAMS"};
         memcpy(argv, head, sizeof head);
         for (size_t i = 0; i < count; i++) {
+            store->reading[i]->read_from = store->reading[i]->read;
             tp_log_place_print(places[i], store->reading[i]->read);
             argv[HEAD + i] = store->reading[i]->log;
             argv[HEAD + count + i] = places[i];

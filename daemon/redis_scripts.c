@@ -7,11 +7,9 @@ const char tp__redis_script_has[] = "return #redis.call('XRANGE',KEYS[1],ARGV[1]
 const char tp__redis_script_put[] =
     "if ARGV[1]=='new' and redis.call('EXISTS',KEYS[2])==1 then return 'exists' end\n"
     "if ARGV[1]=='at' then " LAST_OF_LOG " if last~=ARGV[2] then return 'moved' end end\n"
-    "local above=redis.pcall('HGET',KEYS[2],'epoch')\n"
-    "if type(above)~='string' then above=nil\n"
-    "local tail=redis.call('XREVRANGE',KEYS[1],'+','-','COUNT',1)[1]\n"
-    "for i=1,tail and #tail[2] or 0,2 do if tail[2][i]=='e' then above=tail[2][i+1] end end end\n"
-    "if tonumber(above) and tonumber(ARGV[3])<=tonumber(above) then return {'epoch',above} end\n"
+    "local was=redis.pcall('HGET',KEYS[2],'epoch')\n"
+    "if type(was)~='string' then was=redis.pcall('GET',KEYS[3]) end\n"
+    "if type(was)=='string' and (#was>#ARGV[3] or (#was==#ARGV[3] and was>=ARGV[3])) then return 'epoch '..was end\n"
     "local before=redis.pcall('HGET',KEYS[2],'put')\n"
     "local id=redis.call('XADD',KEYS[1],'*','t','put','e',ARGV[3],'f',ARGV[4],'g',ARGV[7],'o',ARGV[6])\n"
     "redis.call('DEL',KEYS[2])\n"
@@ -23,8 +21,9 @@ const char tp__redis_script_put[] =
 const char tp__redis_script_drop[] =
     "if redis.call('EXISTS',KEYS[2])==0 then return 'none' end\n"
     "if ARGV[1]=='1' and redis.pcall('HGET',KEYS[2],'epoch')~=ARGV[2] then return 'epoch' end\n"
-    "local e=redis.pcall('HGET',KEYS[2],'epoch')\n"
-    "local id=redis.call('XADD',KEYS[1],'*','t','drop','e',type(e)=='string' and e or '0','o',ARGV[3])\n"
+    "local was=redis.pcall('HGET',KEYS[2],'epoch')\n"
+    "local id=redis.call('XADD',KEYS[1],'*','t','drop','o',ARGV[3])\n"
+    "if type(was)=='string' then redis.call('SET',KEYS[3],was,'EX',86400) end\n"
     "redis.call('DEL',KEYS[2])\n"
     "redis.call('EXPIRE',KEYS[1],86400)\n"
     "return id";

@@ -6,12 +6,12 @@
 /* Whether an entry is in the log. log; place. 1 or 0. */
 extern const char tp__redis_script_has[];
 
-/* Begins a map. log, snaps; mode, last, epoch, field, snapshot, origin, tag, run. Mode `new`: "exists" if there is one; `at`: "moved" if the
- * log's last entry is not `last` ("": it has none); `replace`. {"epoch", E}: the epoch is not above E, that of the map, or of the one
- * that was dropped. Else gives the place of the put. */
+/* Begins a map. log, snaps, ended; mode, last, epoch, field, snapshot, origin, tag, run. Mode `new`: "exists" if there is one; `at`: "moved" if the
+ * log's last entry is not `last` ("": it has none); `replace`. "epoch N": the map is in epoch N, or was until it was dropped, and that is not
+ * below the one given. Gives the place of the put. */
 extern const char tp__redis_script_put[];
 
-/* Ends a map. log, snaps; "1" where an epoch is asked for, epoch, origin. "epoch": the map is in another; "none": there are no snapshots, so no map; else the
+/* Ends a map. log, snaps, ended; "1" where an epoch is asked for, epoch, origin. "epoch": the map is in another; "none": there are no snapshots, so no map; else the
  * place of the drop. The log stays for a day, so that who follows it reads the end. */
 extern const char tp__redis_script_drop[];
 

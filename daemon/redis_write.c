@@ -75,19 +75,6 @@ void tp__redis_pending_give_up(struct tp__redis_map *map, bool all)
     }
 }
 
-void tp__redis_pending_passed(struct tp__redis_map *map, struct tp_log_place place)
-{
-    for (struct tp__redis_call *call; (call = map->pending.first) != NULL;) {
-        bool is_busy = call->kind != TP__REDIS_SUBMIT;
-        if (tp_log_place_is_start(call->place) || tp_log_place_compare(call->place, place) > 0)
-            return;
-        tp__redis_pending_end(call);
-        tp__redis_refuse_unknown(call, "the log was trimmed before it was read");
-        if (is_busy && map->state == TP__REDIS_BUSY)
-            tp__redis_map_resume(map);
-    }
-}
-
 /* ---- Replicas ---- */
 
 /* A WAIT that was answered, or lost. */
@@ -119,13 +106,15 @@ static void replicas_release(struct tp__redis_store *store, uint64_t number, boo
 static void wait_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
 {
     struct asked *asked = context;
-    (void)conn;
     bool is_enough = reply != NULL && reply->type == REDIS_REPLY_INTEGER && reply->integer >= asked->store->url.wait;
     if (reply != NULL && reply->type == REDIS_REPLY_ERROR)
         tp__redis_write_refused(asked->store, reply->str);
     if (reply != NULL)
         asked->store->has_few_replicas = !is_enough;
     tp__redis_status_renew(asked->store);
+    asked->store->is_waiting = false;
+    if (asked->store->wants_wait && conn->is_up)
+        uv_prepare_start(&asked->store->ask_replicas, tp__redis_replicas_cb);
     replicas_release(asked->store, asked->number, is_enough);
     free(asked);
 }
@@ -135,6 +124,9 @@ void tp__redis_replicas_cb(uv_prepare_t *prepare)
     struct tp__redis_store *store = prepare->data;
     char replicas[16], ms[16];
     uv_prepare_stop(prepare);
+    store->wants_wait = store->is_waiting; /* Redis holds the connection up as long as one lasts: the next comes when it has ended */
+    if (store->is_waiting)
+        return;
     snprintf(replicas, sizeof replicas, "%d", store->url.wait);
     snprintf(ms, sizeof ms, "%d", TP__REDIS_REPLICAS_MS);
     struct asked *asked = malloc(sizeof *asked);
@@ -142,8 +134,10 @@ void tp__redis_replicas_cb(uv_prepare_t *prepare)
     if (asked != NULL) {
         *asked = (struct asked){store, number};
         if (tp_redis_conn_send(&store->writer, 3, (const char *[]){"WAIT", replicas, ms}, NULL, TP__REDIS_REPLICAS_MS + TP__REDIS_WRITE_MS, wait_cb,
-                               asked))
+                               asked)) {
+            store->is_waiting = true;
             return;
+        }
     }
     free(asked);
     replicas_release(store, number, false);
@@ -190,12 +184,23 @@ static void number_print(char text[24], uint64_t number)
 
 /* ---- Puts ---- */
 
-/* The epoch that a put's has to be above; false: that is not the answer. */
-static bool epoch_above(const redisReply *reply, uint64_t *above)
+/* The map is, or was, in an epoch that is not below the one of what is put: another daemon's clock is ahead, or it took the same one. Gives true if the
+ * reply says so: then it is put again, in a later one. */
+static bool put_is_raised(struct tp__redis_call *call, const redisReply *reply)
 {
-    return reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 && tp__redis_reply_is(reply->element[0], "epoch") &&
-           reply->element[1]->type == REDIS_REPLY_STRING &&
-           tp__redis_number_read(above, reply->element[1]->str, reply->element[1]->len) && *above < UINT64_MAX;
+    static const char words[] = "epoch ";
+    const size_t size = sizeof words - 1;
+    uint64_t last;
+    if (reply->type != REDIS_REPLY_STRING || (size_t)reply->len <= size || memcmp(reply->str, words, size) != 0 ||
+        !tp__redis_number_read(&last, reply->str + size, (size_t)reply->len - size) || last == UINT64_MAX)
+        return false;
+    tp__redis_pending_end(call);
+    ((struct tp_map *)(uintptr_t)call->put)->epoch = last + 1; /* nobody else uses it yet */
+    free(call->snapshot);
+    call->snapshot = NULL;
+    call->is_sent = call->is_held = false;
+    tp__redis_put_begin(call);
+    return true;
 }
 
 static void put_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
@@ -203,7 +208,6 @@ static void put_cb(struct tp_redis_conn *conn, const redisReply *reply, void *co
     struct tp__redis_call *call = context;
     struct tp__redis_map *map = call->map;
     struct tp__redis_store *store = map->store;
-    uint64_t above;
     (void)conn;
     if (!replied(call))
         return;
@@ -220,18 +224,13 @@ static void put_cb(struct tp_redis_conn *conn, const redisReply *reply, void *co
         refused(call, TP_ERR_UNAVAILABLE, "Redis refused it");
     } else if (tp__redis_reply_is(reply, "exists")) {
         refused(call, TP_ERR_ALREADY_EXISTS, NULL);
-    } else if (epoch_above(reply, &above)) { /* a clock that is behind another's */
-        tp__redis_pending_end(call);
-        ((struct tp_map *)(uintptr_t)call->put)->epoch = above + 1;
-        free(call->snapshot);
-        call->snapshot = NULL;
-        call->is_replied = call->is_sent = false;
-        tp__redis_put_begin(call);
     } else if (tp__redis_reply_is(reply, "moved")) { /* another was first: what it made is looked at */
         tp__redis_pending_end(call);
         tp__redis_refuse(call, TP_ERR_UNAVAILABLE, NULL);
         tp__redis_map_resume(map);
         tp__redis_map_serve(map);
+    } else if (put_is_raised(call, reply)) {
+        return;
     } else if (!tp__redis_place_read(&call->place, reply)) {
         refused(call, TP_ERR_UNAVAILABLE, "Redis gave an answer that was not expected");
     } else {
@@ -241,7 +240,7 @@ static void put_cb(struct tp_redis_conn *conn, const redisReply *reply, void *co
         tp_metric_add(&store->metrics->store_written_bytes, call->snapshot_size);
         free(call->snapshot);
         call->snapshot = NULL;
-        if (!map->is_followed) { /* from just before it on */
+        if (!map->is_followed && map->load == NULL) { /* from just before it on; else the load meets it, or what is read behind it does */
             map->is_followed = true;
             map->history.place = tp__redis_place_before(call->place);
             map->read = map->history.place;
@@ -269,14 +268,14 @@ static bool put_send(struct tp__redis_call *call)
     tp__redis_tag_print(tag, tag_bytes);
     snprintf(names, sizeof names, "%smaps", store->url.prefix);
     const char *mode = call->history != NULL ? "at" : call->is_replacing ? "replace" : "new";
-    const char *argv[] = {map->log, map->snaps, mode, call->at, epoch, field, (const char *)call->snapshot, origin, tag, store->writer.run_id};
-    size_t sizes[10];
-    for (size_t i = 0; i < 10; i++)
-        sizes[i] = i == 6 ? call->snapshot_size : strlen(argv[i]);
+    const char *argv[] = {map->log, map->snaps, map->ended, mode, call->at, epoch, field, (const char *)call->snapshot, origin, tag, store->writer.run_id};
+    size_t sizes[11];
+    for (size_t i = 0; i < 11; i++)
+        sizes[i] = i == 7 ? call->snapshot_size : strlen(argv[i]);
     const char *sadd[] = {"SADD", names, map->name};
     /* the name first: a map that is kept is listed, one that is listed may be gone; and again behind it, for a drop in between */
     if (!tp_redis_conn_send(&store->writer, 3, sadd, NULL, TP__REDIS_WRITE_MS, sadd_cb, NULL) ||
-        !tp__redis_script_send(&store->writer, tp__redis_script_put, 2, 10, argv, sizes, put_cb, call))
+        !tp__redis_script_send(&store->writer, tp__redis_script_put, 3, 11, argv, sizes, put_cb, call))
         return false;
     (void)tp_redis_conn_send(&store->writer, 3, sadd, NULL, TP__REDIS_WRITE_MS, sadd_cb, NULL);
     pending_begin(call, 0);
@@ -389,8 +388,8 @@ void tp__redis_drop_begin(struct tp__redis_call *call)
     number_print(epoch, call->epoch);
     call->number = ++store->number;
     tp__redis_origin_print(origin, store->instance, call->number);
-    const char *argv[] = {map->log, map->snaps, call->has_epoch ? "1" : "0", epoch, origin};
-    if (tp__redis_script_send(&store->writer, tp__redis_script_drop, 2, 5, argv, NULL, drop_cb, call)) {
+    const char *argv[] = {map->log, map->snaps, map->ended, call->has_epoch ? "1" : "0", epoch, origin};
+    if (tp__redis_script_send(&store->writer, tp__redis_script_drop, 3, 6, argv, NULL, drop_cb, call)) {
         pending_begin(call, 0);
         return;
     }
@@ -443,7 +442,7 @@ static void xadd_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
         tp_metric_add(&store->metrics->store_written_bytes, call->bytes);
         tp_metric_observe(&store->metrics->store_sync_us, tp_clock_now_us() - call->sent_us);
         if (tp__redis_map_is_held(map) && map->load == NULL)
-            tp__redis_pending_passed(map, map->history.place);
+            tp__redis_passed_over(map, false);
     }
 }
 

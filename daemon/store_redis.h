@@ -12,6 +12,7 @@
  *     P{NAME}:snaps  a hash: the two newest snapshots (tp_snapshot_encode_placed), by "EPOCH-VERSION-PLACE"; `epoch`; `put`: the place of
  *                    the put; `run`: of the server's process, when the log was marked last
  *     P{NAME}:lease  the daemon that writes a snapshot now
+ *     P{NAME}:ended  for a day after a drop: the map's epoch
  *     Pmaps          a set: all NAMEs
  */
 #ifndef TP_DAEMON_STORE_REDIS_H
