@@ -316,25 +316,26 @@ void tp__redis_put_begin(struct tp__redis_call *call)
 
 /* ---- Drops ---- */
 
+static void list_name(struct tp__redis_map *map)
+{
+    char names[TP__REDIS_KEY_MAX];
+    snprintf(names, sizeof names, "%smaps", map->store->url.prefix);
+    (void)tp_redis_conn_send(&map->store->writer, 3, (const char *[]){"SADD", names, map->name}, NULL, 0, sadd_cb, NULL);
+}
+
 static void exists_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
 {
     struct tp__redis_map *map = context;
+    (void)conn;
     map->asked--;
-    if (reply == NULL || reply->type != REDIS_REPLY_INTEGER || reply->integer == 0)
-        return;
-    char names[TP__REDIS_KEY_MAX];
-    snprintf(names, sizeof names, "%smaps", map->store->url.prefix);
-    (void)tp_redis_conn_send(conn, 3, (const char *[]){"SADD", names, map->name}, NULL, 0, sadd_cb, NULL);
+    if (reply != NULL && reply->type == REDIS_REPLY_INTEGER && reply->integer != 0)
+        list_name(map);
 }
 
-/* Takes the name out of the list; and back into it, if somebody put the map meanwhile. */
-static void unlist(struct tp__redis_map *map)
+/* The name was taken out of the list before the drop: puts it back if the map is there again. */
+static void list_again(struct tp__redis_map *map)
 {
-    struct tp_redis_conn *writer = &map->store->writer;
-    char names[TP__REDIS_KEY_MAX];
-    snprintf(names, sizeof names, "%smaps", map->store->url.prefix);
-    if (tp_redis_conn_send(writer, 3, (const char *[]){"SREM", names, map->name}, NULL, 0, sadd_cb, NULL) &&
-        tp_redis_conn_send(writer, 2, (const char *[]){"EXISTS", map->snaps}, NULL, 0, exists_cb, map))
+    if (tp_redis_conn_send(&map->store->writer, 2, (const char *[]){"EXISTS", map->snaps}, NULL, 0, exists_cb, map))
         map->asked++;
 }
 
@@ -352,18 +353,20 @@ static void drop_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
         return;
     }
     if (reply->type == REDIS_REPLY_ERROR) {
+        list_name(map);
         tp__redis_write_refused(map->store, reply->str);
         if (replied(call))
             refused(call, TP_ERR_UNAVAILABLE, "Redis refused it");
         return;
     }
     if (tp__redis_reply_is(reply, "epoch")) {
+        list_name(map);
         if (replied(call))
             refused(call, TP_ERR_FAILED_PRECONDITION, "the map is in another epoch");
         return;
     }
     tp__redis_write_taken(map->store);
-    unlist(map);
+    list_again(map);
     struct tp_log_place place;
     bool is_logged = tp__redis_place_read(&place, reply);
     if (!replied(call))
@@ -389,7 +392,11 @@ void tp__redis_drop_begin(struct tp__redis_call *call)
     call->number = ++store->number;
     tp__redis_origin_print(origin, store->instance, call->number);
     const char *argv[] = {map->log, map->snaps, map->ended, call->has_epoch ? "1" : "0", epoch, origin};
-    if (tp__redis_script_send(&store->writer, tp__redis_script_drop, 3, 6, argv, NULL, drop_cb, call)) {
+    char names[TP__REDIS_KEY_MAX];
+    snprintf(names, sizeof names, "%smaps", store->url.prefix);
+    /* out of the list first: whoever hears of the drop finds it done */
+    if (tp_redis_conn_send(&store->writer, 3, (const char *[]){"SREM", names, map->name}, NULL, TP__REDIS_WRITE_MS, sadd_cb, NULL) &&
+        tp__redis_script_send(&store->writer, tp__redis_script_drop, 3, 6, argv, NULL, drop_cb, call)) {
         pending_begin(call, 0);
         return;
     }
