@@ -188,6 +188,20 @@ START_TEST(test_clocks_apart)
 }
 END_TEST
 
+/* The list of names is lost: the maps that are held stand in it again, by themselves. */
+START_TEST(test_names_lost)
+{
+    put_grid("m", 5);
+    put_grid("n", 6);
+    ck_assert_uint_eq(stores_list(&b_)->count, 2);
+    freeReplyObject(ask("DEL tickpath:maps"));
+    for (int tries = 0; stores_list(&b_)->count < 2; tries++) {
+        ck_assert_int_lt(tries, WAIT_MS / 20);
+        pause_ms(20);
+    }
+}
+END_TEST
+
 /* A batch that is on its way while another store puts the map anew is meant for the map that was, if its client said so, else for the new one. */
 START_TEST(test_batches_meet_a_put)
 {
@@ -564,6 +578,7 @@ static Suite *store_redis_suite(void)
     TCase *const all[] = {shared, log, damage, url};
     tcase_add_test(shared, test_each_sees_the_other);
     tcase_add_test(shared, test_clocks_apart);
+    tcase_add_test(shared, test_names_lost);
     tcase_add_test(shared, test_batches_meet_a_put);
     tcase_add_test(shared, test_one_order);
     tcase_add_test(shared, test_at_once);
