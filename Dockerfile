@@ -5,6 +5,7 @@
 #   docker run -p 7878:7878 -v tickpath:/var/lib/tickpath tickpath
 #
 # With Redis instead of the data folder: -e TICKPATHD_DATA= -e TICKPATHD_REDIS=redis://HOST:PORT
+# Several daemons with Redis and HAProxy: deploy/compose.yaml, deploy/kubernetes/
 
 FROM debian:bookworm-slim AS build
 WORKDIR /src
@@ -14,7 +15,7 @@ RUN deploy/install-deps.sh --build
 COPY . .
 RUN deploy/docker-build.sh /out
 
-FROM debian:bookworm-slim
+FROM debian:bookworm-slim AS runtime
 COPY --from=build /out/ /
 RUN /usr/local/lib/tickpath/docker-runtime.sh
 USER tickpath

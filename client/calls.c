@@ -11,13 +11,15 @@ enum { MAP_CHUNK_BYTES = 1024 * 1024, MAP_CHUNKS_AHEAD = 4, EDGE_BYTES_MAX = 15 
 struct call {
     int timeout_ms;
     int64_t deadline_ms;
+    int64_t recovered_ms; /* the connection's when the call began */
     uint64_t ticket;
     struct tp_client_reply reply;
 };
 
-static struct call begin(int timeout_ms)
+static struct call begin(const struct tp_client *client, int timeout_ms)
 {
-    return (struct call){.timeout_ms = timeout_ms, .deadline_ms = tp__deadline(timeout_ms)};
+    return (struct call){
+        .timeout_ms = timeout_ms, .deadline_ms = tp__deadline(timeout_ms), .recovered_ms = client->recovered_ms};
 }
 
 /* The milliseconds of the call's time that are left; the timeout itself when it is endless. */
@@ -34,8 +36,10 @@ static int finish(struct tp_client *client, struct call *call, int sent)
 {
     if (sent != 0)
         return sent;
-    int result =
-        tp_client_collect(client, call->ticket, &call->reply, left_of(call->timeout_ms, call->deadline_ms));
+    int64_t deadline_ms = call->deadline_ms;
+    if (call->timeout_ms >= 0)
+        deadline_ms += client->recovered_ms - call->recovered_ms;
+    int result = tp_client_collect(client, call->ticket, &call->reply, left_of(call->timeout_ms, deadline_ms));
     if (result == TP_CLIENT_TIMEOUT && !client->error.from_server)
         tp_client_drop(client, call->ticket);
     return result;
@@ -43,7 +47,7 @@ static int finish(struct tp_client *client, struct call *call, int sent)
 
 int tp_client_ping(struct tp_client *client, const void *payload, size_t size, int timeout_ms)
 {
-    struct call call = begin(timeout_ms);
+    struct call call = begin(client, timeout_ms);
     int result = finish(client, &call, tp_client_send_ping(client, payload, size, &call.ticket, timeout_ms));
     if (result != 0)
         return result;
@@ -63,7 +67,7 @@ int tp_client_open_map(struct tp_client *client, const char *name, uint64_t min_
 int tp_client_open_map_of(struct tp_client *client, const char *name, uint64_t epoch, uint64_t min_version,
                           struct tp_client_map *out, int timeout_ms)
 {
-    struct call call = begin(timeout_ms);
+    struct call call = begin(client, timeout_ms);
     int sent = tp_client_send_open_map_of(client, name, epoch, min_version, &call.ticket, timeout_ms);
     int result = finish(client, &call, sent);
     if (result == 0 && out != NULL)
@@ -73,14 +77,14 @@ int tp_client_open_map_of(struct tp_client *client, const char *name, uint64_t e
 
 int tp_client_drop_map(struct tp_client *client, const char *name, uint64_t epoch, int timeout_ms)
 {
-    struct call call = begin(timeout_ms);
+    struct call call = begin(client, timeout_ms);
     return finish(client, &call, tp_client_send_drop_map(client, name, epoch, &call.ticket, timeout_ms));
 }
 
 int tp_client_put_profile(struct tp_client *client, const char *map, const char *name,
                           const struct tp_client_weight *weights, size_t weight_count, int timeout_ms)
 {
-    struct call call = begin(timeout_ms);
+    struct call call = begin(client, timeout_ms);
     int sent = tp_client_send_put_profile(client, map, name, weights, weight_count, &call.ticket, timeout_ms);
     return finish(client, &call, sent);
 }
@@ -88,7 +92,7 @@ int tp_client_put_profile(struct tp_client *client, const char *map, const char 
 int tp_client_change(struct tp_client *client, const struct tp_client_changes *changes,
                      struct tp_client_changed *out, int timeout_ms)
 {
-    struct call call = begin(timeout_ms);
+    struct call call = begin(client, timeout_ms);
     int result = finish(client, &call, tp_client_send_change(client, changes, &call.ticket, timeout_ms));
     if (result == 0 && out != NULL)
         *out = call.reply.changed;
@@ -98,7 +102,7 @@ int tp_client_change(struct tp_client *client, const struct tp_client_changes *c
 int tp_client_subscribe(struct tp_client *client, const char *map, bool want_cells, struct tp_client_subscribed *out,
                         int timeout_ms)
 {
-    struct call call = begin(timeout_ms);
+    struct call call = begin(client, timeout_ms);
     int sent = tp_client_send_subscribe(client, map, want_cells, &call.ticket, timeout_ms);
     int result = finish(client, &call, sent);
     if (result == 0 && out != NULL)
@@ -108,14 +112,14 @@ int tp_client_subscribe(struct tp_client *client, const char *map, bool want_cel
 
 int tp_client_unsubscribe(struct tp_client *client, const char *map, int timeout_ms)
 {
-    struct call call = begin(timeout_ms);
+    struct call call = begin(client, timeout_ms);
     return finish(client, &call, tp_client_send_unsubscribe(client, map, &call.ticket, timeout_ms));
 }
 
 int tp_client_open_session(struct tp_client *client, const struct tp_client_session_params *params,
                            struct tp_client_session *out, int timeout_ms)
 {
-    struct call call = begin(timeout_ms);
+    struct call call = begin(client, timeout_ms);
     int result = finish(client, &call, tp_client_send_open_session(client, params, &call.ticket, timeout_ms));
     if (result == 0 && out != NULL)
         *out = call.reply.session;
@@ -125,20 +129,20 @@ int tp_client_open_session(struct tp_client *client, const struct tp_client_sess
 int tp_client_set_goals(struct tp_client *client, uint64_t session, const uint32_t *goals, size_t count,
                         int timeout_ms)
 {
-    struct call call = begin(timeout_ms);
+    struct call call = begin(client, timeout_ms);
     return finish(client, &call, tp_client_send_set_goals(client, session, goals, count, &call.ticket, timeout_ms));
 }
 
 int tp_client_set_goal(struct tp_client *client, uint64_t session, uint32_t goal, int timeout_ms)
 {
-    struct call call = begin(timeout_ms);
+    struct call call = begin(client, timeout_ms);
     return finish(client, &call, tp_client_send_set_goal(client, session, goal, &call.ticket, timeout_ms));
 }
 
 int tp_client_tick(struct tp_client *client, const struct tp_client_tick *tick, struct tp_client_ticked *out,
                    int timeout_ms)
 {
-    struct call call = begin(timeout_ms);
+    struct call call = begin(client, timeout_ms);
     int result = finish(client, &call, tp_client_send_tick(client, tick, &call.ticket, timeout_ms));
     if (result == 0 && out != NULL)
         *out = call.reply.ticked;
@@ -153,7 +157,7 @@ int tp_client_close_sessions(struct tp_client *client, const uint64_t *sessions,
             *closed = 0;
         return 0;
     }
-    struct call call = begin(timeout_ms);
+    struct call call = begin(client, timeout_ms);
     int sent = tp_client_send_close_sessions(client, sessions, count, &call.ticket, timeout_ms);
     int result = finish(client, &call, sent);
     if (result == 0 && closed != NULL)
@@ -163,7 +167,7 @@ int tp_client_close_sessions(struct tp_client *client, const uint64_t *sessions,
 
 int tp_client_close_all_sessions(struct tp_client *client, uint32_t *closed, int timeout_ms)
 {
-    struct call call = begin(timeout_ms);
+    struct call call = begin(client, timeout_ms);
     int result = finish(client, &call, tp_client_send_close_all_sessions(client, &call.ticket, timeout_ms));
     if (result == 0 && closed != NULL)
         *closed = call.reply.closed;
@@ -172,7 +176,7 @@ int tp_client_close_all_sessions(struct tp_client *client, uint32_t *closed, int
 
 int tp_client_list(struct tp_client *client, uint32_t what, struct tp_client_listing *out, int timeout_ms)
 {
-    struct call call = begin(timeout_ms);
+    struct call call = begin(client, timeout_ms);
     int result = finish(client, &call, tp_client_send_list(client, what, &call.ticket, timeout_ms));
     if (result == 0 && out != NULL)
         *out = call.reply.listing;
@@ -293,10 +297,10 @@ static int send_graph(struct tp_client *client, struct upload *upload, int64_t d
     return 0;
 }
 
-static int run_upload(struct tp_client *client, struct upload *upload, struct tp_client_map *out,
-                      int timeout_ms)
+/* Sends all parts and waits for their answers. */
+static int send_parts(struct tp_client *client, struct upload *upload, struct tp_client_map *out, int timeout_ms,
+                      int64_t deadline_ms)
 {
-    int64_t deadline_ms = tp__deadline(timeout_ms);
     struct tp_client_reply reply = {.kind = TP_CLIENT_REPLY_NONE};
     int result = 0;
     while (result == 0 && (!upload->all_sent || upload->ahead > 0)) {
@@ -323,6 +327,49 @@ static int run_upload(struct tp_client *client, struct upload *upload, struct tp
     if (out != NULL)
         *out = reply.map;
     return 0;
+}
+
+/* Whether the map there may be the one that is put: of its kind and size, and never changed. */
+static bool is_the_one(const struct upload *upload, const struct tp_client_map *map)
+{
+    if (map->version != 1)
+        return false;
+    if (upload->graph != NULL)
+        return map->kind == TP_CLIENT_GRAPH && map->width == upload->graph->nodes && map->edges == upload->graph->edge_count;
+    return map->kind == TP_CLIENT_GRID && map->width == upload->width && map->height == upload->height;
+}
+
+/* An upload that loses its connection begins anew on the next one; the time that finding it takes is not the call's. */
+static int run_upload(struct tp_client *client, const struct upload *whole, struct tp_client_map *out, int timeout_ms)
+{
+    int64_t deadline_ms = tp__deadline(timeout_ms);
+    bool was_sent = false; /* whole, once: it may have been put though its answer was lost */
+    for (;;) {
+        int stands = client->broken.code != 0 ? tp__recover(client, &deadline_ms) : 0;
+        if (stands != 0)
+            return stands;
+        struct upload upload = *whole;
+        uint64_t connections = client->connections;
+        int64_t began_ms = tp__deadline(0);
+        int result = send_parts(client, &upload, out, timeout_ms, deadline_ms);
+        if (client->connections == connections || result == 0) {
+            struct tp_client_map there;
+            if (result != TP_CLIENT_ALREADY_EXISTS || !was_sent)
+                return result;
+            const struct tp_client_error refusal = client->error;
+            if (tp_client_open_map(client, whole->name, 0, &there, left_of(timeout_ms, deadline_ms)) == 0 &&
+                is_the_one(whole, &there)) {
+                if (out != NULL)
+                    *out = there;
+                return 0;
+            }
+            client->error = refusal;
+            return result;
+        }
+        was_sent = was_sent || upload.all_sent;
+        if (timeout_ms >= 0)
+            deadline_ms += tp__deadline(0) - began_ms; /* all of it anew */
+    }
 }
 
 int tp_client_put_map(struct tp_client *client, const char *name, uint32_t width, uint32_t height,

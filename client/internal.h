@@ -3,12 +3,16 @@
  *   calls.c     blocking calls: send, then collect
  *   requests.c  public structs -> wire messages       (tp_client_send_*)
  *   replies.c   wire messages -> public structs       (tp_client_collect)
+ *   failover.c  a connection lost: the next address, and everything as it stood
+ *   book.c      what stands on the connection (sessions, maps, subscriptions, profiles), with failover
  *   pushes.c    what came without being asked for
  *   tickets.c   the requests outstanding, in the order sent; which reply belongs to which
  *   stream.c    the socket: bytes out, bytes in, frames cut, deadlines
  *   codes.c     error codes and their names
  *
- * Calls go downwards only, but for stream.c handing each frame to tp__tickets_take, and that each push to tp__pushes_take.
+ * Calls go downwards only, but for stream.c handing each frame to tp__tickets_take, and that each push to tp__pushes_take
+ * and each answer to tp__book_answer; and for tp__recover, which whoever sends or waits calls, and which opens a plain connection
+ * of its own by the calls of the public header.
  */
 #ifndef TP_CLIENT_INTERNAL_H
 #define TP_CLIENT_INTERNAL_H
@@ -34,19 +38,99 @@ enum tp__ticket_state {
     TICKET_WAITING,  /* sent (or in the output), no reply yet */
     TICKET_DROPPED,  /* nobody wants the reply that is still to come */
     TICKET_ANSWERED, /* the reply is here, not collected */
-    TICKET_DONE,     /* answered and collected or dropped: to be forgotten */
+    TICKET_DONE,     /* answered and collected or dropped: to be forgotten; unanswered: lost with its connection, no reply comes */
 };
 
 struct tp__ticket {
     enum tp__ticket_state state;
     Tickpath__Request__BodyCase request;
     Tickpath__Reply *reply; /* when ANSWERED */
+    /* With failover: */
+    uint8_t *copy; /* the request packed, with the caller's names of sessions, until it is answered; NULL: it is not sent again */
+    size_t copy_size;
+    uint64_t reopens; /* the session that this OpenSession of the library's own is for; 0: none */
+    bool resent;
 };
 
 struct tp__push;
 
+/* ---- With failover: what stands on the connection (book.c) ---- */
+
+/* A map that the caller has to do with, and the newest version it was told of. */
+struct tp__map {
+    char *name;
+    uint64_t epoch, version;
+    uint64_t next_epoch, next_version; /* where a daemon that is being turned to has it; epoch 0: it has none */
+};
+
+/* The caller knows a session by its handle, whatever the daemon calls it. */
+struct tp__session {
+    uint64_t handle, wire, next_wire; /* next_wire: on a daemon that is being turned to; 0: it would not have it */
+    struct tp__map *map;
+    uint8_t *open; /* the packed OpenSession, with the goals set since */
+    size_t open_size;
+    uint32_t cell; /* where the agent stands, as told last */
+    int32_t vx, vy;
+    uint64_t epoch;             /* of the map it was opened on */
+    uint64_t cost, cost_before; /* told last; of these what it cost before it was opened again */
+    bool bound; /* `wire` is good */
+    bool stale; /* its map is another one: to be opened again before the next request */
+    bool asked; /* and that is on its way */
+    struct tp_client_error *error; /* why the daemon turned to would not have it */
+};
+
+struct tp__subscription {
+    struct tp__map *map;
+    bool want_cells, gone;
+    uint64_t epoch, version;           /* told last */
+    uint64_t next_epoch, next_version; /* on a daemon that is being turned to */
+};
+
+struct tp__profile {
+    char *map, *name;
+    uint8_t *put; /* the packed PutProfile */
+    size_t put_size;
+};
+
+struct tp__book {
+    struct tp__map **maps;
+    size_t map_count, map_room;
+    struct tp__session **sessions; /* by handle */
+    struct tp__session **wires;    /* those bound, by wire */
+    size_t session_count, session_room, wire_count, wire_room;
+    struct tp__subscription *subscriptions;
+    size_t subscription_count, subscription_room;
+    struct tp__profile *profiles;
+    size_t profile_count, profile_room;
+    uint64_t handle_last;
+    uint64_t ticks, ticks_before; /* of this connection; of those before */
+    bool any_stale;
+};
+
+struct tp__address {
+    char *host;
+    uint16_t port;
+    char *words; /* "host:port" */
+};
+
+struct tp__failover {
+    struct tp_client_options options; /* its strings: only addresses and name are kept, here */
+    char *list, *name;
+    struct tp__address *addresses;
+    size_t address_count, at;
+    int64_t lost_ms;   /* since when nothing was answered; 0: all is well */
+    unsigned attempts; /* since then */
+    uint64_t random;
+    bool over; /* patience is */
+    struct tp__book book;
+};
+
 struct tp_client {
     int fd;
+    struct tp__failover *failover; /* NULL: a lost connection is the end */
+    uint64_t connections;          /* lost and replaced by another: an upload that was cut in two begins anew */
+    int64_t recovered_ms;          /* spent on that, in all: calls have so much longer */
+    int64_t heard_ms;              /* when the server said something last, or was asked while it owed nothing */
     struct tp__bytes out, in;
     size_t frame_out_max, frame_in_max; /* bytes of one message */
 
@@ -107,6 +191,56 @@ int tp__break(struct tp_client *client, const struct tp_client_error *why);
 int tp__break_with(struct tp_client *client, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* ---- failover.c ---- */
+
+/* The connection is broken: stands it up again, on another address of the list, and sends again what was not answered. Adds the
+ * time that it took to *deadline_ms. Gives 0, or the error that ends the connection: at once without failover. */
+int tp__recover(struct tp_client *client, int64_t *deadline_ms);
+
+/* Opens the stale sessions again, or asks the daemon to where it says that it can't now. Gives 0 or the call's error. */
+int tp__reopen_stale(struct tp_client *client, int64_t *deadline_ms);
+
+/* When a server that owes an answer has been silent for too long; INT64_MAX: never. */
+int64_t tp__stalled_at(const struct tp_client *client);
+
+/* It has been: the connection is broken. Gives TIMEOUT. */
+int tp__break_stalled(struct tp_client *client);
+
+/* Tells the caller. */
+void tp__event(struct tp_client *client, struct tp_client_event event);
+
+/* A random number for pauses; random bytes for keys. */
+void tp__random_bytes(void *bytes, size_t size);
+
+void tp__failover_fini(struct tp_client *client);
+
+/* ---- book.c ---- */
+
+/* A reply has come for the ticket: notes what it says, and puts the caller's names of sessions into it. NO_MEMORY breaks the
+ * connection. */
+int tp__book_answer(struct tp_client *client, struct tp__ticket *ticket, Tickpath__Reply *reply);
+
+/* A push has come: notes it. */
+void tp__book_push(struct tp__book *book, const Tickpath__MapChanged *changed);
+
+/* Puts the daemon's names of sessions into a request. */
+void tp__book_translate(const struct tp__book *book, Tickpath__Request *request);
+
+/* Everything stands on a new connection as the `next_` fields say: takes them over. Cannot fail after tp__book_prepare. */
+int tp__book_prepare(struct tp_client *client);
+void tp__book_commit(struct tp_client *client);
+
+/* The OpenSession that puts the agent where it stands; NULL: out of memory. Free with tickpath__open_session__free_unpacked. */
+Tickpath__OpenSession *tp__book_open(const struct tp__session *session);
+
+/* Forgets the daemon's name of a session. */
+void tp__book_unbind(struct tp__book *book, struct tp__session *session);
+
+/* Forgets the sessions that are gone: not bound, and not stale. */
+void tp__book_sweep(struct tp__book *book);
+
+void tp__book_fini(struct tp__book *book);
+
 /* ---- stream.c ---- */
 
 /* The moment a timeout ends, on the monotonic clock, in ms; INT64_MAX for a negative timeout. */
@@ -137,6 +271,26 @@ void tp__begin(struct tp_client *client);
 int tp__tickets_send(struct tp_client *client, Tickpath__Request__BodyCase kind, void *message,
                      uint64_t *ticket, int64_t deadline_ms);
 
+/* Sends a request of the library's own, whose answer tp__book_answer gets and nobody else; `reopens` as in the ticket. */
+int tp__tickets_send_own(struct tp_client *client, Tickpath__Request__BodyCase kind, void *message, uint64_t reopens,
+                         int64_t deadline_ms);
+
+/* Waits until something moved; a lost connection is stood up again by the next call of it. TIMEOUT with the words `late`, or the
+ * error that ends the connection. */
+int tp__wait_some(struct tp_client *client, int64_t *deadline_ms, const char *late);
+
+/* Waits until every request sent so far is answered, or its connection lost. */
+int tp__tickets_settle(struct tp_client *client, int64_t *deadline_ms);
+
+/* Sends again, on a new connection, what was not answered on the old one. */
+int tp__tickets_resend(struct tp_client *client, int64_t deadline_ms);
+
+/* Whether requests wait for their answers. */
+static inline bool tp__tickets_wait_for_some(const struct tp_client *client)
+{
+    return client->answered < client->ring_count;
+}
+
 /* A frame has come: finds whose reply it is. Breaks the connection if it is nobody's. */
 int tp__tickets_take(struct tp_client *client, const uint8_t *message, size_t size);
 
@@ -149,6 +303,9 @@ void tp__tickets_fini(struct tp_client *client);
 
 /* Takes the reply, a MapChanged, into the queue. Breaks the connection if it makes no sense. */
 int tp__pushes_take(struct tp_client *client, Tickpath__Reply *reply);
+
+/* Takes the oldest out of the queue, NULL if there is none. */
+Tickpath__Reply *tp__pushes_first(struct tp_client *client);
 
 void tp__pushes_fini(struct tp_client *client);
 

@@ -42,6 +42,8 @@ int tp__pushes_take(struct tp_client *client, Tickpath__Reply *reply)
         return tp__break_with(client, TP_CLIENT_MALFORMED_FRAME,
                               "the server pushed a message that makes no sense");
     }
+    if (client->failover != NULL)
+        tp__book_push(&client->failover->book, changed);
     struct tp__push *early =
         client->push_count >= TP_CLIENT_PUSHES_MAX ? last_of(client, changed->map) : NULL;
     if (early != NULL) {
@@ -77,6 +79,11 @@ static Tickpath__Reply *take_first(struct tp_client *client)
     return reply;
 }
 
+Tickpath__Reply *tp__pushes_first(struct tp_client *client)
+{
+    return client->push_first != NULL ? take_first(client) : NULL;
+}
+
 void tp__pushes_fini(struct tp_client *client)
 {
     while (client->push_first != NULL)
@@ -89,11 +96,7 @@ int tp_client_next_push(struct tp_client *client, struct tp_client_push *push, i
     int64_t deadline_ms = tp__deadline(timeout_ms);
     tp__begin(client);
     while (client->push_first == NULL) {
-        if (client->broken.code != 0)
-            return tp__break(client, &client->broken);
-        int result = tp__stream_pump(client, deadline_ms);
-        if (client->push_first == NULL && result == 0 && tp__expired(deadline_ms))
-            result = tp__fail(client, TP_CLIENT_TIMEOUT, "no push in time");
+        int result = tp__wait_some(client, &deadline_ms, "no push in time");
         if (client->push_first == NULL && result != 0)
             return result;
         memset(&client->error, 0, sizeof client->error);

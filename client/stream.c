@@ -223,6 +223,7 @@ static int read_some(struct tp_client *client)
             return tp__break_with(client, TP_CLIENT_NO_MEMORY, "out of memory for a reply");
         ssize_t got = recv(client->fd, in->data + in->start + in->size, READ_BYTES, 0);
         if (got > 0) {
+            client->heard_ms = now_ms();
             in->size += (size_t)got;
             int result = cut_frames(client);
             if (result != 0)
@@ -293,7 +294,10 @@ int tp__stream_append(struct tp_client *client, const Tickpath__Request *request
         return tp__fail(client, TP_CLIENT_FRAME_TOO_LARGE, "a request of %zu bytes; the server takes %zu",
                         size, client->frame_out_max);
     while (client->out.size > OUTPUT_BYTES_MAX) {
-        int result = tp__stream_pump(client, deadline_ms);
+        int64_t stalled_ms = tp__stalled_at(client);
+        int result = tp__stream_pump(client, stalled_ms < deadline_ms ? stalled_ms : deadline_ms);
+        if (client->broken.code == 0 && tp__expired(tp__stalled_at(client)))
+            return tp__break_stalled(client);
         if (result == 0 && client->out.size > OUTPUT_BYTES_MAX && tp__expired(deadline_ms))
             result = tp__fail(client, TP_CLIENT_TIMEOUT, "the server takes no more requests");
         if (result != 0)

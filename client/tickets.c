@@ -71,30 +71,156 @@ void tp__begin(struct tp_client *client)
     memset(&client->error, 0, sizeof client->error);
 }
 
+/* Tickets lost with their connection get no reply: the next one is for another. */
+static void skip_lost(struct tp_client *client)
+{
+    while (client->answered < client->ring_count && ring_at(client, client->answered)->state == TICKET_DONE)
+        client->answered++;
+    forget_done(client);
+}
+
+/* With failover: puts the request by, to be sent again. Uploads are not: who makes one sends it again whole. */
+static bool put_by(struct tp__ticket *ticket, const Tickpath__Request *request)
+{
+    if (request->body_case == TICKPATH__REQUEST__BODY_PUT_MAP || request->body_case == TICKPATH__REQUEST__BODY_PUT_GRAPH)
+        return true;
+    ticket->copy_size = tickpath__request__get_packed_size(request);
+    ticket->copy = malloc(ticket->copy_size + 1);
+    if (ticket->copy == NULL)
+        return false;
+    tickpath__request__pack(request, ticket->copy);
+    return true;
+}
+
+/* Appends the request that was put by under an id, with the daemon's names of sessions. */
+static int append_copy(struct tp_client *client, const struct tp__ticket *ticket, uint64_t id, int64_t deadline_ms)
+{
+    Tickpath__Request *request = tickpath__request__unpack(NULL, ticket->copy_size, ticket->copy);
+    if (request == NULL)
+        return tp__fail(client, TP_CLIENT_NO_MEMORY, "out of memory for a request");
+    request->id = id;
+    tp__book_translate(&client->failover->book, request);
+    int result = tp__stream_append(client, request, deadline_ms);
+    tickpath__request__free_unpacked(request, NULL);
+    return result;
+}
+
+/* The request is in the output. */
+static void note_sent(struct tp_client *client, struct tp__ticket ticket)
+{
+    if (!tp__tickets_wait_for_some(client))
+        client->heard_ms = tp__deadline(0); /* from now on it owes an answer */
+    *ring_at(client, client->ring_count++) = ticket;
+    client->outstanding += ticket.state == TICKET_WAITING;
+    tp__stream_flush(client);
+}
+
+/* The id of the next ticket. */
+static uint64_t next_id(const struct tp_client *client)
+{
+    return client->first_id + client->ring_count;
+}
+
+static int append(struct tp_client *client, const struct tp__ticket *ticket, Tickpath__Request *request, int64_t deadline_ms)
+{
+    if (ticket->copy != NULL)
+        return append_copy(client, ticket, next_id(client), deadline_ms);
+    request->id = next_id(client);
+    return tp__stream_append(client, request, deadline_ms);
+}
+
+/* Sends with failover: all the sessions stand when the request goes out. */
+static int send_safely(struct tp_client *client, Tickpath__Request *request, int64_t deadline_ms)
+{
+    struct tp__ticket ticket = {.state = TICKET_WAITING, .request = request->body_case};
+    if (!put_by(&ticket, request))
+        return tp__fail(client, TP_CLIENT_NO_MEMORY, "out of memory for a request");
+    int result;
+    do {
+        result = client->broken.code != 0 ? tp__recover(client, &deadline_ms) : 0;
+        if (result == 0 && client->failover->book.any_stale)
+            result = tp__reopen_stale(client, &deadline_ms);
+        if (result == 0 && client->broken.code == 0)
+            result = ring_grow(client) ? append(client, &ticket, request, deadline_ms)
+                                       : tp__fail(client, TP_CLIENT_NO_MEMORY, "out of memory for a ticket");
+    } while (client->broken.code != 0 && !client->failover->over);
+    if (client->broken.code != 0)
+        result = tp__break(client, &client->broken);
+    if (result != 0) {
+        free(ticket.copy);
+        return result;
+    }
+    note_sent(client, ticket);
+    return 0;
+}
+
+int tp__tickets_send_own(struct tp_client *client, Tickpath__Request__BodyCase kind, void *message, uint64_t reopens,
+                         int64_t deadline_ms)
+{
+    if (!ring_grow(client))
+        return tp__fail(client, TP_CLIENT_NO_MEMORY, "out of memory for a ticket");
+    Tickpath__Request request = TICKPATH__REQUEST__INIT;
+    request.has_id = 1;
+    request.id = next_id(client);
+    request.body_case = kind;
+    request.hello = message;
+    int result = tp__stream_append(client, &request, deadline_ms);
+    if (result == 0)
+        note_sent(client, (struct tp__ticket){.state = TICKET_DROPPED, .request = kind, .reopens = reopens});
+    return result;
+}
+
+int tp__tickets_resend(struct tp_client *client, int64_t deadline_ms)
+{
+    for (size_t i = client->answered; i < client->ring_count; i++) {
+        struct tp__ticket *ticket = ring_at(client, i);
+        if (ticket->state == TICKET_DONE || ticket->copy != NULL)
+            continue;
+        client->outstanding -= ticket->state == TICKET_WAITING;
+        ticket->state = TICKET_DONE;
+    }
+    skip_lost(client);
+    client->heard_ms = tp__deadline(0);
+    uint64_t last = next_id(client);
+    for (uint64_t id = client->first_id + client->answered; id < last; id++) { /* answers may come meanwhile: the ring moves on */
+        struct tp__ticket *ticket = ring_at(client, (size_t)(id - client->first_id));
+        if (ticket->state == TICKET_DONE)
+            continue;
+        int result = append_copy(client, ticket, id, deadline_ms);
+        if (result != 0)
+            return result;
+        ticket->resent = true;
+    }
+    tp__stream_flush(client);
+    return 0;
+}
+
 int tp__tickets_send(struct tp_client *client, Tickpath__Request__BodyCase kind, void *message,
                      uint64_t *ticket, int64_t deadline_ms)
 {
-    if (client->broken.code != 0)
+    if (client->broken.code != 0 && client->failover == NULL)
         return tp__break(client, &client->broken);
     if (client->ring_count >= TP_CLIENT_OUTSTANDING_MAX)
         return tp__fail(client, TP_CLIENT_RESOURCE_EXHAUSTED, "%d replies are not collected",
                         TP_CLIENT_OUTSTANDING_MAX);
     if (!ring_grow(client))
         return tp__fail(client, TP_CLIENT_NO_MEMORY, "out of memory for a ticket");
-    uint64_t id = client->first_id + client->ring_count;
     Tickpath__Request request = TICKPATH__REQUEST__INIT;
     request.has_id = 1;
-    request.id = id;
+    request.id = next_id(client);
     request.body_case = kind;
     request.hello = message; /* the members of the union are pointers to messages, all alike */
-    int result = tp__stream_append(client, &request, deadline_ms);
-    if (result != 0)
-        return result;
-    *ring_at(client, client->ring_count++) = (struct tp__ticket){.state = TICKET_WAITING, .request = kind};
-    client->outstanding++;
-    *ticket = id;
-    tp__stream_flush(client);
-    return 0;
+    int result;
+    if (client->failover != NULL) {
+        result = send_safely(client, &request, deadline_ms);
+    } else {
+        result = tp__stream_append(client, &request, deadline_ms);
+        if (result == 0)
+            note_sent(client, (struct tp__ticket){.state = TICKET_WAITING, .request = kind});
+    }
+    if (result == 0)
+        *ticket = next_id(client) - 1;
+    return result;
 }
 
 static bool fits(Tickpath__Request__BodyCase request, Tickpath__Reply__BodyCase reply)
@@ -155,18 +281,54 @@ int tp__tickets_take(struct tp_client *client, const uint8_t *message, size_t si
             result = tp__break_with(client, TP_CLIENT_MALFORMED_FRAME,
                                     "the server sent a reply of the wrong kind");
         } else {
-            client->answered++;
-            if (ticket->state == TICKET_WAITING) {
-                ticket->state = TICKET_ANSWERED;
-                ticket->reply = reply;
-                return 0;
+            if (client->failover != NULL) {
+                result = tp__book_answer(client, ticket, reply);
+                if (result != 0) {
+                    tickpath__reply__free_unpacked(reply, NULL);
+                    return result;
+                }
+                free(ticket->copy);
+                ticket->copy = NULL;
             }
-            ticket->state = TICKET_DONE;
-            forget_done(client);
+            client->answered++;
+            bool wanted = ticket->state == TICKET_WAITING;
+            ticket->state = wanted ? TICKET_ANSWERED : TICKET_DONE;
+            ticket->reply = wanted ? reply : NULL;
+            skip_lost(client);
+            if (wanted)
+                return 0;
         }
     }
     tickpath__reply__free_unpacked(reply, NULL);
     return result;
+}
+
+int tp__wait_some(struct tp_client *client, int64_t *deadline_ms, const char *late)
+{
+    if (client->broken.code != 0)
+        return tp__recover(client, deadline_ms);
+    int64_t stalled_ms = tp__stalled_at(client);
+    int result = tp__stream_pump(client, stalled_ms < *deadline_ms ? stalled_ms : *deadline_ms);
+    if (client->broken.code != 0)
+        return client->failover != NULL ? 0 : result; /* what came before may be what is waited for */
+    if (tp__expired(tp__stalled_at(client))) {
+        tp__break_stalled(client);
+        return 0;
+    }
+    if (result == 0 && tp__expired(*deadline_ms))
+        result = tp__fail(client, TP_CLIENT_TIMEOUT, "%s", late);
+    return result;
+}
+
+int tp__tickets_settle(struct tp_client *client, int64_t *deadline_ms)
+{
+    uint64_t last = next_id(client), connections = client->connections;
+    while (client->connections == connections && client->first_id + client->answered < last) {
+        int result = tp__wait_some(client, deadline_ms, "no answer in time");
+        if (result != 0)
+            return result;
+    }
+    return 0;
 }
 
 int tp__tickets_wait(struct tp_client *client, uint64_t id, int64_t deadline_ms)
@@ -175,15 +337,13 @@ int tp__tickets_wait(struct tp_client *client, uint64_t id, int64_t deadline_ms)
     if (ticket == NULL || ticket->state == TICKET_DROPPED || ticket->state == TICKET_DONE)
         return tp__fail(client, TP_CLIENT_NOT_FOUND, "no request of that ticket is outstanding");
     while (ticket->state == TICKET_WAITING) {
-        if (client->broken.code != 0)
-            return tp__break(client, &client->broken);
-        int result = tp__stream_pump(client, deadline_ms);
-        if (ticket->state == TICKET_WAITING && result == 0 && tp__expired(deadline_ms))
-            result = tp__fail(client, TP_CLIENT_TIMEOUT, "no answer in time");
+        int result = tp__wait_some(client, &deadline_ms, "no answer in time");
         if (ticket->state == TICKET_WAITING && result != 0)
             return result;
         memset(&client->error, 0, sizeof client->error);
     }
+    if (ticket->state == TICKET_DONE)
+        return tp__fail(client, TP_CLIENT_CLOSED, "a part of an upload was lost with its connection");
     client->held = ticket->reply;
     ticket->reply = NULL;
     ticket->state = TICKET_DONE;
@@ -217,6 +377,7 @@ void tp__tickets_fini(struct tp_client *client)
         struct tp__ticket *ticket = ring_at(client, i);
         if (ticket->reply != NULL)
             tickpath__reply__free_unpacked(ticket->reply, NULL);
+        free(ticket->copy);
     }
     free(client->ring);
 }
@@ -311,6 +472,7 @@ void tp_client_close(struct tp_client *client)
     tp__tickets_fini(client);
     tp__pushes_fini(client);
     tp__stream_close(client);
+    tp__failover_fini(client);
     free(client);
 }
 

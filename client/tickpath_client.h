@@ -13,7 +13,8 @@
  *   - TP_CLIENT_TIMEOUT leaves the connection usable: what was begun goes on with the next call, and the
  *     reply that comes too late is dropped (blocking calls) or can still be collected (tickets).
  *   - TP_CLIENT_CLOSED, TP_CLIENT_IO, TP_CLIENT_MALFORMED_FRAME found here (not from_server) end the
- *     connection: every later call gives the same error, and only tp_client_close is left to do.
+ *     connection: every later call gives the same error, and only tp_client_close is left to do. But for connections of
+ *     tp_client_open_any, which turn to another daemon (Failover).
  *   - Any other code is about that one request. A pointer that is NULL though something should be there (a
  *     name, cells, an array whose count is not 0) is TP_CLIENT_INVALID_ARGUMENT found here, and nothing is sent.
  *     Only the connection itself must not be NULL.
@@ -132,8 +133,84 @@ struct tp_client_server {
 };
 const struct tp_client_server *tp_client_server(const struct tp_client *client);
 
-/* The socket, for an event loop that wants to know when a reply can be collected. Borrowed. */
+/* The socket, for an event loop that wants to know when a reply can be collected. Borrowed; after a failover it is another. */
 int tp_client_socket(const struct tp_client *client);
+
+/* ---- Failover ----
+ *
+ * A connection of tp_client_open_any has a list of daemons. When it is lost (closed, reset, silent while it owes an answer, a daemon
+ * that shuts down), the call that finds it out turns to the next address of the list, after a short pause that grows and is drawn at
+ * random, until one has everything as it stood: the maps at the versions told or later ones, the profiles put, the subscriptions, and
+ * each session with its parameters and goals, its agent where the last answer or the caller's last position has it. Then it sends again
+ * what was not answered, and goes on as if nothing had been. Nothing else is to be done by the caller, who is told by event_cb.
+ *   - Sessions keep the ids that the caller knows. The cost and the number of a tick go on; the counts of tp_client_list, move_hash and
+ *     bounds_milli begin anew with a session that was opened again, and so does its search.
+ *   - A batch of changes is applied once: one without a key gets a random one. A tick is done once as the caller sees it: what a lost
+ *     answer would have said is not told, the agents stand where they were told to, and the tick is repeated from there.
+ *   - An upload that was cut begins anew. Where that says ALREADY_EXISTS though the map may be the one put (the last part had been sent), it
+ *     is taken for it if kind, size and version are those of it; use `replace` where others put maps of that name. A DropMap sent again that
+ *     finds no map has dropped it.
+ *   - A map that is in another epoch there (put anew, or one that another daemon has by that name): map_cb decides; without it the sessions are
+ *     opened on that one, and the caller is told by TP_CLIENT_NEW_EPOCH. Likewise, connection lost or not, when a tick refuses
+ *     a session since its map began a new epoch: that tick says so in `refused`, and before the next request the session is opened again.
+ *     It is answered last then by a tick with `all`, and stands last in tp_client_list.
+ *     What the caller bound to an epoch or a base_version is refused with VERSION_MISMATCH as ever.
+ *   - A map that is not there: map_cb may put it. Without, the other addresses are asked; where none has it, and no daemon says that it is
+ *     degraded, the map is gone: its sessions are, too (TP_CLIENT_SESSION_GONE; ticks refuse them with NOT_FOUND), and its subscription
+ *     says `dropped`.
+ *   - A subscriber gets one push from the version told last to the one found, with resync if it wanted cells.
+ * A call that this happens in takes so much longer than its timeout. When patience_ms have gone by without any answer the call fails
+ * with UNAVAILABLE and words that say why, and the connection is over. What was already answered can still be collected. */
+
+enum tp_client_event_kind {
+    TP_CLIENT_LOST = 1,      /* the connection to `address` is lost: error */
+    TP_CLIENT_FAILED = 2,    /* `address` would not do: error */
+    TP_CLIENT_BACK = 3,      /* everything stands again on `address`, pause_ms after it was lost */
+    TP_CLIENT_NEW_EPOCH = 4, /* map: was told at old_epoch, old_version, and is in epoch, version */
+    TP_CLIENT_SESSION_GONE = 5, /* session of map could not be opened again: error */
+};
+
+/* Valid during the callback; what a kind does not name is 0 or NULL. */
+struct tp_client_event {
+    enum tp_client_event_kind kind;
+    const char *address; /* host:port */
+    const struct tp_client_error *error;
+    uint32_t pause_ms;
+    uint32_t attempts; /* addresses tried so far */
+    const char *map;
+    uint64_t old_epoch, old_version, epoch, version;
+    uint64_t session;
+};
+
+enum {
+    TP_CLIENT_PATIENCE_MS = 10000, /* the defaults of the fields of these names */
+    TP_CLIENT_STALL_MS = 5000,
+};
+
+struct tp_client_map;
+
+struct tp_client_options {
+    const char *addresses; /* "host:port,host:port": one or more; an IPv6 address in brackets. Copied */
+    const char *name;      /* as of tp_client_open. Copied */
+    uint32_t patience_ms;  /* how long to look for a daemon before the connection is over; 0: the default */
+    uint32_t stall_ms;     /* how long a daemon that owes an answer may say nothing before it is given up; 0: the default. Above the longest
+                            * that it takes for the largest map that is put */
+    /* Told of what happens; NULL: nobody. Must not call the connection. */
+    void (*event_cb)(const struct tp_client_event *event, void *context);
+    /* Asked when a daemon that is turned to has no such map (`there` NULL) or one in another epoch than was told last. It may use `daemon`,
+     * a connection without failover of that daemon, to put the map there (and the changes since), and nothing but it. Gives 0: go on with the
+     * map that is there now; else: not this daemon. NULL: as written above. */
+    int (*map_cb)(struct tp_client *daemon, const char *map, const struct tp_client_map *there, void *context);
+    void *context; /* of both */
+};
+
+/* Connects to the first address of the list that answers, with failover from then on; the list may have one address alone, which
+ * is then tried again. Errors as of tp_client_open: those of the address tried last. */
+int tp_client_open_any(struct tp_client **out, const struct tp_client_options *options, int timeout_ms,
+                       struct tp_client_error *error) TP_CLIENT_MUST_CHECK;
+
+/* The address that the connection is to, "host:port"; of tp_client_open: NULL. Borrowed, until the next call. */
+const char *tp_client_address(const struct tp_client *client);
 
 /* ---- What requests hold and what replies say ---- */
 
@@ -377,7 +454,7 @@ struct tp_client_path {
 struct tp_client_refused {
     uint64_t session;
     int code; /* enum tp_client_code */
-    uint64_t epoch, version; /* with MAP_NOT_READY and VERSION_MISMATCH: where its map stands; else 0 */
+    uint64_t epoch, version; /* with MAP_NOT_READY and VERSION_MISMATCH: where its map stands, as far as the server says; else 0 */
 };
 
 /* Arrays run parallel, one element per session answered, in the order named. */

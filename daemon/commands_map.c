@@ -372,19 +372,19 @@ static int read_changes(struct tp_world_request *request, const Tickpath__Change
     size_t edge_first = message->n_cell + message->n_rectangle + message->n_bitmap;
     size_t run_first = changes_before_runs(message);
     size_t count = run_first + message->n_run_cell;
-    request->run_count = message->n_run_cell;
+    request->batch.unplaced_count = message->n_run_cell;
     size_t bits_bytes = 0;
     for (size_t i = 0; i < message->n_bitmap; i++)
         bits_bytes += message->bitmap[i]->bits.len;
-    request->change_count = count;
-    request->changes = calloc(count + 1, sizeof request->changes[0]);
+    request->batch.count = count;
+    request->batch.changes = calloc(count + 1, sizeof request->batch.changes[0]);
     request->change_bits = malloc(bits_bytes + 1);
-    if (request->changes == NULL || request->change_bits == NULL) {
+    if (request->batch.changes == NULL || request->change_bits == NULL) {
         refusal->error = TP_ERR_NO_MEMORY;
         snprintf(refusal->words, sizeof refusal->words, "out of memory");
         return TP_ERR_NO_MEMORY;
     }
-    struct tp_change *out = request->changes;
+    struct tp_change *out = request->batch.changes;
     const struct series cells = {.kind = TP_CHANGE_CELL,
                                  .count = message->n_cell,
                                  .number = message->cell,
@@ -480,11 +480,11 @@ void tp__command_change_costs(const struct tp_call *call)
             return;
         }
         if (message->has_key) {
-            request->key.size = (uint8_t)message->key.len;
-            memcpy(request->key.bytes, message->key.data, message->key.len);
+            request->batch.key.size = (uint8_t)message->key.len;
+            memcpy(request->batch.key.bytes, message->key.data, message->key.len);
         }
-        request->has_base_version = message->has_base_version;
-        request->base_version = message->base_version;
+        request->batch.has_base_version = message->has_base_version;
+        request->batch.base_version = message->base_version;
         request->has_epoch = message->has_epoch;
         request->epoch = message->epoch;
     }

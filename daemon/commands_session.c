@@ -426,6 +426,10 @@ void tp__command_set_goal(const struct tp_call *call)
     const Tickpath__SetGoal *set = call->request->set_goal;
     struct tp_sessions *sessions = &call->peer->sessions;
     uint32_t slot = set->has_session ? tp_sessions_find(sessions, set->session) : TP_AGENT_NONE;
+    if (slot == TP_AGENT_NONE && set->has_session && tp_sessions_ended(sessions, set->session) != 0) {
+        tp__call_refuse(call, tp_sessions_ended(sessions, set->session), "session", "its map began anew, or was dropped: open it again");
+        return;
+    }
     if (slot == TP_AGENT_NONE) {
         tp__call_refuse(call, TP_ERR_NOT_FOUND, "session", "not a session of this connection");
         return;
@@ -472,17 +476,22 @@ void tp__command_close_session(const struct tp_call *call)
         tp__call_refuse(call, TP_ERR_INVALID_ARGUMENT, "session", "give either sessions or all");
         return;
     }
-    uint32_t before = sessions->count;
-    if (all)
+    uint32_t before = sessions->count, ended_before = sessions->ended_count;
+    if (all) {
         while (sessions->first != TP_AGENT_NONE)
             tp_sessions_close(sessions, sessions->first);
+        while (sessions->ended_first != TP_AGENT_NONE)
+            tp_sessions_forget(sessions, tp_sessions_id(sessions, sessions->ended_first));
+    }
     for (size_t i = 0; i < close->n_session; i++) {
         uint32_t slot = tp_sessions_find(sessions, close->session[i]);
         if (slot != TP_AGENT_NONE)
             tp_sessions_close(sessions, slot);
+        else
+            tp_sessions_forget(sessions, close->session[i]);
     }
     uint32_t closed = before - sessions->count;
-    tp_shard_count_closed(call->shard, closed);
+    tp_shard_count_closed(call->shard, closed - (ended_before - sessions->ended_count)); /* those were counted when they ended */
     Tickpath__SessionsClosed reply = TICKPATH__SESSIONS_CLOSED__INIT;
     reply.has_count = 1;
     reply.count = closed;

@@ -31,7 +31,7 @@ enum { TP_CONFIG_TEXT_MAX = 1024 };
     X(NUMBER, threads, "threads", 0, 0, 256, "", "event loops; 0: one per processor")                        \
     X(TEXT, data, "data", "", 0, 0, "DIR", "keep maps in this folder; empty: in memory only")                \
     X(TEXT, redis, "redis", "", 0, 0, "URL",                                                                 \
-      "keep maps' snapshots in Redis: redis://[user[:password]@]HOST[:PORT][/DB]")                           \
+      "keep maps in Redis, with all daemons that do: redis://[user[:password]@]HOST[:PORT][/DB]")            \
     X(NUMBER, frame_bytes_max, "frame-bytes-max", 4194304, 4096, 67108864, "bytes",                          \
       "longest frame, either way")                                                                           \
     X(NUMBER, connections_max, "connections-max", 10000, 1, 1000000, "", "connections at a time")            \
@@ -59,8 +59,10 @@ enum { TP_CONFIG_TEXT_MAX = 1024 };
       "drop a connection that has not said hello by then")                                                   \
     X(NUMBER, slow_reader_ms, "slow-reader-ms", 30000, 1, 86400000, "ms",                                    \
       "drop a connection whose output stays full for so long")                                               \
-    X(NUMBER, fold_batches, "fold-batches", 1000, 1, 1000000, "",                                            \
+    X(NUMBER, fold_batches, "fold-batches", 4096, 1, 1000000, "",                                            \
       "batches in a map's log before it is folded into a new snapshot")                                      \
+    X(NUMBER, snapshot_seconds, "snapshot-seconds", 60, 1, 86400, "s",                                       \
+      "with --redis: longest time that a change is in the log and in no snapshot")                           \
     X(LEVEL, log_level, "log-level", "info", 0, 0, "", "error, warn, info or debug")
 
 #define TP_OPTION_FIELD_ADDRESS(field) struct tp_address field;

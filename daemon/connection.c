@@ -316,6 +316,12 @@ void tp_connection_published(struct tp_loop *loop, const struct tp_world_publica
             run_later(peer->transport);
 }
 
+void tp_connection_end_sessions(struct tp_loop *loop, const struct tp_world_publication *publication)
+{
+    for (struct tp_connection *connection = loop->first; connection != NULL; connection = connection->next)
+        tp_peer_end_sessions(&connection->peer, publication->of, publication->ended_error);
+}
+
 /* ---- Begin ---- */
 
 /* Mixes the shard's seed with a counter: each connection's ids have a start of their own. */

@@ -27,6 +27,9 @@ void tp_connection_answer(struct tp_world_request *request);
 /* A publication is about to be taken: gives a turn to those that want to be told of it. */
 void tp_connection_published(struct tp_loop *loop, const struct tp_world_publication *publication);
 
+/* Ends the sessions on a map whose epoch is over. */
+void tp_connection_end_sessions(struct tp_loop *loop, const struct tp_world_publication *publication);
+
 /* Looks at every connection's timeouts. */
 void tp_connection_look_all(struct tp_loop *loop);
 

@@ -143,3 +143,17 @@ int tp__folder_scan(struct tp_folder *folder, const char *suffix, struct tp_name
     closedir(dir);
     return error;
 }
+
+bool tp__folder_remove_logs(struct tp_folder *folder, const char *map_name, const char *but)
+{
+    char prefix[TP__FOLDER_NAME_BYTES];
+    struct tp_names logs = {0};
+    tp__folder_file_name(prefix, map_name, "~");
+    bool is_done = tp__folder_scan(folder, ".log", &logs) == 0;
+    for (size_t i = 0; i < logs.count; i++)
+        if (strncmp(logs.name[i], prefix, strlen(prefix)) == 0 && (but == NULL || strcmp(logs.name[i], but) != 0) &&
+            unlinkat(folder->fd, logs.name[i], 0) != 0)
+            is_done = false;
+    tp_names_fini(&logs);
+    return is_done;
+}

@@ -1,7 +1,7 @@
 /* Files of the embedded store's folder: their names, reading, writing, syncing, listing.
  *
  * What it is: single steps on the disk, each whole or failed with errno. It knows nothing of maps but their names. Who
- * calls it: daemon/folder.c, on the store's thread.
+ * calls it: daemon/folder.c and folder_write.c, on the store's thread.
  */
 #ifndef TP_DAEMON_FOLDER_FILES_H
 #define TP_DAEMON_FOLDER_FILES_H
@@ -30,5 +30,8 @@ bool tp__folder_write_draft(struct tp_folder *folder, const char *draft, const u
 
 /* Adds the folder's files that end with `suffix`. TP_ERR_UNAVAILABLE with errno, TP_ERR_NO_MEMORY. */
 int tp__folder_scan(struct tp_folder *folder, const char *suffix, struct tp_names *names) TP_MUST_CHECK;
+
+/* Removes the logs of a map, all but the one of the name `but` (NULL: all). False: not all of them could be. */
+bool tp__folder_remove_logs(struct tp_folder *folder, const char *map_name, const char *but);
 
 #endif

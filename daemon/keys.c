@@ -94,86 +94,37 @@ void tp_keys_encode(const struct tp_keys *keys, uint8_t *bytes)
     }
 }
 
-int tp_keys_decode(struct tp_keys *keys, const uint8_t *bytes, size_t size, size_t *used)
+size_t tp_keys_measure(const uint8_t *bytes, size_t size)
 {
-    *keys = (struct tp_keys){0};
     uint32_t count = size < 4 ? TP_KEYS_MAX + 1 : tp_get_u32(bytes);
     if (count > TP_KEYS_MAX)
-        return TP_ERR_CORRUPT;
-    if (count > 0 && tp_keys_reserve(keys) != 0)
-        return TP_ERR_NO_MEMORY;
+        return 0;
     size_t from = 4;
     for (uint32_t i = 0; i < count; i++) {
         const uint8_t *p = bytes + from;
         size_t left = size - from;
-        if (left < 1 || p[0] == 0 || p[0] > TP_KEY_BYTES_MAX || left - 1 < (size_t)p[0] + 8) {
-            tp_keys_fini(keys);
-            return TP_ERR_CORRUPT;
-        }
+        if (left < 1 || p[0] == 0 || p[0] > TP_KEY_BYTES_MAX || left - 1 < (size_t)p[0] + 8)
+            return 0;
+        from += 1 + (size_t)p[0] + 8;
+    }
+    return from;
+}
+
+int tp_keys_decode(struct tp_keys *keys, const uint8_t *bytes, size_t size, size_t *used)
+{
+    *keys = (struct tp_keys){0};
+    *used = tp_keys_measure(bytes, size);
+    if (*used == 0)
+        return TP_ERR_CORRUPT;
+    uint32_t count = tp_get_u32(bytes);
+    if (count > 0 && tp_keys_reserve(keys) != 0)
+        return TP_ERR_NO_MEMORY;
+    const uint8_t *p = bytes + 4;
+    for (uint32_t i = 0; i < count; i++) {
         struct tp_key key = {.size = p[0]};
         memcpy(key.bytes, p + 1, p[0]);
         tp_keys_add(keys, &key, tp_get_u64(p + 1 + p[0]));
-        from += 1 + (size_t)p[0] + 8;
+        p += 1 + (size_t)p[0] + 8;
     }
-    *used = from;
-    return 0;
-}
-
-struct tp_keyed *tp_keyed_new(const char *name)
-{
-    struct tp_keyed *keyed = calloc(1, sizeof *keyed);
-    if (keyed == NULL || tp_keys_reserve(&keyed->keys) != 0) {
-        free(keyed);
-        return NULL;
-    }
-    tp_world_name_copy(keyed->name, name);
-    return keyed;
-}
-
-void tp_keyed_free(struct tp_keyed *keyed)
-{
-    if (keyed != NULL)
-        tp_keys_fini(&keyed->keys);
-    free(keyed);
-}
-
-struct tp_keyed *tp_keyed_find(struct tp_keyed *list, const char *name)
-{
-    while (list != NULL && strcmp(list->name, name) != 0)
-        list = list->next;
-    return list;
-}
-
-void tp_keyed_put(struct tp_keyed **list, struct tp_keyed *keyed)
-{
-    keyed->next = *list;
-    *list = keyed;
-}
-
-void tp_keyed_forget(struct tp_keyed **list, const char *name)
-{
-    struct tp_keyed *keyed = tp_keyed_find(*list, name);
-    if (keyed == NULL)
-        return;
-    while (*list != keyed)
-        list = &(*list)->next;
-    *list = keyed->next;
-    tp_keyed_free(keyed);
-}
-
-int tp_keyed_set(struct tp_keyed **list, const char *name, const struct tp_keys *keys)
-{
-    if (keys->count == 0) {
-        tp_keyed_forget(list, name);
-        return 0;
-    }
-    struct tp_keyed *keyed = tp_keyed_new(name);
-    if (keyed == NULL)
-        return TP_ERR_NO_MEMORY;
-    memcpy(keyed->keys.ring, keys->ring, TP_KEYS_MAX * sizeof *keys->ring);
-    keyed->keys.first = keys->first;
-    keyed->keys.count = keys->count;
-    tp_keyed_forget(list, name);
-    tp_keyed_put(list, keyed);
     return 0;
 }

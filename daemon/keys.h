@@ -60,29 +60,11 @@ int tp_keys_copy(struct tp_keys *copy, const struct tp_keys *keys) TP_MUST_CHECK
 size_t tp_keys_encoded_bytes(const struct tp_keys *keys);
 void tp_keys_encode(const struct tp_keys *keys, uint8_t *bytes);
 
+/* How many of the bytes such keys take that stand at their beginning; 0: they are no keys. Cost: O(keys). */
+size_t tp_keys_measure(const uint8_t *bytes, size_t size);
+
 /* Reads such bytes into *keys, which is empty; *used says how many they were. TP_ERR_CORRUPT, TP_ERR_NO_MEMORY; *keys is
  * empty then. */
 int tp_keys_decode(struct tp_keys *keys, const uint8_t *bytes, size_t size, size_t *used) TP_MUST_CHECK;
-
-/* The keys of maps by name, for whoever has no better place for them. A list; NULL is empty. */
-struct tp_keyed {
-    struct tp_keyed *next;
-    char name[TP_WORLD_NAME_MAX + 1];
-    struct tp_keys keys;
-};
-
-/* Room for the keys of a map; tp_keys_add finds memory. NULL when out of memory. */
-struct tp_keyed *tp_keyed_new(const char *name);
-void tp_keyed_free(struct tp_keyed *keyed);
-
-/* NULL: there are none of that name. */
-struct tp_keyed *tp_keyed_find(struct tp_keyed *list, const char *name);
-
-/* Takes it into the list, which has none of that name. */
-void tp_keyed_put(struct tp_keyed **list, struct tp_keyed *keyed);
-void tp_keyed_forget(struct tp_keyed **list, const char *name);
-
-/* A copy of these keys takes the place of what the list has of that name. TP_ERR_NO_MEMORY: the list is as it was. */
-int tp_keyed_set(struct tp_keyed **list, const char *name, const struct tp_keys *keys) TP_MUST_CHECK;
 
 #endif

@@ -17,10 +17,17 @@ static void close_handles(struct tp_loop *loop)
 static void handle_mail(struct tp_loop *loop, struct tp_mail *mail)
 {
     switch (mail->kind) {
-    case TP_SHARD_MAIL_MAP:
-        tp_connection_published(loop, (struct tp_world_publication *)mail);
-        tp_shard_publish(&loop->shard, (struct tp_world_publication *)mail);
+    case TP_SHARD_MAIL_MAP: {
+        struct tp_world_publication *publication = (struct tp_world_publication *)mail;
+        if (publication->ends) {
+            tp_connection_end_sessions(loop, publication);
+            tp_world_ended(loop->shard.world, publication);
+            break;
+        }
+        tp_connection_published(loop, publication);
+        tp_shard_publish(&loop->shard, publication);
         break;
+    }
     case TP_SHARD_MAIL_ANSWER:
         tp_connection_answer((struct tp_world_request *)mail);
         break;

@@ -36,7 +36,8 @@
     X(COUNTER, requests, "", "Requests handled.")                                                            \
     X(COUNTER, errors, "", "Requests answered with an error.")                                               \
     X(COUNTER, sessions_opened, "", "Sessions opened.")                                                      \
-    X(COUNTER, sessions_closed, "", "Sessions closed, by request or with their connection.")                 \
+    X(COUNTER, sessions_closed, "", "Sessions closed, by request, with their connection, or ended.")         \
+    X(COUNTER, sessions_ended, "", "Sessions ended because their map began anew or was dropped elsewhere.")   \
     X(GAUGE, sessions_open, "", "Sessions open now.")                                                        \
     X(GAUGE, sessions_closing, "", "Sessions closed whose search memory is not put back yet.")               \
     X(COUNTER, versions_let_go, "", "Old versions of maps that sessions not ticked for long let go of.")     \
@@ -88,6 +89,12 @@
     X(COUNTER, store_errors, "", "Failed calls of the store.")                                               \
     X(COUNTER, store_written_bytes, "bytes", "Bytes written by the store.")                                  \
     X(COUNTER, store_snapshots, "", "Snapshots written by the store.")                                       \
+    X(COUNTER, store_reads, "", "Answers of a shared store that brought entries of a map's log.")             \
+    X(COUNTER, store_entries_read, "", "Entries of shared maps' logs that were read and decided.")           \
+    X(COUNTER, store_loads, "", "Times a map was read from a shared store, the first time or anew.")         \
+    X(COUNTER, store_restores, "", "Times entries that a shared store had lost were put back.")              \
+    X(COUNTER, store_reconnects, "", "Times a shared store was lost.")                                       \
+    X(HISTOGRAM, store_log_us, "us", "Time from a batch's sending to the log to its decision, read back.")   \
     X(HISTOGRAM, store_sync_us, "us", "Time of one sync (or round trip) of the store.")
 
 enum tp_metric_type { TP_METRIC_COUNTER, TP_METRIC_GAUGE, TP_METRIC_HISTOGRAM };

@@ -49,6 +49,20 @@ void tp_peer_drop(struct tp_peer *peer)
     tp_frame_buffer_fini(&peer->output);
 }
 
+void tp_peer_end_sessions(struct tp_peer *peer, const struct tp_world_map *map, int error)
+{
+    if (peer->state == TP_PEER_CLOSED)
+        return;
+    uint32_t ended = tp_sessions_end(&peer->sessions, map, error);
+    tp_shard_count_closed(peer->shard, ended);
+    tp_metric_add(&peer->shard->metrics->sessions_ended, ended);
+    if (peer->layer == NULL || peer->layer->of != map)
+        return;
+    tp_world_layer_leave(peer->layer);
+    peer->layer = NULL;
+    peer->is_retry = false; /* the frame at hand asks for it again */
+}
+
 int tp_peer_receive(struct tp_peer *peer, const void *bytes, size_t size)
 {
     if (peer->state == TP_PEER_FLUSHING || peer->state == TP_PEER_CLOSED)

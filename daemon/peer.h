@@ -59,6 +59,9 @@ void tp_peer_init(struct tp_peer *peer, struct tp_shard *shard, void *transport,
  * struct must stay until tp_peer_answer was called. */
 void tp_peer_drop(struct tp_peer *peer);
 
+/* Ends the peer's sessions on `map`, which are refused with `error` from then on, and leaves what else of it the peer holds. */
+void tp_peer_end_sessions(struct tp_peer *peer, const struct tp_world_map *map, int error);
+
 /* Takes received bytes, borrowed until tp_peer_keep. TP_ERR_NO_MEMORY. */
 int tp_peer_receive(struct tp_peer *peer, const void *bytes, size_t size) TP_MUST_CHECK;
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { URL_MAX = 512 };
+enum { URL_MAX = 2048, PORT = 6379, SENTINEL_PORT = 26379 };
 
 static int hex_digit(char c)
 {
@@ -65,11 +65,12 @@ static const char *read_login(struct tp_redis_url *url, const char *text, size_t
 }
 
 /* Reads "HOST[:PORT]", the host perhaps in brackets. */
-static const char *read_place(struct tp_redis_url *url, const char *text, size_t length)
+static const char *read_place(struct tp_redis_place *place, int port_otherwise, const char *text,
+                              size_t length)
 {
     const char *end = text + length, *port;
     size_t host;
-    if (text[0] == '[') {
+    if (length > 0 && text[0] == '[') {
         const char *close = memchr(text, ']', length);
         if (!close)
             return "the Redis URL's [ has no ]";
@@ -84,45 +85,127 @@ static const char *read_place(struct tp_redis_url *url, const char *text, size_t
     }
     if (host == 0)
         return "the Redis URL names no host";
-    if (!url_decode(url->host, sizeof url->host, text, host))
+    if (!url_decode(place->host, sizeof place->host, text, host))
         return "the Redis URL's host is too long or badly %-coded";
-    if (port && (url->port = url_number(port + 1, (size_t)(end - port) - 1, 65535)) < 1)
-        return "the Redis URL's port is a number from 1 to 65535";
+    place->port = port ? url_number(port + 1, (size_t)(end - port) - 1, 65535) : port_otherwise;
+    return place->port < 1 ? "the Redis URL's port is a number from 1 to 65535" : NULL;
+}
+
+/* Reads "HOST[:PORT][,HOST[:PORT]...]". */
+static const char *read_sentinels(struct tp_redis_url *url, const char *text, size_t length)
+{
+    const char *end = text + length, *wrong = NULL;
+    for (const char *comma = text; !wrong && comma < end; text = comma + 1) {
+        comma = memchr(text, ',', (size_t)(end - text));
+        if (!comma)
+            comma = end;
+        if (url->sentinels_count == TP_REDIS_SENTINELS_MAX)
+            return "the Redis URL names more than 8 Sentinels";
+        wrong =
+            read_place(&url->sentinels[url->sentinels_count++], SENTINEL_PORT, text, (size_t)(comma - text));
+    }
+    return length == 0 ? "the Redis URL names no Sentinel" : wrong;
+}
+
+/* Reads what stands behind the places, up to '?': "[/DB]", or "/MASTER[/DB]" where Sentinels are asked. */
+static const char *read_path(struct tp_redis_url *url, const char *text, size_t length)
+{
+    const char *end = text + length;
+    if (url->sentinels_count > 0) {
+        const char *name = length > 0 ? text + 1 : text;
+        const char *slash = memchr(name, '/', (size_t)(end - name));
+        text = slash ? slash : end;
+        if (name == text)
+            return "a Redis URL of Sentinels names the master: .../MASTER";
+        if (!url_decode(url->master, sizeof url->master, name, (size_t)(text - name)))
+            return "the Redis URL's master name is too long or badly %-coded";
+    }
+    if (end - text > 1 && (url->db = url_number(text + 1, (size_t)(end - text) - 1, 99999)) < 0)
+        return "the Redis URL's path is a database number";
     return NULL;
 }
 
-/* Reads "[/DB][?prefix=P]". */
-static const char *read_rest(struct tp_redis_url *url, const char *text)
+/* Takes one KEY=VALUE. */
+static const char *read_parameter(struct tp_redis_url *url, const char *key, size_t key_size,
+                                  const char *value, size_t size)
 {
-    static const char key[] = "?prefix=";
-    const char *query = strchr(text, '?');
-    size_t path = query ? (size_t)(query - text) : strlen(text);
-    if (path > 1 && (url->db = url_number(text + 1, path - 1, 99999)) < 0)
-        return "the Redis URL's path is a database number";
-    if (query && (strncmp(query, key, sizeof key - 1) != 0 ||
-                  !url_decode(url->prefix, sizeof url->prefix, query + sizeof key - 1,
-                              strlen(query + sizeof key - 1))))
-        return "after ? the Redis URL may hold prefix=P only, P of at most 63 bytes";
+    bool is_sentinels = url->sentinels_count > 0;
+    if (key_size == 6 && memcmp(key, "prefix", 6) == 0) {
+        if (!url_decode(url->prefix, sizeof url->prefix, value, size))
+            return "the Redis URL's prefix is longer than 63 bytes or badly %-coded";
+        if (strpbrk(url->prefix,
+                    "{}")) /* in a cluster all keys of a map lie together by the {NAME} in them */
+            return "the Redis URL's prefix may hold no { or }: a map's name stands in them";
+        return NULL;
+    }
+    if (key_size == 4 && memcmp(key, "wait", 4) == 0) {
+        url->wait = url_number(value, size, TP_REDIS_WAIT_MAX);
+        return url->wait < 0 ? "the Redis URL's wait is a number of replicas, at most 99" : NULL;
+    }
+    if (is_sentinels && key_size == 13 && memcmp(key, "sentinel_user", 13) == 0)
+        return url_decode(url->sentinel_user, sizeof url->sentinel_user, value, size)
+                   ? NULL
+                   : "the Redis URL's sentinel_user is too long or badly %-coded";
+    if (is_sentinels && key_size == 17 && memcmp(key, "sentinel_password", 17) == 0) {
+        url->has_sentinel_password = true;
+        return url_decode(url->sentinel_password, sizeof url->sentinel_password, value, size)
+                   ? NULL
+                   : "the Redis URL's sentinel_password is too long or badly %-coded";
+    }
+    return is_sentinels
+               ? "after ? the Redis URL may hold prefix, wait, sentinel_user and sentinel_password only"
+               : "after ? the Redis URL may hold prefix=P and wait=N only";
+}
+
+/* Reads "KEY=VALUE[&KEY=VALUE...]". */
+static const char *read_query(struct tp_redis_url *url, const char *text)
+{
+    for (;;) {
+        size_t length = strcspn(text, "&"), key = strcspn(text, "&=");
+        const char *value = text + (key < length ? key + 1 : key);
+        const char *wrong = read_parameter(url, text, key, value, (size_t)(text + length - value));
+        if (wrong)
+            return wrong;
+        if (!text[length])
+            break;
+        text += length + 1;
+    }
+    if (url->sentinel_user[0] && !url->has_sentinel_password)
+        return "the Redis URL names a sentinel_user without a sentinel_password";
     return NULL;
 }
 
 const char *tp__redis_url_read(struct tp_redis_url *url, const char *text)
 {
-    static const char scheme[] = "redis://";
-    *url = (struct tp_redis_url){.port = 6379, .prefix = "tickpath:"};
-    if (strncmp(text, "rediss://", 9) == 0)
-        return "TLS (rediss://) is not served";
-    if (strncmp(text, scheme, sizeof scheme - 1) != 0)
-        return "a Redis URL begins with redis://";
-    text += sizeof scheme - 1;
+    static const char scheme[] = "redis://", sentinels[] = "redis-sentinel://";
+    *url = (struct tp_redis_url){.port = PORT, .prefix = "tickpath:"};
+    if (strncmp(text, "rediss://", 9) == 0 || strncmp(text, "rediss-sentinel://", 18) == 0)
+        return "TLS (rediss://) is not served: the client library that tickpath is built on has none";
+    bool is_sentinels = strncmp(text, sentinels, sizeof sentinels - 1) == 0;
+    if (!is_sentinels && strncmp(text, scheme, sizeof scheme - 1) != 0)
+        return "a Redis URL begins with redis:// or redis-sentinel://";
+    text += is_sentinels ? sizeof sentinels - 1 : sizeof scheme - 1;
     if (strlen(text) >= URL_MAX)
         return "the Redis URL is too long";
 
     size_t authority = strcspn(text, "/?"), login = authority;
     while (login > 0 && text[login - 1] != '@') /* the last one: a password may hold others */
         login--;
-    const char *wrong = login > 0 ? read_login(url, text, login - 1) : NULL;
+    const char *places = text + login, *path = text + authority, *wrong = NULL;
+    size_t path_size = strcspn(path, "?");
+    if (login > 0)
+        wrong = read_login(url, text, login - 1);
+    if (!wrong && is_sentinels)
+        wrong = read_sentinels(url, places, authority - login);
+    if (!wrong && !is_sentinels) {
+        struct tp_redis_place place;
+        wrong = read_place(&place, PORT, places, authority - login);
+        if (!wrong) {
+            strcpy(url->host, place.host);
+            url->port = place.port;
+        }
+    }
     if (!wrong)
-        wrong = read_place(url, text + login, authority - login);
-    return wrong ? wrong : read_rest(url, text + authority);
+        wrong = read_path(url, path, path_size);
+    return wrong || !path[path_size] ? wrong : read_query(url, path + path_size + 1);
 }

@@ -61,6 +61,13 @@ static void refuse(struct tp_schedule *schedule, uint64_t id, int error)
     schedule->refused[schedule->refused_count++] = (struct tp_schedule_refused){id, error, NULL};
 }
 
+/* What an id that is no session's is refused with. */
+static int missing_error(const struct tp_sessions *sessions, uint64_t id)
+{
+    int error = tp_sessions_ended(sessions, id);
+    return error != 0 ? error : TP_ERR_NOT_FOUND;
+}
+
 /* Fills slots[] with the sessions to serve, in order; the rest go to refused[]. */
 static void select_sessions(struct tp_schedule *schedule)
 {
@@ -68,15 +75,18 @@ static void select_sessions(struct tp_schedule *schedule)
     struct tp_sessions *sessions = schedule->sessions;
     if (schedule->all) {
         for (uint32_t slot = sessions->first; slot != TP_AGENT_NONE; slot = sessions->agents[slot].next) {
-            tp_prefetch(&sessions->agents[slot + SLOTS_AHEAD].next); /* those opened together mostly lie in this order */
+            if (slot + SLOTS_AHEAD < sessions->capacity) /* those opened together mostly lie in this order */
+                tp_prefetch(&sessions->agents[slot + SLOTS_AHEAD].next);
             schedule->slots[schedule->served++] = slot;
         }
+        for (uint32_t slot = sessions->ended_first; slot != TP_AGENT_NONE; slot = sessions->agents[slot].next)
+            refuse(schedule, tp_sessions_id(sessions, slot), sessions->agents[slot].ended_error);
         return;
     }
     for (size_t i = 0; i < schedule->id_count; i++) {
         uint32_t slot = tp_sessions_find(sessions, schedule->ids[i]);
         if (slot == TP_AGENT_NONE) {
-            refuse(schedule, schedule->ids[i], TP_ERR_NOT_FOUND);
+            refuse(schedule, schedule->ids[i], missing_error(sessions, schedule->ids[i]));
         } else if (sessions->agents[slot].tick_seen == schedule->tick) {
             refuse(schedule, schedule->ids[i], TP_ERR_INVALID_ARGUMENT);
         } else {
@@ -142,7 +152,7 @@ static void apply_positions(struct tp_schedule *schedule)
     for (size_t i = 0; i < schedule->at_count; i++) {
         uint32_t slot = tp_sessions_find(sessions, schedule->at_ids[i]);
         if (slot == TP_AGENT_NONE) {
-            refuse(schedule, schedule->at_ids[i], TP_ERR_NOT_FOUND);
+            refuse(schedule, schedule->at_ids[i], missing_error(sessions, schedule->at_ids[i]));
             continue;
         }
         if (map_error(schedule, slot) != 0)

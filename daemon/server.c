@@ -409,12 +409,14 @@ static int open_store(struct server *server)
 {
     char words[256] = "out of memory";
     struct tp_metrics *metrics = server->metrics[server->threads + 1];
+    const struct tp_store_redis_options redis = {.snapshot_batches = (uint32_t)server->config->fold_batches,
+                                                 .snapshot_seconds = (uint32_t)server->config->snapshot_seconds};
     int error;
     if (server->config->data[0] != '\0')
         error = tp_store_embedded_open(&server->store, server->config->data, server->config->fold_batches,
                                        metrics, words);
     else if (server->config->redis[0] != '\0')
-        error = tp_store_redis_open(&server->store, server->config->redis, metrics, words);
+        error = tp_store_redis_open(&server->store, server->config->redis, &redis, metrics, words);
     else
         error = tp_store_memory_open(&server->store);
     return error == 0 ? 0 : start_failed(words);
@@ -618,9 +620,10 @@ int tp_server_run(const struct tp_config *config)
         tp_loop_join(&server->loops[i]);
         tp_loop_fini(&server->loops[i]);
     }
-    tp_world_close(server->world);
-    if (server->store != NULL)
+    if (server->store != NULL) /* before the world, which its events go to */
         server->store->ops->close(server->store);
+    tp_world_thread_discard(&server->world_thread);
+    tp_world_close(server->world);
     tp_map_held_end_gone(&server->held);
     if (server->listen_fd >= 0)
         close(server->listen_fd);

@@ -17,19 +17,20 @@ void tp_sessions_init(struct tp_sessions *sessions, struct tp_closing *closing, 
                                      .first = TP_AGENT_NONE,
                                      .last = TP_AGENT_NONE,
                                      .free_first = TP_AGENT_NONE,
+                                     .ended_first = TP_AGENT_NONE,
                                      .salt_state = seed,
                                      .pace = tp_pace_begin()};
 }
 
 uint32_t tp_sessions_fini(struct tp_sessions *sessions)
 {
-    uint32_t open = sessions->count;
+    uint32_t open = sessions->count - sessions->ended_count;
     while (sessions->first != TP_AGENT_NONE)
         tp_sessions_close(sessions, sessions->first);
     free(sessions->agents);
     sessions->agents = NULL;
-    sessions->capacity = 0;
-    sessions->free_first = TP_AGENT_NONE;
+    sessions->capacity = sessions->count = sessions->ended_count = 0;
+    sessions->free_first = sessions->ended_first = TP_AGENT_NONE;
     return open;
 }
 
@@ -97,6 +98,7 @@ int tp_sessions_add(struct tp_sessions *sessions, struct tp_session *session, st
     agent->search = agent->guide = (struct tp_share){0};
     tp_agent_set_off(agent);
     agent->layer = agent->told = NULL;
+    agent->ended_error = 0;
     agent->previous = sessions->last;
     agent->next = TP_AGENT_NONE;
     if (sessions->last == TP_AGENT_NONE)
@@ -128,7 +130,8 @@ uint64_t tp_sessions_id(const struct tp_sessions *sessions, uint32_t slot)
     return (uint64_t)sessions->agents[slot].salt << SLOT_BITS | slot;
 }
 
-void tp_sessions_close(struct tp_sessions *sessions, uint32_t slot)
+/* Puts the search of a slot away, leaves its map, and takes the slot out of the order. */
+static void put_away(struct tp_sessions *sessions, uint32_t slot)
 {
     struct tp_agent *agent = &sessions->agents[slot];
     TP_CHECK(agent->session != NULL);
@@ -150,7 +153,65 @@ void tp_sessions_close(struct tp_sessions *sessions, uint32_t slot)
         sessions->last = agent->previous;
     else
         sessions->agents[agent->next].previous = agent->previous;
-    agent->next = sessions->free_first;
+}
+
+static void free_slot(struct tp_sessions *sessions, uint32_t slot)
+{
+    sessions->agents[slot].next = sessions->free_first;
     sessions->free_first = slot;
     sessions->count--;
+}
+
+void tp_sessions_close(struct tp_sessions *sessions, uint32_t slot)
+{
+    put_away(sessions, slot);
+    free_slot(sessions, slot);
+}
+
+uint32_t tp_sessions_end(struct tp_sessions *sessions, const struct tp_world_map *map, int error)
+{
+    uint32_t ended = 0, next;
+    for (uint32_t slot = sessions->first; slot != TP_AGENT_NONE; slot = next) {
+        struct tp_agent *agent = &sessions->agents[slot];
+        next = agent->next;
+        if (agent->map != map && (agent->told == NULL || agent->told->of != map))
+            continue;
+        put_away(sessions, slot);
+        agent->ended_error = error;
+        agent->previous = TP_AGENT_NONE;
+        agent->next = sessions->ended_first;
+        if (agent->next != TP_AGENT_NONE)
+            sessions->agents[agent->next].previous = slot;
+        sessions->ended_first = slot;
+        ended++;
+    }
+    sessions->ended_count += ended;
+    return ended;
+}
+
+int tp_sessions_ended(const struct tp_sessions *sessions, uint64_t id)
+{
+    uint32_t slot = (uint32_t)(id & ((1u << SLOT_BITS) - 1));
+    if (slot >= sessions->capacity || sessions->agents[slot].session != NULL ||
+        sessions->agents[slot].salt != id >> SLOT_BITS)
+        return 0;
+    return sessions->agents[slot].ended_error;
+}
+
+bool tp_sessions_forget(struct tp_sessions *sessions, uint64_t id)
+{
+    if (tp_sessions_ended(sessions, id) == 0)
+        return false;
+    uint32_t slot = (uint32_t)(id & ((1u << SLOT_BITS) - 1));
+    struct tp_agent *agent = &sessions->agents[slot];
+    if (agent->previous == TP_AGENT_NONE)
+        sessions->ended_first = agent->next;
+    else
+        sessions->agents[agent->previous].next = agent->next;
+    if (agent->next != TP_AGENT_NONE)
+        sessions->agents[agent->next].previous = agent->previous;
+    agent->ended_error = 0;
+    sessions->ended_count--;
+    free_slot(sessions, slot);
+    return true;
 }

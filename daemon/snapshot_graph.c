@@ -27,7 +27,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-enum { HEADER_BYTES = 48, CHECKSUM_BYTES = 8, ZSTD_LEVEL = 3, KIND_GRAPH = 2, EDGE_BYTES = 12, PLACE_BYTES = 16, PLACED = 1, CLOSES = 2 };
+enum { HEADER_BYTES = TP__SNAPSHOT_GRAPH_BYTES, CHECKSUM_BYTES = 8, ZSTD_LEVEL = 3, KIND_GRAPH = 2, EDGE_BYTES = 12, PLACE_BYTES = 16, PLACED = 1, CLOSES = 2 };
 static const char magic[7] = {'t', 'p', 's', 'n', 'a', 'p', 0};
 
 static size_t contents_bytes(size_t nodes, size_t edges, uint8_t flags)
@@ -144,8 +144,6 @@ static int read_contents(const struct tp_graph **graph, const uint8_t *plain, ui
 
 int tp__snapshot_decode_graph(struct tp_map **out, const uint8_t *p, size_t size, const char **reason)
 {
-    if (size < HEADER_BYTES + CHECKSUM_BYTES)
-        return corrupt(reason, "the snapshot is shorter than its header");
     if (p[8] != KIND_GRAPH || p[9] > (PLACED | CLOSES))
         return corrupt(reason, "the snapshot holds a map of a kind that this program does not know");
     uint8_t flags = p[9];
@@ -156,7 +154,7 @@ int tp__snapshot_decode_graph(struct tp_map **out, const uint8_t *p, size_t size
     if (nodes == 0 || nodes > TP_GRAPH_NODES_MAX || edges > TP_GRAPH_EDGES_MAX)
         return corrupt(reason, "the snapshot's size of the graph is not allowed");
     size_t plain_bytes = contents_bytes(nodes, edges, flags);
-    if (ZSTD_getFrameContentSize(p + HEADER_BYTES, packed) != plain_bytes)
+    if (!tp__snapshot_can_unpack(p + HEADER_BYTES, packed, plain_bytes))
         return corrupt(reason, "the snapshot's contents do not fit its size");
     uint8_t *plain = malloc(plain_bytes + 1);
     if (plain == NULL)

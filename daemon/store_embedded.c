@@ -1,6 +1,6 @@
-/* The happy path of a batch: embedded_append() queues it; the thread takes all that is queued, commit() sorts
- * the appends by map, writes and syncs one record per map, then calls every completion. After that logs that
- * have grown long are folded. While degraded the thread looks every RETRY_MS whether the disk works again, however
+/* The happy path of a batch: embedded_submit() queues it; the thread takes all that is queued, submit() sorts
+ * the batches by map, has those of one map decided, written and synced together, then tells the event of each in the order of the calls.
+ * After that logs that have grown long are folded. While degraded the thread looks every RETRY_MS whether the disk works again, however
  * busy it is. */
 #include "daemon/store_embedded.h"
 
@@ -15,19 +15,18 @@
 
 enum { RETRY_MS = 1000 };
 
-enum call_kind { CALL_PUT, CALL_APPEND, CALL_LOAD, CALL_LIST, CALL_DROP, CALL_STOP };
+enum call_kind { CALL_PUT, CALL_SUBMIT, CALL_LOAD, CALL_LIST, CALL_DROP, CALL_STOP };
 
 struct call {
     struct tp_mail mail; /* kind: enum call_kind */
     char name[TP_WORLD_NAME_MAX + 1];
-    const struct tp_map *map; /* a reference */
-    uint8_t *bytes;           /* the batch */
-    struct tp_folder_batch batch;
-    bool is_sorted; /* while commit sorts by map */
-    tp_store_done_cb done;
-    tp_store_loaded_cb loaded;
+    struct tp_folder_batch asked; /* its event answers every kind of call but a list */
+    const struct tp_map *map;     /* put: a reference */
+    bool replace;                 /* put */
+    bool has_epoch;               /* drop */
+    uint64_t epoch;
     tp_store_listed_cb listed;
-    void *context;
+    bool is_sorted; /* while submit() sorts by map */
 };
 
 struct embedded {
@@ -41,7 +40,6 @@ struct embedded {
 static void free_call(struct call *call)
 {
     tp_map_unref(call->map);
-    free(call->bytes);
     free(call);
 }
 
@@ -52,6 +50,14 @@ static struct call *behind(const struct call *call)
 
 /* ---- The thread ---- */
 
+/* Tells what came of a call, and forgets it. */
+static void tell(struct embedded *embedded, struct call *call)
+{
+    if (embedded->store.event(embedded->store.event_context, &call->asked.event) != 0)
+        tp_map_unref(call->asked.event.map);
+    free_call(call);
+}
+
 /* Gathers the batches of first's map among the calls up to `end`; returns how many. */
 static uint32_t gather(struct call *first, const struct call *end, struct tp_folder_batch **same)
 {
@@ -59,83 +65,83 @@ static uint32_t gather(struct call *first, const struct call *end, struct tp_fol
     for (struct call *call = first; call != end; call = behind(call)) {
         if (strcmp(call->name, first->name) == 0) {
             call->is_sorted = true;
-            same[count++] = &call->batch;
+            same[count++] = &call->asked;
         }
     }
     return count;
 }
 
-/* Commits all appends of a chain (count calls, linked by mail.next), calls the completions in their order,
- * folds. */
-static void commit(struct embedded *embedded, struct call *first, size_t count)
+/* Does all batches of a chain (count calls, linked by mail.next), tells in their order, folds. */
+static void submit(struct embedded *embedded, struct call *first, size_t count)
 {
     struct tp_folder_batch **same = malloc(count * sizeof(struct tp_folder_batch *));
     struct call *end = first;
-    for (size_t i = 0; i < count; i++, end = behind(end))
-        end->batch.error = TP_ERR_NO_MEMORY;
+    for (size_t i = 0; i < count; i++, end = behind(end)) {
+        end->asked.event.kind = TP_STORE_REFUSED;
+        end->asked.event.error = TP_ERR_NO_MEMORY;
+    }
     for (struct call *call = first; same != NULL && call != end; call = behind(call))
         if (!call->is_sorted)
-            tp_folder_append(&embedded->folder, same, gather(call, end, same));
+            tp_folder_submit(&embedded->folder, same, gather(call, end, same));
     free(same);
     for (struct call *call = first, *next; call != end; call = next) {
         next = behind(call);
-        call->done(call->batch.error, call->context);
-        free_call(call);
+        tell(embedded, call);
     }
     tp_folder_fold(&embedded->folder);
-}
-
-static void load(struct embedded *embedded, struct call *call)
-{
-    struct tp_map *map;
-    const char *reason;
-    struct tp_keys keys;
-    int error = tp_folder_load(&embedded->folder, call->name, &map, &keys, &reason);
-    call->loaded(error, map, &keys, reason, call->context);
-    tp_keys_fini(&keys);
 }
 
 static void list(struct embedded *embedded, struct call *call)
 {
     struct tp_names names;
     int error = tp_folder_list(&embedded->folder, &names);
-    call->listed(error, (const char *const *)names.name, names.count, call->context);
+    call->listed(error, (const char *const *)names.name, names.count, call->asked.event.context);
     tp_names_fini(&names);
+    free_call(call);
 }
 
-/* Does one call, or all appends that stand together. Gives the mail behind; NULL with *stops set at the end.
+/* Does one call, or all batches that stand together. Gives the mail behind; NULL with *stops set at the end.
  */
 static struct tp_mail *serve(struct embedded *embedded, struct tp_mail *mail, bool *stops)
 {
     struct call *call = (struct call *)mail;
+    struct tp_folder *folder = &embedded->folder;
     struct tp_mail *next = mail;
-    size_t appends = 0;
-    for (; next != NULL && next->kind == CALL_APPEND; next = next->next)
-        appends++;
-    if (appends > 0) {
-        commit(embedded, call, appends);
+    size_t batches = 0;
+    for (; next != NULL && next->kind == CALL_SUBMIT; next = next->next)
+        batches++;
+    if (batches > 0) {
+        submit(embedded, call, batches);
         return next;
     }
     next = mail->next;
     switch (mail->kind) {
     case CALL_PUT:
-        call->done(tp_folder_put(&embedded->folder, call->name, call->map), call->context);
+        tp_folder_put(folder, call->map, call->replace, &call->asked.event);
         break;
     case CALL_DROP:
-        call->done(tp_folder_drop(&embedded->folder, call->name), call->context);
+        tp_folder_drop(folder, call->has_epoch, call->epoch, &call->asked.event);
         break;
     case CALL_LOAD:
-        load(embedded, call);
+        tp_folder_load(folder, &call->asked.event);
         break;
     case CALL_LIST:
         list(embedded, call);
-        break;
+        return next;
     default:
         *stops = true;
         return NULL;
     }
-    free_call(call);
+    tell(embedded, call);
     return next;
+}
+
+/* A drop that was in doubt is done. */
+static bool gone_cb(void *context, const char *name)
+{
+    struct embedded *embedded = context;
+    const struct tp_store_event event = {.kind = TP_STORE_DROPPED, .name = name};
+    return embedded->store.event(embedded->store.event_context, &event) == 0;
 }
 
 static void *run(void *argument)
@@ -151,12 +157,13 @@ static void *run(void *argument)
         if (is_degraded && !was_degraded) {
             retry_us = now_us + RETRY_MS * 1000;
         } else if (is_degraded && now_us >= retry_us) {
-            tp_folder_retry(&embedded->folder);
+            tp_folder_retry(&embedded->folder, gone_cb, embedded);
             retry_us = tp_clock_now_us() + RETRY_MS * 1000;
             continue;
         }
         int wait_ms = is_degraded ? (int)((retry_us - now_us) / 1000) + 1 : -1;
         struct tp_mail *mail = tp_mailbox_wait(&embedded->box, wait_ms);
+        embedded->folder.held = embedded->store.held; /* attached before the first call */
         while (mail != NULL)
             mail = serve(embedded, mail, &stops);
     }
@@ -165,15 +172,15 @@ static void *run(void *argument)
 
 /* ---- The interface ---- */
 
-static struct call *call_new(enum call_kind kind, const char *name, const struct tp_map *map, void *context)
+static struct call *call_new(enum call_kind kind, const char *name, void *context)
 {
     struct call *call = calloc(1, sizeof *call);
     if (call == NULL)
         return NULL;
     call->mail.kind = kind;
     snprintf(call->name, sizeof call->name, "%s", name);
-    call->map = map == NULL ? NULL : tp_map_ref(map);
-    call->context = context;
+    call->asked.event.name = call->name;
+    call->asked.event.context = context;
     return call;
 }
 
@@ -182,67 +189,56 @@ static void queue(struct tp_store *store, struct call *call)
     tp_mailbox_push(&((struct embedded *)store)->box, &call->mail);
 }
 
-static int embedded_put(struct tp_store *store, const char *name, const struct tp_map *map,
-                        tp_store_done_cb done, void *context)
+static int embedded_put(struct tp_store *store, const char *name, const struct tp_map *map, bool replace,
+                        void *context)
 {
-    struct call *call = call_new(CALL_PUT, name, map, context);
+    struct call *call = call_new(CALL_PUT, name, context);
     if (call == NULL)
         return TP_ERR_NO_MEMORY;
-    call->done = done;
+    call->map = tp_map_ref(map);
+    call->replace = replace;
     queue(store, call);
     return 0;
 }
 
-static int embedded_drop(struct tp_store *store, const char *name, const struct tp_map *map,
-                         tp_store_done_cb done, void *context)
+static int embedded_submit(struct tp_store *store, const char *name, struct tp_batch *batch, void *context)
 {
-    (void)map; /* the folder has it */
-    struct call *call = call_new(CALL_DROP, name, NULL, context);
+    struct call *call = call_new(CALL_SUBMIT, name, context);
     if (call == NULL)
         return TP_ERR_NO_MEMORY;
-    call->done = done;
+    call->asked.batch = batch;
     queue(store, call);
     return 0;
 }
 
-static int embedded_append(struct tp_store *store, const char *name, const struct tp_map *after,
-                           const void *batch, size_t batch_bytes, tp_store_done_cb done, void *context)
+static int embedded_load(struct tp_store *store, const char *name, void *context)
 {
-    struct call *call = call_new(CALL_APPEND, name, after, context);
-    if (call != NULL && (call->bytes = malloc(batch_bytes + 1)) == NULL) {
-        free_call(call);
-        call = NULL;
-    }
+    struct call *call = call_new(CALL_LOAD, name, context);
     if (call == NULL)
         return TP_ERR_NO_MEMORY;
-    memcpy(call->bytes, batch, batch_bytes);
-    call->batch = (struct tp_folder_batch){
-        .name = call->name, .after = call->map, .bytes = call->bytes, .size = batch_bytes};
-    call->done = done;
     queue(store, call);
     return 0;
 }
 
-static void embedded_load(struct tp_store *store, const char *name, tp_store_loaded_cb loaded, void *context)
+static int embedded_drop(struct tp_store *store, const char *name, bool has_epoch, uint64_t epoch, void *context)
 {
-    struct call *call = call_new(CALL_LOAD, name, NULL, context);
-    if (call == NULL) {
-        loaded(TP_ERR_NO_MEMORY, NULL, NULL, NULL, context);
-        return;
-    }
-    call->loaded = loaded;
+    struct call *call = call_new(CALL_DROP, name, context);
+    if (call == NULL)
+        return TP_ERR_NO_MEMORY;
+    call->has_epoch = has_epoch;
+    call->epoch = epoch;
     queue(store, call);
+    return 0;
 }
 
-static void embedded_list(struct tp_store *store, tp_store_listed_cb listed, void *context)
+static int embedded_list(struct tp_store *store, tp_store_listed_cb listed, void *context)
 {
-    struct call *call = call_new(CALL_LIST, "", NULL, context);
-    if (call == NULL) {
-        listed(TP_ERR_NO_MEMORY, NULL, 0, context);
-        return;
-    }
+    struct call *call = call_new(CALL_LIST, "", context);
+    if (call == NULL)
+        return TP_ERR_NO_MEMORY;
     call->listed = listed;
     queue(store, call);
+    return 0;
 }
 
 static void embedded_status(struct tp_store *store, struct tp_store_status *out)
@@ -268,7 +264,7 @@ static void embedded_close(struct tp_store *store)
 static const struct tp_store_ops embedded_ops = {
     .name = "folder",
     .put = embedded_put,
-    .append = embedded_append,
+    .submit = embedded_submit,
     .load = embedded_load,
     .drop = embedded_drop,
     .list = embedded_list,

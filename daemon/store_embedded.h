@@ -5,12 +5,12 @@
  *     <map>.snap~, <map>.log~         a snapshot or a log being written
  *     lock~                           held while a daemon uses the folder
  *
- * What it promises: a put or batch that completed with 0 is on the disk (written, synced; a new snapshot
+ * What it promises: a put or batch that was told as BEGUN or VERSION is on the disk (written, synced; a new snapshot
  * renamed into place and the folder synced). All batches queued at a time are written together and synced
- * once per map. After fold_batches the log is folded into a new snapshot. A torn end of a log (the daemon was
- * killed while writing: nothing of it was acknowledged) is cut off with a log line; a checksum that fails
+ * once per map; only those that were accepted are in the log. After fold_batches the log is folded into a new snapshot. A torn end of a
+ * log (the daemon was killed while writing: nothing of it was acknowledged) is cut off with a log line; a checksum that fails
  * anywhere else is TP_ERR_CORRUPT. A snapshot whose log was taken away goes on in a new epoch, with a log line. On
- * an I/O error the call fails with TP_ERR_UNAVAILABLE, the log is cut back to what was synced, the status says
+ * an I/O error the call is refused with TP_ERR_UNAVAILABLE, the log is cut back to what was synced, the status says
  * degraded, and the store tries by itself to write the last acknowledged version anew until that succeeds.
  */
 #ifndef TP_DAEMON_STORE_EMBEDDED_H

@@ -1,9 +1,19 @@
-/* The store that keeps map snapshots in Redis (daemon/store.h says what a store is).
+/* The store that a fleet of daemons shares, in Redis (daemon/store.h says what a store is).
  *
- * What it is, for now: a map's snapshot as one value; `append` writes the version it made as a snapshot, the
- * newest of all that is queued for a map; no change log yet. It is not volatile, and it serves on degraded:
- * Redis may be away at start and later, it reconnects with growing pauses, and what was put meanwhile is
- * written once it is back (the newest version of each map). What it refuses: a URL it cannot read.
+ * What it is: each map's changes as a Stream, its log; a batch is appended and applied only when it is read back, in the log's order, by
+ * every daemon that follows the map. Snapshots, written in the background, are what a map is loaded from, and what the log is trimmed to.
+ * Redis may be away at start and later: then changes are refused with TP_ERR_UNAVAILABLE and the status says degraded; once it is back, the
+ * store looks whether the log still has what was read from it, puts back what it lost, or begins a new epoch where another daemon's
+ * changes took its place. What it refuses: a URL it cannot read; to write over what it cannot read.
+ *
+ * In Redis, P being the URL's prefix; all keys of one map fall into one slot of a cluster:
+ *
+ *     P{NAME}:log    a Stream: entries as daemon/redis_entry.h says
+ *     P{NAME}:snaps  a hash: the two newest snapshots (tp_snapshot_encode_placed), by "EPOCH-VERSION-PLACE"; `epoch`; `put`: the place of
+ *                    the put; `run`: of the server's process, when the log was marked last
+ *     P{NAME}:lease  the daemon that writes a snapshot now
+ *     P{NAME}:ended  for a day after a drop: the map's epoch
+ *     Pmaps          a set: all NAMEs
  */
 #ifndef TP_DAEMON_STORE_REDIS_H
 #define TP_DAEMON_STORE_REDIS_H
@@ -11,14 +21,16 @@
 #include "daemon/metrics.h"
 #include "daemon/store.h"
 
-/* Opens a store on redis://[user[:password]@]HOST[:PORT][/DB][?prefix=P] (daemon/redis_url.h); starts its
- * thread and waits for at most 300 ms to know how Redis stands, so that a status asked for after it is no
- * guess. `metrics` is borrowed until close: the store's thread bumps the store_* numbers.
- * TP_ERR_INVALID_ARGUMENT with words in reason[]; TP_ERR_NO_MEMORY; TP_ERR_IO (no thread). Redis being away
- * is no error: the status says degraded. A put or append that cannot be written now completes with
- * TP_ERR_UNAVAILABLE, at once while Redis is known to be away, after about a second otherwise (and is still
- * written later); a load or a list then completes with TP_ERR_UNAVAILABLE too. */
-int tp_store_redis_open(struct tp_store **out, const char *url, struct tp_metrics *metrics,
+struct tp_store_redis_options {
+    uint32_t snapshot_batches; /* a snapshot is written after so many; 0: 4096 */
+    uint32_t snapshot_seconds; /* and so long after the first change that is in none; 0: 60 */
+};
+
+/* Opens a store on redis://[user[:password]@]HOST[:PORT][/DB][?prefix=P] (daemon/redis_url.h); starts its thread and waits for at most 300 ms to
+ * know how Redis stands, so that a status asked for after it is no guess. `options` NULL: all as if 0. `metrics` is borrowed until close: the
+ * store's thread bumps the store_* numbers. TP_ERR_INVALID_ARGUMENT with words in reason[]; TP_ERR_NO_MEMORY; TP_ERR_IO (no thread). Redis
+ * being away is no error: the status says degraded. */
+int tp_store_redis_open(struct tp_store **out, const char *url, const struct tp_store_redis_options *options, struct tp_metrics *metrics,
                         char reason[160]) TP_MUST_CHECK;
 
 #endif

@@ -59,6 +59,7 @@ struct tp__world_entry *tp__world_add(struct tp_world *world, const char *name, 
     }
     tp_world_name_copy(entry->shared.name, name);
     entry->parked_end = &entry->parked_first;
+    entry->deferred_end = &entry->deferred;
     uint32_t slot = 0;
     while (world->slots[slot] != NULL)
         slot++;
@@ -97,18 +98,14 @@ void tp__world_retire(struct tp_world *world, struct tp__world_entry *entry)
     pthread_mutex_unlock(&world->lock);
     tp_map_unref(published);
     tp_world_layers_unref(layers);
-    tp_map_unref(entry->tip);
-    entry->tip = NULL;
     tp__world_layers_fini(entry);
-    tp_keys_fini(&entry->keys);
     entry->next = world->dropped;
     world->dropped = entry;
 }
 
 void tp__world_drop_unseen(struct tp_world *world, struct tp__world_entry *entry)
 {
-    if (entry->published != NULL || entry->tip != NULL || entry->ops > 0 || entry->loading ||
-        entry->dropping || entry->load_error != 0)
+    if (entry->published != NULL || entry->ops > 0 || tp__world_is_closed(entry) || entry->load_error != 0)
         return;
     TP_CHECK(entry->parked_first == NULL);
     pthread_mutex_lock(&world->lock);
@@ -116,7 +113,6 @@ void tp__world_drop_unseen(struct tp_world *world, struct tp__world_entry *entry
     world->slots[entry->shared.slot] = NULL;
     world->entries--;
     pthread_mutex_unlock(&world->lock);
-    tp_keys_fini(&entry->keys);
     free(entry);
 }
 
@@ -138,7 +134,7 @@ void tp_world_request_free(struct tp_world_request *request)
         return;
     free(request->cells);
     tp_upload_graph_fini(&request->graph);
-    free(request->changes);
+    free(request->batch.changes);
     free(request->change_bits);
     if (request->layer != NULL)
         tp_world_layer_leave(request->layer);
@@ -153,7 +149,7 @@ static void answer(struct tp_world *world, struct tp_world_request *request)
         } else {
             tp_metric_add(&world->config.metrics->batches_applied, !request->applied_before);
             tp_metric_add(&world->config.metrics->batches_repeated, request->applied_before);
-            tp_metric_add(&world->config.metrics->changes_applied, request->applied_before ? 0 : request->change_count);
+            tp_metric_add(&world->config.metrics->changes_applied, request->applied_before ? 0 : request->batch.count);
             tp_metric_observe(&world->config.metrics->change_us,
                               world->config.now_us(world->config.context) - request->arrived_us);
         }
@@ -210,14 +206,8 @@ void tp_world_handle(struct tp_world *world, struct tp_mail *mail)
         tp__world_handle_request(world, request);
         break;
     }
-    case TP_WORLD_MAIL_STORED:
-        tp__world_stored(world, mail);
-        break;
-    case TP_WORLD_MAIL_LOADED:
-        tp__world_loaded(world, mail);
-        break;
-    case TP_WORLD_MAIL_DROPPED:
-        tp__world_dropped(world, mail);
+    case TP_WORLD_MAIL_EVENT:
+        tp__world_event(world, mail);
         break;
     case TP_WORLD_MAIL_LISTED:
         tp__world_listed(world, mail);
@@ -225,9 +215,23 @@ void tp_world_handle(struct tp_world *world, struct tp_mail *mail)
     case TP_WORLD_MAIL_UNUSED:
         tp__world_layer_unused(world, mail);
         break;
+    case TP_WORLD_MAIL_ENDED:
+        tp__world_shard_ended(world, mail);
+        break;
     default:
         TP_CHECK(!"a mail of unknown kind");
     }
+}
+
+void tp_world_discard(struct tp_world *world, struct tp_mail *mail)
+{
+    (void)world;
+    if (mail->kind == TP_WORLD_MAIL_EVENT)
+        tp__world_op_free((struct tp__world_op *)mail);
+    else if (mail->kind == TP_WORLD_MAIL_ENDED)
+        free(mail);
+    else
+        TP_CHECK(mail->kind == TP_WORLD_MAIL_UNUSED); /* a part of its layer */
 }
 
 int tp_world_open(struct tp_world **out, const struct tp_world_config *config)
@@ -250,14 +254,17 @@ int tp_world_open(struct tp_world **out, const struct tp_world_config *config)
         return TP_ERR_NO_MEMORY;
     }
     pthread_mutex_init(&world->lock, NULL);
+    tp__world_attach(world);
     *out = world;
     return 0;
 }
 
-void tp_world_end_gone(struct tp_world *world)
+void tp_world_look(struct tp_world *world)
 {
     if (world->config.held != NULL)
         tp_map_held_end_gone(world->config.held);
+    if (world->list_at_us != 0 && world->config.now_us(world->config.context) >= world->list_at_us)
+        tp_world_load_all(world);
 }
 
 void tp_world_close(struct tp_world *world)
@@ -271,11 +278,10 @@ void tp_world_close(struct tp_world *world)
             continue;
         tp__world_layers_fini(entry);
         tp_map_unref(entry->published);
-        tp_map_unref(entry->tip);
-        tp_keys_fini(&entry->keys);
         free(entry);
     }
     pthread_mutex_destroy(&world->lock);
+    free(world->listed_nothing);
     free(world->buckets);
     free(world->slots);
     free(world);

@@ -1,20 +1,18 @@
-/* The maps: by name, as published immutable versions; the one place where they change.
+/* The maps: by name, as published immutable versions; what sessions and clients see of the store's maps.
  *
- * What it is: a machine that is handed one mail at a time (a request, or a completion of the store) and posts
+ * What it is: a machine that is handed one mail at a time (a request, or an event of the store) and posts
  * mails in turn: publications to every shard, then the answer to the shard that asked. A request's life:
  *
- *     request -> [load from the store, when the name is unknown] -> validate, apply to the map's tip
- *             -> store (put or append) -> publish to all shards -> answer
+ *     request -> [load from the store, when the name is unknown] -> the store (put, submit, drop), which decides
+ *             -> its event -> publish to all shards -> answer
  *
  * The answer is posted after the publications, into the same mailbox, so that whoever gets it already has the
- * new version. When the store refuses (and does not serve on degraded), the tip falls back to the version
- * published and everything that was built on the refused one is refused too. A batch whose key came before is answered as that
- * one was; while that one is on its way to the store it waits for it. A drop goes to the store likewise; while
- * it is there, later requests about the map wait. A version is published with its
- * layers, those that sessions use (world_layers.c). What it refuses: half a batch; a
- * replacement or a drop while sessions stand on the map; more maps than maps_max. Who calls it: tp_world_handle from
- * one thread (the world thread, or a simulation); the functions marked "any thread" from anywhere. No libuv,
- * clock or thread of its own.
+ * new version. Events without a request (another daemon changed the map, or the store began it anew) are published likewise. Where
+ * such an event ends an epoch that sessions stand in, the shards end those sessions first (world_ending.c). While a drop is at the
+ * store, or an epoch ends, later requests about the map wait. A version is published with its layers, those that sessions use
+ * (world_layers.c). What it refuses: a replacement or a drop asked for here while sessions stand on the map; more maps than
+ * maps_max. Who calls it: tp_world_handle from one thread (the world thread, or a simulation); the functions marked "any
+ * thread" from anywhere. No libuv, clock or thread of its own.
  */
 #ifndef TP_DAEMON_WORLD_H
 #define TP_DAEMON_WORLD_H
@@ -124,14 +122,9 @@ struct tp_world_request {
     bool has_blocks;     /* LAYER: with a block graph */
     enum tp_blocks_links links;
     /* CHANGE */
-    bool has_base_version;
-    uint64_t base_version;
-    struct tp_change *changes; /* malloc'd, as is what their bitmaps borrow; freed with the request */
+    struct tp_batch batch; /* its changes are malloc'd, as is what their bitmaps borrow; freed with the request. The world
+                            * fills in the epoch */
     uint8_t *change_bits;
-    size_t change_count;
-    size_t run_count; /* so many of the last are runs: rectangles of height 1, x being a cell's number */
-    struct tp_key
-        key; /* one that is known: the answer of the batch that had it first, and nothing is applied */
     /* DROP, CHANGE, OPEN */
     bool has_epoch; /* then `epoch` is the one that the map must be in */
     /* the world's own */
@@ -163,16 +156,18 @@ struct tp_world_publication {
     const struct tp_map *map;             /* one reference, given; NULL: the map is dropped */
     const struct tp_world_layers *layers; /* of that version, likewise */
     uint64_t seq;                         /* the larger is the newer */
+    bool ends; /* no version: the epoch that sessions stand in is over, or the map is gone. The shard ends its sessions on the
+                * map and gives the publication back (tp_world_ended) */
+    int ended_error; /* ends: what such a session is refused with from then on */
 };
 
 /* What the world receives; post with tp_world_config.post's owner's means. */
 enum tp_world_mail_kind {
     TP_WORLD_MAIL_REQUEST = 1,
-    TP_WORLD_MAIL_STORED,
-    TP_WORLD_MAIL_LOADED,
+    TP_WORLD_MAIL_EVENT,
     TP_WORLD_MAIL_LISTED,
-    TP_WORLD_MAIL_DROPPED,
     TP_WORLD_MAIL_UNUSED, /* the first of a struct tp_world_layer */
+    TP_WORLD_MAIL_ENDED,  /* struct tp_world_publication, back from a shard: its sessions on the map are ended */
     TP_WORLD_MAIL_OWN
 };
 
@@ -195,19 +190,24 @@ struct tp_world_config {
 /* Opens an empty world. TP_ERR_NO_MEMORY. */
 int tp_world_open(struct tp_world **out, const struct tp_world_config *config) TP_MUST_CHECK;
 
-/* Frees the versions that nobody holds any more, where config.held puts them aside. World thread. */
-void tp_world_end_gone(struct tp_world *world);
+/* Does what is due from time to time: frees the versions that nobody holds any more, where config.held puts them aside; asks a store that could
+ * not list its maps once more. World thread. */
+void tp_world_look(struct tp_world *world);
 
-/* Frees all maps. No work may be in flight (tp_world_busy is 0). */
+/* Throws away a mail that came when nobody was there to handle it: the world is about to close. Any thread. */
+void tp_world_discard(struct tp_world *world, struct tp_mail *mail);
+
+/* Frees all maps. No work may be in flight (tp_world_busy is 0), and the store is closed. */
 void tp_world_close(struct tp_world *world);
 
-/* Asks the store for its names and loads every map; tp_world_ready says when that is done. World thread. */
+/* Asks the store for its names and loads every map; tp_world_ready says when that is done. A store that can't be asked is asked again, by
+ * tp_world_look. World thread. */
 void tp_world_load_all(struct tp_world *world);
 
 /* Handles one mail; takes it. World thread. */
 void tp_world_handle(struct tp_world *world, struct tp_mail *mail);
 
-/* Calls of the store that have not come back. World thread. */
+/* Calls of the store that have not come back, and epochs that shards have not ended. World thread. */
 size_t tp_world_busy(const struct tp_world *world);
 
 /* Whether the maps that the store held at start are loaded. Any thread. */
@@ -230,6 +230,9 @@ int tp_world_each(struct tp_world *world, tp_world_each_cb each, void *context) 
  * of the epoch that stays until tp_world_leave. Any thread. */
 bool tp_world_enter(struct tp_world_map *map);
 void tp_world_leave(struct tp_world_map *map);
+
+/* Gives back a publication with `ends`: this shard has no session on the map any more, nor a layer. Any thread. */
+void tp_world_ended(struct tp_world *world, struct tp_world_publication *publication);
 
 /* Counts out a session that a request of TP_WORLD_LAYER counted in, of the layer and of its map. Any thread. */
 void tp_world_layer_leave(struct tp_world_layer *layer);

@@ -1,5 +1,6 @@
-/* What the files of the world share: world.c (names, life cycle), world_request.c (put, open, change),
- * world_store.c (calls of the store, publishing), world_layers.c (profiles and layers). */
+/* What the files of the world share: world.c (names, life cycle), world_request.c (put, open, change, drop),
+ * world_store.c (calls of the store, its events, publishing), world_ending.c (epochs that end under sessions), world_layers.c
+ * (profiles and layers). */
 #ifndef TP_DAEMON_WORLD_INTERNAL_H
 #define TP_DAEMON_WORLD_INTERNAL_H
 
@@ -21,39 +22,41 @@ struct tp__world_entry {
     struct tp__world_layer *layer[TP_WORLD_LAYERS_MAX];
     struct tp__world_profile *profiles; /* malloc'd */
     size_t profile_count;
-    struct tp__world_op *sent; /* batches on their way to the store, oldest first; linked by sent_next */
-    struct tp__world_entry *next;   /* of the bucket; under the lock */
-    const struct tp_map *tip;       /* newest version made, perhaps not stored yet; NULL: none */
-    uint64_t epoch_last;            /* highest epoch given */
-    uint64_t seq;                   /* of the op submitted last */
-    uint64_t seq_doomed;            /* ops up to here were built on a refused one */
-    uint64_t seq_put;               /* of the put in flight; 0: none */
-    uint32_t ops;                   /* in flight */
+    struct tp__world_entry *next; /* of the bucket; under the lock */
+    uint64_t epoch_last;          /* highest epoch given */
+    uint32_t ops;                 /* puts, batches and drops at the store */
+    uint32_t puts;                /* of them, puts */
     bool loading;
-    bool dropping;  /* the store has been told to */
-    int load_error; /* TP_ERR_CORRUPT: the store holds it, but cannot read it */
+    bool dropping;          /* the store has been told to */
+    struct tp__world_op *gone; /* the map was dropped elsewhere; waits for the calls that are at the store */
+    unsigned ending_shards; /* an epoch ends: shards that still may have sessions in it */
+    struct tp__world_op *deferred, **deferred_end; /* meanwhile: the event that ends it, and those behind; by deferred_next */
+    int load_error;         /* TP_ERR_CORRUPT: the store holds it, but cannot read it */
     const char *load_reason;
     struct tp_world_request *parked_first, **parked_end;
-    struct tp_keys keys;         /* of the batches published last, of the epoch published */
 };
 
-/* A call of the store on its way. */
+/* A call of the store on its way, or an event that nobody here asked for. */
 struct tp__world_op {
-    struct tp_mail mail; /* STORED, LOADED or DROPPED */
+    struct tp_mail mail; /* EVENT */
     struct tp_world *world;
-    struct tp__world_entry *entry;
-    struct tp_world_request *request; /* NULL for a load */
-    const struct tp_map *map;         /* what was made, or loaded */
+    struct tp__world_entry *entry;    /* NULL: by the event's name */
+    struct tp_world_request *request; /* NULL for a load, and where nobody asked */
+    struct tp_store_event event;      /* when it has come back; its name is `name`, its map the op's */
+    char name[TP_WORLD_NAME_MAX + 1]; /* where nobody asked */
+    const struct tp_map *map;         /* a reference: the event's */
     struct tp_world_layers *layers;   /* of it */
-    struct tp__world_op *sent_next;
-    struct tp_keys keys;              /* loaded */
-    struct tp_world_request *same_key; /* later requests with the batch's key: they get its answer; by parked_next */
-    uint64_t seq;
-    bool is_put;
-    bool is_initial; /* a load of tp_world_load_all */
-    int error;
-    const char *reason;
+    struct tp__world_op *deferred_next;
+    bool is_initial;                              /* a load of tp_world_load_all */
     struct tp_world_publication *publication[]; /* one per shard, allocated beforehand */
+};
+
+/* The names that a store holds. */
+struct tp__world_listed {
+    struct tp_mail mail;
+    int error;
+    size_t count;
+    char names[][TP_WORLD_NAME_MAX + 1];
 };
 
 struct tp_world {
@@ -68,6 +71,9 @@ struct tp_world {
     uint64_t seq_published; /* of the last publication of all */
     size_t busy;
     size_t initial_loads; /* still to come back; world thread */
+    uint64_t list_at_us;  /* when to ask the store for its names again; 0: it is not to be asked */
+    bool is_list_told;    /* that it could not be asked, in the log */
+    struct tp__world_listed *listed_nothing; /* for when there is no memory for the names; NULL: to be allocated */
     _Atomic bool ready;
 };
 
@@ -101,17 +107,48 @@ struct tp__world_op *tp__world_op_new(struct tp_world *world, struct tp__world_e
                                       struct tp_world_request *request);
 void tp__world_op_free(struct tp__world_op *op);
 
+/* Whether the event is one that nobody here asked for. */
+static inline bool tp__world_op_is_strange(const struct tp__world_op *op)
+{
+    return op->name[0] != '\0';
+}
+
+/* Whether requests about the map wait. */
+static inline bool tp__world_is_closed(const struct tp__world_entry *entry)
+{
+    return entry->loading || entry->dropping || entry->gone != NULL || entry->ending_shards > 0;
+}
+
+/* Says where the store's events go. */
+void tp__world_attach(struct tp_world *world);
+
 /* Makes op->map the published version, with its layers, and tells every shard; once for an op. */
 void tp__world_publish(struct tp__world_op *op);
 
-/* Makes op->map the entry's tip and gives it to the store: as a put (op->is_put) or as a batch (copied). */
-void tp__world_submit(struct tp__world_op *op, const uint8_t *batch, size_t batch_bytes);
+/* Gives every shard one publication of the op. */
+void tp__world_tell_shards(struct tp__world_op *op, bool ends, int ended_error);
 
-/* Whether the key of a change to the tip is known: then the request was answered, or will be with the batch on its way. */
-bool tp__world_answer_by_key(struct tp_world *world, struct tp_world_request *request, struct tp__world_entry *entry);
+/* Gives a request to the store: the map of a put, a batch, a drop (whose sessions are at TP_WORLD_MAP_REPLACING). */
+void tp__world_put(struct tp__world_op *op, const struct tp_map *map);
+void tp__world_submit(struct tp__world_op *op);
+void tp__world_drop(struct tp__world_op *op);
 
-/* Gives the drop of the entry to the store; its sessions are at TP_WORLD_MAP_REPLACING. */
-void tp__world_submit_drop(struct tp__world_op *op);
+/* Publishes, answers, or forgets, as the op's event says; takes the op. No epoch of its entry is ending. */
+void tp__world_apply_event(struct tp_world *world, struct tp__world_op *op);
+
+/* Handles a chain of requests (by parked_next) that waited, in their order. */
+void tp__world_resume(struct tp_world *world, struct tp_world_request *parked);
+struct tp_world_request *tp__world_take_parked(struct tp__world_entry *entry);
+
+/* world_ending.c: whether the event has to wait until an epoch has ended, which it may begin to end; then it takes the op. */
+bool tp__world_defer(struct tp_world *world, struct tp__world_op *op);
+
+/* A shard has ended its sessions; takes the mail. */
+void tp__world_shard_ended(struct tp_world *world, struct tp_mail *mail);
+
+/* world_request.c: says why the store refused what a request asked for. */
+void tp__world_refuse_event(struct tp_world *world, struct tp_world_request *request, const struct tp_store_event *event,
+                            const struct tp_map *at);
 
 /* Waits with a request until the entry is loaded, or dropped. */
 void tp__world_park(struct tp__world_entry *entry, struct tp_world_request *request);
@@ -129,11 +166,8 @@ void tp__world_forget_profiles(struct tp__world_entry *entry);
 /* Gives an empty one; NULL when out of memory. */
 struct tp_world_layers *tp__world_layers_new(void);
 
-/* Makes the layers of op->map, a batch on the tip, from the tip's. TP_ERR_NO_MEMORY. */
+/* Makes the layers of op->map, a later version of the epoch published, from those published. TP_ERR_NO_MEMORY. */
 int tp__world_follow_layers(struct tp__world_op *op) TP_MUST_CHECK;
-
-/* The entry's tip is another version, whose layers are these; NULL: it has none. */
-void tp__world_set_layer_tips(struct tp__world_entry *entry, const struct tp_world_layers *layers);
 
 /* The last session had left a layer; takes the mail. */
 void tp__world_layer_unused(struct tp_world *world, struct tp_mail *mail);
@@ -141,10 +175,8 @@ void tp__world_layer_unused(struct tp_world *world, struct tp_mail *mail);
 /* Frees layers and profiles of an entry on its way out. */
 void tp__world_layers_fini(struct tp__world_entry *entry);
 
-/* What came back from the store; takes the mail. */
-void tp__world_stored(struct tp_world *world, struct tp_mail *mail);
-void tp__world_loaded(struct tp_world *world, struct tp_mail *mail);
-void tp__world_dropped(struct tp_world *world, struct tp_mail *mail);
+/* What came from the store; takes the mail. */
+void tp__world_event(struct tp_world *world, struct tp_mail *mail);
 void tp__world_listed(struct tp_world *world, struct tp_mail *mail);
 
 #endif

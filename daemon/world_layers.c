@@ -1,13 +1,13 @@
 /* Profiles and layers of a map. A layer's life:
  *
- *     first session of its kind -> built of the version published, and of each version on its way to the store
- *            -> published beside the map, version by version -> last session leaves (any thread): a mail
- *            -> the world takes it out, publishes the map without it
+ *     first session of its kind -> built of the version published -> published beside the map, version by version
+ *            -> last session leaves (any thread): a mail -> the world takes it out, publishes the map without it
  *
- * A batch makes the layers' next versions before the store is asked (tp__world_follow_layers), so that a version is published with
- * all its layers, or refused whole. What may go wrong: out of memory while a layer is built or followed refuses the open, or the
- * batch, and leaves everything as it was; what taking a layer out needs is allocated when it is made. A put finds no layer in
- * use, since it needs a map without sessions: the mails of those on their way out come before its own from the store. */
+ * When the store has a new version its layers are made from those published (tp__world_follow_layers), so that a version is
+ * published with all its layers, or not at all. What may go wrong: out of memory while a layer is built refuses the open and leaves
+ * everything as it was; what taking a layer out needs is allocated when it is made. An epoch begins without layers: a put needs a
+ * map without sessions, and the mails of layers on their way out come before its event; an epoch that ends otherwise waits for
+ * them (world_ending.c). */
 #include "base/check.h"
 #include "daemon/world_internal.h"
 
@@ -20,7 +20,6 @@
 struct tp__world_layer {
     struct tp_world_layer shared; /* first: the shards' pointer is this one */
     struct tp_layer_kind kind;
-    const struct tp_map *tip;      /* the layer of the entry's tip; NULL once the map is being put anew */
     struct tp__world_op *farewell; /* publishes the map without the layer */
 };
 
@@ -144,7 +143,6 @@ static void free_layer(struct tp__world_layer *layer)
         return;
     if (layer->farewell != NULL)
         tp__world_op_free(layer->farewell);
-    tp_map_unref(layer->tip);
     free(layer);
 }
 
@@ -164,43 +162,6 @@ static void again_op_fill(struct tp__world_op *op)
     }
 }
 
-/* Whether the op is a batch on its way that will be published if the store takes it. */
-static bool is_coming(const struct tp__world_op *op)
-{
-    return op->seq > op->entry->seq_doomed;
-}
-
-/* Makes the layer of the published version, for *now, and of each that is on its way, for their ops. On error the ops are as they
- * were. */
-static int build_layer(struct tp__world_layer *layer, struct tp__world_entry *entry, struct tp_map **now)
-{
-    uint32_t index = layer->shared.index;
-    int error = tp_layer_build(now, entry->published, &layer->kind);
-    if (error != 0)
-        return error;
-    const struct tp_map *base = entry->published, *last = *now;
-    for (struct tp__world_op *op = entry->sent; op != NULL && error == 0; op = op->sent_next) {
-        struct tp_map *next = NULL;
-        if (!is_coming(op))
-            continue;
-        error = tp_layer_follow(&next, last, base, op->map, &layer->kind);
-        if (error != 0)
-            break;
-        set_layer(op, index, next);
-        base = op->map;
-        last = next;
-    }
-    if (error == 0) {
-        layer->tip = tp_map_ref(last);
-        return 0;
-    }
-    for (struct tp__world_op *op = entry->sent; op != NULL; op = op->sent_next)
-        set_layer(op, index, NULL);
-    tp_map_unref(*now);
-    *now = NULL;
-    return error;
-}
-
 /* Gives a new layer, published; NULL with *error. */
 static struct tp__world_layer *make_layer(struct tp_world *world, struct tp__world_entry *entry,
                                           const struct tp_layer_kind *kind, uint32_t index, int *error)
@@ -218,7 +179,7 @@ static struct tp__world_layer *make_layer(struct tp_world *world, struct tp__wor
         layer->farewell = again_op_new(world, entry);
     }
     if (layer != NULL && op != NULL && layer->farewell != NULL)
-        *error = build_layer(layer, entry, &now);
+        *error = tp_layer_build(&now, entry->published, kind);
     if (*error != 0) {
         free_layer(layer);
         if (op != NULL)
@@ -300,30 +261,18 @@ void tp__world_take_layer(struct tp_world *world, struct tp_world_request *reque
 
 int tp__world_follow_layers(struct tp__world_op *op)
 {
-    struct tp__world_entry *entry = op->entry;
+    const struct tp__world_entry *entry = op->entry;
     for (uint32_t i = 0; i < TP_WORLD_LAYERS_MAX; i++) {
         const struct tp__world_layer *layer = entry->layer[i];
         struct tp_map *next = NULL;
-        if (layer == NULL || layer->tip == NULL)
+        if (layer == NULL)
             continue;
-        int error = tp_layer_follow(&next, layer->tip, entry->tip, op->map, &layer->kind);
+        int error = tp_layer_follow(&next, entry->layers_published->layer[i], entry->published, op->map, &layer->kind);
         if (error != 0)
             return error;
         set_layer(op, i, next);
     }
     return 0;
-}
-
-void tp__world_set_layer_tips(struct tp__world_entry *entry, const struct tp_world_layers *layers)
-{
-    for (uint32_t i = 0; i < TP_WORLD_LAYERS_MAX; i++) {
-        struct tp__world_layer *layer = entry->layer[i];
-        if (layer == NULL)
-            continue;
-        const struct tp_map *before = layer->tip;
-        layer->tip = layers == NULL || layers->layer[i] == NULL ? NULL : tp_map_ref(layers->layer[i]);
-        tp_map_unref(before);
-    }
 }
 
 /* ---- Taking it out ---- */
@@ -353,8 +302,6 @@ void tp__world_layer_unused(struct tp_world *world, struct tp_mail *mail)
     uint32_t index = layer->shared.index;
     TP_CHECK(entry->layer[index] == layer);
     entry->layer[index] = NULL;
-    for (struct tp__world_op *op = entry->sent; op != NULL; op = op->sent_next)
-        set_layer(op, index, NULL);
     struct tp__world_op *op = layer->farewell;
     again_op_fill(op);
     set_layer(op, index, NULL);

@@ -1,7 +1,5 @@
-/* put, open, change and drop: checked, applied to the map's tip, given to the store. What may go wrong is refused
- * here at once, the tip untouched; what the store says later is world_store.c's. */
+/* put, open, change and drop: what can be refused before the store is asked, and the words for what the store refuses. */
 #include "base/limits.h"
-#include "daemon/snapshot.h"
 #include "daemon/world_internal.h"
 
 #include <inttypes.h>
@@ -114,9 +112,8 @@ static void put(struct tp_world *world, struct tp_world_request *request, struct
     tp_upload_graph_fini(&request->graph);
     if (world->config.held != NULL)
         tp_map_count_in(map, world->config.held);
-    op->map = map;
-    op->is_put = true;
-    tp__world_submit(op, NULL, 0);
+    tp__world_put(op, map);
+    tp_map_unref(map);
 }
 
 /* Refuses what asks for another epoch than the map is in; false: it may go on. */
@@ -155,8 +152,8 @@ static void open_map(struct tp_world *world, struct tp_world_request *request, s
 static const char *field_of(const struct tp_world_request *request, size_t bad, int error)
 {
     static const char *const fields[] = {"cell", "rectangle", "bitmap", "edge", "node"};
-    if (bad < request->change_count - request->run_count)
-        return fields[request->changes[bad].kind];
+    if (bad < request->batch.count - request->batch.unplaced_count)
+        return fields[request->batch.changes[bad].kind];
     return error == TP_ERR_RESOURCE_EXHAUSTED ? "run_cell" : "run_length";
 }
 
@@ -164,7 +161,7 @@ static const char *field_of(const struct tp_world_request *request, size_t bad, 
 static void refuse_graph_change(struct tp_world *world, struct tp_world_request *request, int error, size_t bad,
                                 const char *field, const struct tp_graph *graph)
 {
-    const struct tp_change *change = &request->changes[bad];
+    const struct tp_change *change = &request->batch.changes[bad];
     if (error == TP_ERR_OUT_OF_RANGE)
         tp__world_refuse(world, request, error, field, "change %zu: there is no %s %u of %u; nothing was applied", bad, field,
                          change->x, change->kind == TP_CHANGE_EDGE ? graph->edges : graph->nodes);
@@ -184,11 +181,11 @@ static void refuse_batch(struct tp_world *world, struct tp_world_request *reques
         tp__world_refuse(world, request, error, NULL, "out of memory");
         return;
     }
-    if (request->change_count > TP_BATCH_CHANGES_MAX) {
+    if (request->batch.count > TP_BATCH_CHANGES_MAX) {
         tp__world_refuse(world, request, error, "cell", "more changes than batch_changes_max");
         return;
     }
-    const struct tp_change *change = &request->changes[bad];
+    const struct tp_change *change = &request->batch.changes[bad];
     const char *field = field_of(request, bad, error);
     request->refusal.has_bad_change = true;
     request->refusal.change_index = (uint32_t)bad;
@@ -221,65 +218,68 @@ static void refuse_batch(struct tp_world *world, struct tp_world_request *reques
             change->width == 0 || change->height == 0 ? "a side is 0" : "the bits are too few for its size");
 }
 
-/* Cells and the beginnings of runs come as numbers; only here the width is known that turns them into places. */
-static void place_cells(struct tp_world_request *request, uint32_t width)
+void tp__world_refuse_event(struct tp_world *world, struct tp_world_request *request, const struct tp_store_event *event,
+                            const struct tp_map *at)
 {
-    for (size_t i = 0; i < request->change_count; i++) {
-        struct tp_change *change = &request->changes[i];
-        if (change->kind == TP_CHANGE_CELL || i >= request->change_count - request->run_count) {
-            uint32_t cell = change->x;
-            change->x = cell % width;
-            change->y = cell / width;
-        }
+    const struct tp_tip_refused *refused = &event->refused;
+    if (at != NULL && refused->why != TP_TIP_CHANGE)
+        tp_world_refusal_place(&request->refusal, at);
+    switch (event->error) {
+    case TP_ERR_UNAVAILABLE:
+        request->refusal.retry_after_ms = 1000;
+        if (event->is_unknown)
+            tp__world_refuse(world, request, event->error, NULL, "%s; whether it was done, or will be, is not known",
+                             event->reason != NULL ? event->reason : "the store was lost on the way");
+        else
+            tp__world_refuse(world, request, event->error, NULL, "the store cannot take it now; nothing was %s",
+                             request->op == TP_WORLD_DROP ? "dropped" : "applied");
+        return;
+    case TP_ERR_NO_MEMORY:
+        request->refusal.retry_after_ms = 1000;
+        tp__world_refuse(world, request, event->error, NULL, "out of memory");
+        return;
+    case TP_ERR_NOT_FOUND:
+        tp__world_refuse(world, request, event->error, "map", "there is no map of that name");
+        return;
+    case TP_ERR_ALREADY_EXISTS:
+        tp__world_refuse(world, request, event->error, "map", "a map of that name exists; replace makes it anew");
+        return;
+    case TP_ERR_FAILED_PRECONDITION:
+        tp__world_refuse(world, request, event->error, "epoch", "the map is in another epoch");
+        return;
+    default:
+        break;
     }
+    if (refused->why == TP_TIP_CHANGE && at != NULL)
+        refuse_batch(world, request, event->error, refused->bad, refused->bad_x, refused->bad_y, at);
+    else if (at != NULL)
+        tp__world_refuse(world, request, event->error, refused->why == TP_TIP_BASE ? "base_version" : "epoch",
+                         "the map is at version %" PRIu64 " of epoch %" PRIu64, at->version, at->epoch);
+    else
+        tp__world_refuse(world, request, event->error, NULL, "%s", event->reason != NULL ? event->reason : "refused");
 }
 
 static void change(struct tp_world *world, struct tp_world_request *request, struct tp__world_entry *entry)
 {
-    const struct tp_map *base = entry->tip;
-    if (base == NULL) {
+    if (entry->published == NULL && entry->puts == 0) {
         tp__world_refuse(world, request, TP_ERR_MAP_NOT_READY, "map", "the map is not ready");
         return;
     }
-    if (refuse_epoch(world, request, base, TP_ERR_VERSION_MISMATCH) || tp__world_answer_by_key(world, request, entry))
-        return;
-    if (request->has_base_version && request->base_version != base->version) {
-        tp_world_refusal_place(&request->refusal, base);
-        tp__world_refuse(world, request, TP_ERR_VERSION_MISMATCH, "base_version",
-                         "the map is at version %" PRIu64 " of epoch %" PRIu64, base->version, base->epoch);
-        return;
-    }
-    place_cells(request, base->width);
-    struct tp_map *after = NULL;
-    size_t bad = request->change_count;
-    uint32_t x = 0, y = 0;
-    int error = tp_map_apply(&after, base, request->changes, request->change_count, &bad, &x, &y);
-    if (error != 0) {
-        refuse_batch(world, request, error, bad, x, y, base);
-        return;
-    }
-    uint8_t *batch = NULL;
-    size_t batch_bytes = 0;
     struct tp__world_op *op = tp__world_op_new(world, entry, request);
-    if (op != NULL && !world->config.store->is_volatile)
-        error = tp_batch_encode(request->changes, request->change_count, &request->key, &batch, &batch_bytes);
-    if (op == NULL || error != 0) {
-        tp_map_unref(after);
-        if (op != NULL)
-            tp__world_op_free(op);
+    if (op == NULL) {
         tp__world_refuse(world, request, TP_ERR_NO_MEMORY, NULL, "out of memory");
         return;
     }
-    op->map = after;
-    tp__world_submit(op, batch, batch_bytes);
-    free(batch);
+    request->batch.has_epoch = request->has_epoch;
+    request->batch.epoch = request->epoch;
+    tp__world_submit(op);
 }
 
 static void drop(struct tp_world *world, struct tp_world_request *request, struct tp__world_entry *entry)
 {
-    if (entry->tip != NULL && refuse_epoch(world, request, entry->tip, TP_ERR_FAILED_PRECONDITION))
+    if (entry->published != NULL && refuse_epoch(world, request, entry->published, TP_ERR_FAILED_PRECONDITION))
         return;
-    if (request->has_epoch && entry->tip == NULL) {
+    if (request->has_epoch && entry->published == NULL) {
         tp__world_refuse(world, request, TP_ERR_FAILED_PRECONDITION, "epoch", "the map is in another epoch");
         return;
     }
@@ -300,13 +300,13 @@ static void drop(struct tp_world *world, struct tp_world_request *request, struc
         tp__world_refuse(world, request, TP_ERR_NO_MEMORY, NULL, "out of memory");
         return;
     }
-    tp__world_submit_drop(op);
+    tp__world_drop(op);
 }
 
 void tp__world_handle_request(struct tp_world *world, struct tp_world_request *request)
 {
     struct tp__world_entry *entry = tp__world_find(world, request->name);
-    if (entry != NULL && (entry->loading || entry->dropping)) {
+    if (entry != NULL && tp__world_is_closed(entry)) {
         tp__world_park(entry, request);
         return;
     }
@@ -318,7 +318,7 @@ void tp__world_handle_request(struct tp_world *world, struct tp_world_request *r
         tp__world_refuse(world, request, TP_ERR_NOT_FOUND, "map", "there is no map of that name");
     } else if (request->op == TP_WORLD_DROP) {
         drop(world, request, entry);
-    } else if (entry->load_error != 0 && entry->tip == NULL) {
+    } else if (entry->load_error != 0 && entry->published == NULL && entry->puts == 0) {
         tp__world_refuse(world, request, entry->load_error, "map", "%s", entry->load_reason);
     } else if (request->op == TP_WORLD_OPEN) {
         open_map(world, request, entry);

@@ -1,12 +1,14 @@
-/* The happy path of a change: tp__world_submit() gives an op to the store; stored_cb (store thread) posts it
- * back; tp__world_stored() publishes and answers. What may go wrong on the way:
+/* The happy path of a change: tp__world_submit() gives an op to the store; event_cb (store thread) posts it
+ * back; tp__world_apply_event() publishes and answers. What may go wrong on the way:
  *
- *     the name is unknown      tp__world_look_up() parks the request and asks the store; tp__world_loaded()
- *                              handles it again, or refuses it when the store could not be asked
- *     the store takes nothing  give_up(): the tip never moved
- *     the store fails          fall_back(): the tip returns to what is published, later ops are doomed
- *     a drop fails             refuse_drop(): the map stands as it was
- *     out of memory            what an op needs later is allocated before it is submitted
+ *     the name is unknown      tp__world_look_up() parks the request and asks the store; loaded() handles it
+ *                              again, or refuses it when the store could not be asked
+ *     the store takes nothing  give_up()
+ *     the store refuses        refuse_op(): the map stands as it was
+ *     nobody here asked        the event gets an op of its own (strange_op_new()); out of memory the store tells it again
+ *     an epoch ends            tp__world_defer(): the event waits until the sessions in it are ended (world_ending.c)
+ *     out of memory            what an op needs later is allocated before it is submitted; but for layers, which can't be followed
+ *                              before the version is known: hold_back()
  */
 #include "base/check.h"
 #include "daemon/log.h"
@@ -16,12 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct listed {
-    struct tp_mail mail;
-    int error;
-    size_t count;
-    char names[][TP_WORLD_NAME_MAX + 1];
-};
+enum { LIST_AGAIN_US = 500000 };
 
 /* ---- Publishing ---- */
 
@@ -41,6 +38,7 @@ struct tp__world_op *tp__world_op_new(struct tp_world *world, struct tp__world_e
             return NULL;
         }
     }
+    op->mail.kind = TP_WORLD_MAIL_EVENT;
     op->world = world;
     op->entry = entry;
     op->request = request;
@@ -54,7 +52,6 @@ struct tp__world_op *tp__world_op_new(struct tp_world *world, struct tp__world_e
 
 void tp__world_op_free(struct tp__world_op *op)
 {
-    tp_keys_fini(&op->keys);
     for (unsigned i = 0; i < op->world->config.shards; i++)
         free(op->publication[i]);
     tp_map_unref(op->map);
@@ -62,7 +59,7 @@ void tp__world_op_free(struct tp__world_op *op)
     free(op);
 }
 
-static void tell_shards(struct tp__world_op *op)
+void tp__world_tell_shards(struct tp__world_op *op, bool ends, int ended_error)
 {
     struct tp_world *world = op->world;
     for (unsigned i = 0; i < world->config.shards; i++) {
@@ -70,8 +67,10 @@ static void tell_shards(struct tp__world_op *op)
         op->publication[i] = NULL;
         publication->mail.kind = TP_SHARD_MAIL_MAP;
         publication->of = &op->entry->shared;
-        publication->map = op->map == NULL ? NULL : tp_map_ref(op->map);
-        publication->layers = tp_world_layers_ref(op->layers);
+        publication->ends = ends;
+        publication->ended_error = ended_error;
+        publication->map = op->map == NULL || ends ? NULL : tp_map_ref(op->map);
+        publication->layers = ends ? NULL : tp_world_layers_ref(op->layers);
         publication->seq = world->seq_published;
         world->config.post_shard(world->config.context, i, &publication->mail);
     }
@@ -95,187 +94,107 @@ void tp__world_publish(struct tp__world_op *op)
     tp_metric_gauge_add(&metrics->map_cells, (int64_t)op->map->width * op->map->height);
     tp_map_unref(before);
     tp_world_layers_unref(layers_before);
-    tell_shards(op);
+    tp__world_tell_shards(op, false, 0);
 }
 
-static void set_tip(struct tp__world_entry *entry, const struct tp_map *map)
+/* ---- Calls of the store ---- */
+
+/* Store thread. An op for what nobody here asked; NULL when out of memory. */
+static struct tp__world_op *strange_op_new(struct tp_world *world, const struct tp_store_event *event)
 {
-    const struct tp_map *before = entry->tip;
-    entry->tip = map == NULL ? NULL : tp_map_ref(map);
-    tp_map_unref(before);
+    struct tp__world_op *op = tp__world_op_new(world, NULL, NULL);
+    if (op != NULL)
+        tp_world_name_copy(op->name, event->name);
+    return op;
 }
-
-/* ---- The store ---- */
 
 /* Store thread. */
-static void stored_cb(int error, void *context)
+static int event_cb(void *context, const struct tp_store_event *event)
 {
-    struct tp__world_op *op = context;
-    op->error = error;
-    op->world->config.post_self(op->world->config.context, &op->mail);
+    struct tp_world *world = context;
+    struct tp__world_op *op = event->context != NULL ? event->context : strange_op_new(world, event);
+    if (op == NULL)
+        return TP_ERR_NO_MEMORY;
+    op->event = *event;
+    op->event.name = NULL;
+    op->map = event->map;
+    world->config.post_self(world->config.context, &op->mail);
+    return 0;
 }
 
-/* Whether the op is a batch with a key. */
-static bool is_keyed(const struct tp__world_op *op)
+void tp__world_attach(struct tp_world *world)
 {
-    return op->request != NULL && op->request->op == TP_WORLD_CHANGE && tp_key_is_set(&op->request->key);
-}
-
-/* A batch goes to the store. */
-static void op_sent(struct tp__world_op *op)
-{
-    struct tp__world_op **link = &op->entry->sent;
-    while (*link != NULL)
-        link = &(*link)->sent_next;
-    *link = op;
-}
-
-/* It has come back. */
-static void op_back(struct tp__world_op *op)
-{
-    struct tp__world_op **link = &op->entry->sent;
-    while (*link != NULL && *link != op)
-        link = &(*link)->sent_next;
-    if (*link != NULL)
-        *link = op->sent_next;
-    op->sent_next = NULL;
-}
-
-bool tp__world_answer_by_key(struct tp_world *world, struct tp_world_request *request, struct tp__world_entry *entry)
-{
-    if (!tp_key_is_set(&request->key))
-        return false;
-    for (struct tp__world_op *op = entry->sent; op != NULL; op = op->sent_next) {
-        if (!is_keyed(op) || op->map->epoch != entry->tip->epoch || !tp_key_equals(&op->request->key, &request->key))
-            continue;
-        struct tp_world_request **link = &op->same_key;
-        while (*link != NULL)
-            link = &(*link)->parked_next;
-        request->parked_next = NULL;
-        *link = request;
-        return true;
-    }
-    if (entry->published == NULL || entry->published->epoch != entry->tip->epoch)
-        return false; /* the map is being replaced: its keys go with it */
-    uint64_t version = tp_keys_find(&entry->keys, &request->key);
-    if (version == 0)
-        return false;
-    tp__world_grant_again(world, request, entry, entry->published->epoch, version);
-    return true;
+    tp_store_attach(world->config.store, event_cb, world, world->config.held);
 }
 
 /* Refuses the request of an op that came to nothing, and forgets the op. */
-static void give_up(struct tp__world_op *op, int error)
+static void refuse_op(struct tp__world_op *op, const struct tp_store_event *event)
 {
     struct tp_world *world = op->world;
     struct tp__world_entry *entry = op->entry;
-    if (op->is_put)
+    if (op->request->op != TP_WORLD_CHANGE && entry->gone == NULL)
         atomic_store(&entry->shared.sessions, 0);
-    struct tp_world_request *waiting = op->same_key;
-    for (struct tp_world_request *request = op->request, *next = waiting; request != NULL; request = next) {
-        if (request != op->request)
-            next = request->parked_next;
-        request->refusal.retry_after_ms = 1000;
-        tp__world_refuse(world, request, error == TP_ERR_NO_MEMORY ? TP_ERR_NO_MEMORY : TP_ERR_UNAVAILABLE, NULL,
-                         "the store cannot take it now; nothing was applied");
-    }
+    struct tp_world_request *parked = op->request->op == TP_WORLD_DROP ? tp__world_take_parked(entry) : NULL;
+    tp__world_refuse_event(world, op->request, event, op->map);
     tp__world_op_free(op);
     tp__world_drop_unseen(world, entry);
+    tp__world_resume(world, parked);
 }
 
-void tp__world_submit(struct tp__world_op *op, const uint8_t *batch, size_t batch_bytes)
+static void give_up(struct tp__world_op *op, int error)
 {
-    struct tp_world *world = op->world;
+    refuse_op(op, &(struct tp_store_event){.kind = TP_STORE_REFUSED, .error = error});
+}
+
+void tp__world_put(struct tp__world_op *op, const struct tp_map *map)
+{
+    struct tp_store *store = op->world->config.store;
     struct tp__world_entry *entry = op->entry;
-    struct tp_store *store = world->config.store;
-    op->mail.kind = TP_WORLD_MAIL_STORED;
-    op->seq = entry->seq + 1;
-    int error = is_keyed(op) ? tp_keys_reserve(&entry->keys) : 0;
-    if (error == 0 && !op->is_put)
-        error = tp__world_follow_layers(op);
-    if (error != 0) {
-        give_up(op, error);
-        return;
-    }
-    if (op->is_put)
-        error = store->ops->put(store, entry->shared.name, op->map, stored_cb, op);
-    else
-        error = store->ops->append(store, entry->shared.name, op->map, batch, batch_bytes, stored_cb, op);
-    if (error != 0) { /* nothing was taken and nothing built on it: as if it had not been asked for */
-        give_up(op, error);
-        return;
-    }
-    entry->seq = op->seq;
-    if (op->is_put)
-        entry->seq_put = op->seq;
-    else
-        op_sent(op);
     entry->ops++;
-    world->busy++;
-    set_tip(entry, op->map);
-    tp__world_set_layer_tips(entry, op->layers);
-}
-
-/* The op failed: what was built on it is doomed, the tip falls back to what is published (unless a put in
- * flight begins anew behind it). */
-static void fall_back(struct tp__world_op *op)
-{
-    struct tp__world_entry *entry = op->entry;
-    if (!op->is_put && entry->seq_put > op->seq) {
-        entry->seq_doomed = entry->seq_put - 1;
+    entry->puts++;
+    op->world->busy++;
+    int error = store->ops->put(store, entry->shared.name, map, op->request->replace, op);
+    if (error == 0)
         return;
-    }
-    entry->seq_doomed = entry->seq;
-    set_tip(entry, entry->published);
-    tp__world_set_layer_tips(entry, entry->layers_published);
-}
-
-void tp__world_stored(struct tp_world *world, struct tp_mail *mail)
-{
-    struct tp__world_op *op = (struct tp__world_op *)mail;
-    struct tp__world_entry *entry = op->entry;
-    world->busy--;
     entry->ops--;
-    if (op->is_put)
-        entry->seq_put = 0;
-    else
-        op_back(op);
-    bool is_doomed = op->seq <= entry->seq_doomed;
-    bool is_put_off = op->error == TP_ERR_UNAVAILABLE && world->config.store->serves_degraded;
-    if (is_doomed || (op->error != 0 && !is_put_off)) {
-        if (!is_doomed) {
-            fall_back(op);
-            char quoted[TP_WORLD_NAME_MAX + 8];
-            tp_log(TP_LOG_WARN, "the store refused a write", "map=%s version=%" PRIu64 " error=%s",
-                   tp_log_quote(quoted, sizeof quoted, entry->shared.name), op->map->version,
-                   tp_error_name(op->error));
-        }
-        give_up(op, op->error);
-        return;
-    }
-    tp__world_publish(op);
-    struct tp_world_request *again = op->same_key;
-    if (is_keyed(op))
-        tp_keys_add(&entry->keys, &op->request->key, op->map->version);
-    if (op->is_put) { /* after the publication: whoever enters now finds the new epoch */
-        entry->keys.count = 0; /* but the memory stays: batches behind this one may count on it */
-        entry->load_error = 0;
-        tp__world_forget_profiles(entry);
-        atomic_store(&entry->shared.sessions, 0);
-        tp_metric_add(&world->config.metrics->maps_put, 1);
-    }
-    tp__world_grant(world, op->request, entry, op->map);
-    while (again != NULL) {
-        struct tp_world_request *request = again;
-        again = again->parked_next;
-        tp__world_grant_again(world, request, entry, op->map->epoch, op->map->version);
-    }
-    tp__world_op_free(op);
+    entry->puts--;
+    op->world->busy--;
+    give_up(op, error);
 }
 
-/* ---- Dropping ---- */
+void tp__world_submit(struct tp__world_op *op)
+{
+    struct tp_store *store = op->world->config.store;
+    struct tp__world_entry *entry = op->entry;
+    entry->ops++;
+    op->world->busy++;
+    int error = store->ops->submit(store, entry->shared.name, &op->request->batch, op);
+    if (error == 0)
+        return;
+    entry->ops--;
+    op->world->busy--;
+    give_up(op, error);
+}
 
-static struct tp_world_request *take_parked(struct tp__world_entry *entry)
+void tp__world_drop(struct tp__world_op *op)
+{
+    struct tp_store *store = op->world->config.store;
+    struct tp__world_entry *entry = op->entry;
+    entry->dropping = true;
+    entry->ops++;
+    op->world->busy++;
+    int error = store->ops->drop(store, entry->shared.name, op->request->has_epoch, op->request->epoch, op);
+    if (error == 0)
+        return;
+    entry->dropping = false;
+    entry->ops--;
+    op->world->busy--;
+    give_up(op, error);
+}
+
+/* ---- Events ---- */
+
+struct tp_world_request *tp__world_take_parked(struct tp__world_entry *entry)
 {
     struct tp_world_request *parked = entry->parked_first;
     entry->parked_first = NULL;
@@ -283,77 +202,238 @@ static struct tp_world_request *take_parked(struct tp__world_entry *entry)
     return parked;
 }
 
-static void refuse_drop(struct tp__world_op *op, int error)
+void tp__world_resume(struct tp_world *world, struct tp_world_request *parked)
 {
-    atomic_store(&op->entry->shared.sessions, 0);
-    op->request->refusal.retry_after_ms = 1000;
-    tp__world_refuse(op->world, op->request,
-                     error == TP_ERR_NO_MEMORY ? TP_ERR_NO_MEMORY : TP_ERR_UNAVAILABLE, NULL,
-                     "the store cannot drop it now; the map stands as it was");
-    tp__world_op_free(op);
-}
-
-/* The completion comes behind those of every write of this map: the store keeps the order. */
-void tp__world_submit_drop(struct tp__world_op *op)
-{
-    struct tp_world *world = op->world;
-    struct tp__world_entry *entry = op->entry;
-    struct tp_store *store = world->config.store;
-    op->mail.kind = TP_WORLD_MAIL_DROPPED;
-    entry->dropping = true;
-    world->busy++;
-    int error = store->ops->drop(store, entry->shared.name, entry->tip, stored_cb, op);
-    if (error != 0) {
-        entry->dropping = false;
-        world->busy--;
-        refuse_drop(op, error);
-    }
-}
-
-void tp__world_dropped(struct tp_world *world, struct tp_mail *mail)
-{
-    struct tp__world_op *op = (struct tp__world_op *)mail;
-    struct tp__world_entry *entry = op->entry;
-    world->busy--;
-    entry->dropping = false;
-    struct tp_world_request *parked = take_parked(entry);
-    if (op->error != 0) {
-        refuse_drop(op, op->error);
-    } else {
-        const struct tp_map *was = entry->published;
-        char quoted[TP_WORLD_NAME_MAX + 8];
-        tp_log(TP_LOG_INFO, "map dropped", "map=%s", tp_log_quote(quoted, sizeof quoted, entry->shared.name));
-        if (was != NULL) {
-            tp_metric_gauge_add(&world->config.metrics->maps, -1);
-            tp_metric_gauge_add(&world->config.metrics->map_cells, -(int64_t)was->width * was->height);
-        }
-        tp__world_retire(world, entry); /* before the shards hear of it: each counts itself out */
-        tell_shards(op);
-        tp__world_grant_dropped(world, op->request);
-        tp__world_op_free(op);
-    }
-    while (parked != NULL) { /* of a map that is gone the store is asked again */
+    while (parked != NULL) {
         struct tp_world_request *request = parked;
         parked = parked->parked_next;
         tp__world_handle_request(world, request);
     }
 }
 
-/* ---- Loading ---- */
-
-/* Store thread. */
-static void loaded_cb(int error, struct tp_map *map, struct tp_keys *keys, const char *reason, void *context)
+/* Out of memory for the layers of a version that the store has: the version before stays the published one, and the next one
+ * is made from it. */
+static void hold_back(struct tp__world_op *op)
 {
-    struct tp__world_op *op = context;
-    op->error = error;
-    op->map = map;
-    if (keys != NULL) {
-        op->keys = *keys;
-        *keys = (struct tp_keys){0};
-    }
-    op->reason = reason;
-    op->world->config.post_self(op->world->config.context, &op->mail);
+    char quoted[TP_WORLD_NAME_MAX + 8];
+    tp_log(TP_LOG_ERROR, "out of memory: a version is not published", "map=%s version=%" PRIu64,
+           tp_log_quote(quoted, sizeof quoted, op->entry->shared.name), op->map->version);
+    if (op->request != NULL)
+        tp__world_refuse(op->world, op->request, TP_ERR_NO_MEMORY, NULL,
+                         "out of memory; the batch is kept, and is seen with the next one");
+    tp__world_op_free(op);
 }
+
+/* The next version of the epoch published. */
+static void advance(struct tp_world *world, struct tp__world_op *op)
+{
+    struct tp__world_entry *entry = op->entry;
+    if (tp__world_follow_layers(op) != 0) {
+        hold_back(op);
+        return;
+    }
+    tp__world_publish(op);
+    if (op->request != NULL)
+        tp__world_grant(world, op->request, entry, op->map);
+    tp__world_op_free(op);
+}
+
+/* An epoch begins: no session stands on the map, nor is a layer in use. */
+static void begin(struct tp_world *world, struct tp__world_op *op)
+{
+    struct tp__world_entry *entry = op->entry;
+    if (op->map->epoch > entry->epoch_last)
+        entry->epoch_last = op->map->epoch;
+    if (op->request == NULL) {
+        char quoted[TP_WORLD_NAME_MAX + 8];
+        tp_log(TP_LOG_WARN, "a map began anew", "map=%s epoch=%" PRIu64 " version=%" PRIu64 " reason=\"%s\"",
+               tp_log_quote(quoted, sizeof quoted, entry->shared.name), op->map->epoch, op->map->version,
+               op->event.reason != NULL ? op->event.reason : "another server put it");
+    }
+    tp__world_publish(op);
+    entry->load_error = 0;
+    tp__world_forget_profiles(entry);
+    /* after the publication: whoever enters now finds the new epoch */
+    atomic_store(&entry->shared.sessions, entry->puts > 0 || entry->dropping ? TP_WORLD_MAP_REPLACING : 0);
+    if (op->request != NULL) {
+        tp_metric_add(&world->config.metrics->maps_put, 1);
+        tp__world_grant(world, op->request, entry, op->map);
+    }
+    tp__world_op_free(op);
+}
+
+/* The map is kept no more: no session stands on it. Where calls of ours are on their way it stays, closed to all, until they are
+ * back: one of them may be a put. */
+static void forget(struct tp_world *world, struct tp__world_op *op)
+{
+    struct tp__world_entry *entry = op->entry;
+    if (entry->gone != NULL) /* it was dropped elsewhere, and here as well */
+        tp__world_op_free(entry->gone);
+    entry->gone = NULL;
+    if (entry->ops > 0) {
+        atomic_store(&entry->shared.sessions, TP_WORLD_MAP_REPLACING);
+        if (op->request != NULL)
+            tp__world_grant_dropped(world, op->request);
+        op->request = NULL;
+        entry->gone = op;
+        return;
+    }
+    const struct tp_map *was = entry->published;
+    struct tp_world_request *parked = tp__world_take_parked(entry);
+    char quoted[TP_WORLD_NAME_MAX + 8];
+    tp_log(TP_LOG_INFO, "map dropped", "map=%s", tp_log_quote(quoted, sizeof quoted, entry->shared.name));
+    if (was != NULL) {
+        tp_metric_gauge_add(&world->config.metrics->maps, -1);
+        tp_metric_gauge_add(&world->config.metrics->map_cells, -(int64_t)was->width * was->height);
+    }
+    tp__world_retire(world, entry); /* before the shards hear of it: each counts itself out */
+    tp__world_tell_shards(op, false, 0);
+    if (op->request != NULL)
+        tp__world_grant_dropped(world, op->request);
+    tp__world_op_free(op);
+    tp__world_resume(world, parked); /* the store is asked again */
+}
+
+/* The last call of ours on a map that is gone came back. */
+static void finish_gone(struct tp_world *world, struct tp__world_entry *entry)
+{
+    struct tp__world_op *gone = entry->gone;
+    entry->gone = NULL;
+    if (gone != NULL)
+        forget(world, gone);
+}
+
+/* A map that is gone was put anew before it was forgotten. */
+static void revive(struct tp_world *world, struct tp__world_entry *entry)
+{
+    struct tp__world_op *gone = entry->gone;
+    entry->gone = NULL;
+    if (gone == NULL)
+        return;
+    tp__world_op_free(gone);
+    tp__world_resume(world, tp__world_take_parked(entry));
+}
+
+/* The store could not be asked for all its maps. */
+static void list_again(struct tp_world *world)
+{
+    world->list_at_us = world->config.now_us(world->config.context) + LIST_AGAIN_US;
+}
+
+/* One of the calls that tp_world_load_all waits for came back. */
+static void initial_load_done(struct tp_world *world)
+{
+    if (--world->initial_loads == 0 && world->list_at_us == 0)
+        atomic_store(&world->ready, true);
+}
+
+static void loaded(struct tp_world *world, struct tp__world_op *op)
+{
+    struct tp__world_entry *entry = op->entry;
+    const int error = op->event.kind == TP_STORE_LOADED ? 0 : op->event.error;
+    char quoted[TP_WORLD_NAME_MAX + 8];
+    tp_log_quote(quoted, sizeof quoted, entry->shared.name);
+    entry->loading = false;
+    if (error == 0) {
+        entry->epoch_last = op->map->epoch;
+        tp__world_publish(op);
+        tp_metric_add(&world->config.metrics->maps_loaded, 1);
+        tp_log(TP_LOG_INFO, "map loaded", "map=%s width=%u height=%u version=%" PRIu64, quoted,
+               op->map->width, op->map->height, op->map->version);
+    } else if (error == TP_ERR_CORRUPT) {
+        entry->load_error = TP_ERR_CORRUPT;
+        entry->load_reason = op->event.reason != NULL ? op->event.reason : "what the store holds fails its checks";
+        tp_log(TP_LOG_ERROR, "a stored map is corrupt", "map=%s reason=\"%s\"", quoted, entry->load_reason);
+    } else if (error != TP_ERR_NOT_FOUND) {
+        tp_log(TP_LOG_WARN, "the store could not be asked for a map", "map=%s error=%s", quoted,
+               tp_error_name(error));
+    }
+    if (op->is_initial && (error == TP_ERR_UNAVAILABLE || error == TP_ERR_NO_MEMORY))
+        list_again(world);
+    if (op->is_initial)
+        initial_load_done(world);
+    tp__world_op_free(op);
+    struct tp_world_request *parked = tp__world_take_parked(entry);
+    tp__world_drop_unseen(world, entry);
+    while (parked != NULL) {
+        struct tp_world_request *request = parked;
+        parked = parked->parked_next;
+        request->looked_up = true;
+        if (error == 0 || error == TP_ERR_NOT_FOUND || error == TP_ERR_CORRUPT) {
+            tp__world_handle_request(world, request);
+        } else { /* a put too: the store may hold a map of that name, and would get this one in its place */
+            request->refusal.retry_after_ms = 1000;
+            tp__world_refuse(world, request,
+                             error == TP_ERR_NO_MEMORY ? TP_ERR_NO_MEMORY : TP_ERR_UNAVAILABLE, "map",
+                             "the store cannot be asked for this map now");
+        }
+    }
+}
+
+/* A call of ours has come back: counts it out. */
+static void count_back(struct tp_world *world, const struct tp__world_op *op)
+{
+    struct tp__world_entry *entry = op->entry;
+    world->busy--;
+    if (op->request == NULL)
+        return; /* a load */
+    entry->ops--;
+    if (op->request->op == TP_WORLD_PUT)
+        entry->puts--;
+    if (op->request->op == TP_WORLD_DROP)
+        entry->dropping = false;
+}
+
+void tp__world_apply_event(struct tp_world *world, struct tp__world_op *op)
+{
+    struct tp__world_entry *entry = op->entry;
+    if (!tp__world_op_is_strange(op))
+        count_back(world, op);
+    bool is_gone = entry->gone != NULL; /* then it stays until finish_gone() */
+    switch (op->event.kind) {
+    case TP_STORE_LOADED:
+        loaded(world, op);
+        break;
+    case TP_STORE_VERSION:
+        advance(world, op);
+        break;
+    case TP_STORE_BEGUN:
+        begin(world, op);
+        revive(world, entry);
+        return;
+    case TP_STORE_REPEATED:
+        tp__world_grant_again(world, op->request, entry, op->map->epoch, op->event.version);
+        tp__world_op_free(op);
+        break;
+    case TP_STORE_REFUSED:
+        if (op->request == NULL)
+            loaded(world, op);
+        else
+            refuse_op(op, &op->event);
+        break;
+    case TP_STORE_DROPPED:
+        forget(world, op);
+        return;
+    }
+    if (is_gone && entry->ops == 0)
+        finish_gone(world, entry);
+}
+
+void tp__world_event(struct tp_world *world, struct tp_mail *mail)
+{
+    struct tp__world_op *op = (struct tp__world_op *)mail;
+    if (tp__world_op_is_strange(op)) {
+        op->entry = tp__world_find(world, op->name);
+        if (op->entry == NULL || op->entry->published == NULL) { /* no map that was told of here */
+            tp__world_op_free(op);
+            return;
+        }
+    }
+    if (!tp__world_defer(world, op))
+        tp__world_apply_event(world, op);
+}
+
+/* ---- Loading ---- */
 
 /* Asks the store for an entry; 0 when the answer is on its way. */
 static int load(struct tp_world *world, struct tp__world_entry *entry, bool is_initial)
@@ -361,12 +441,16 @@ static int load(struct tp_world *world, struct tp__world_entry *entry, bool is_i
     struct tp__world_op *op = tp__world_op_new(world, entry, NULL);
     if (op == NULL)
         return TP_ERR_NO_MEMORY;
-    op->mail.kind = TP_WORLD_MAIL_LOADED;
     op->is_initial = is_initial;
     entry->loading = true;
     world->busy++;
-    world->config.store->ops->load(world->config.store, entry->shared.name, loaded_cb, op);
-    return 0;
+    int error = world->config.store->ops->load(world->config.store, entry->shared.name, op);
+    if (error != 0) {
+        entry->loading = false;
+        world->busy--;
+        tp__world_op_free(op);
+    }
+    return error;
 }
 
 void tp__world_park(struct tp__world_entry *entry, struct tp_world_request *request)
@@ -395,81 +479,14 @@ bool tp__world_look_up(struct tp_world *world, struct tp_world_request *request)
     return true;
 }
 
-/* One of the calls that tp_world_load_all waits for came back. */
-static void initial_load_done(struct tp_world *world)
-{
-    if (--world->initial_loads == 0)
-        atomic_store(&world->ready, true);
-}
-
-/* A store that may have missed acknowledged batches gives a map that is not known to be the one clients were told of:
- * its versions must not be taken for theirs. The map is fresh from the store and nobody else's yet. */
-static void begin_epoch(struct tp_world *world, struct tp__world_entry *entry, const struct tp_map *map)
-{
-    uint64_t epoch = world->config.unix_now_us(world->config.context);
-    entry->epoch_last = epoch > entry->epoch_last ? epoch : entry->epoch_last + 1;
-    ((struct tp_map *)map)->epoch = entry->epoch_last;
-}
-
-void tp__world_loaded(struct tp_world *world, struct tp_mail *mail)
-{
-    struct tp__world_op *op = (struct tp__world_op *)mail;
-    struct tp__world_entry *entry = op->entry;
-    char quoted[TP_WORLD_NAME_MAX + 8];
-    tp_log_quote(quoted, sizeof quoted, entry->shared.name);
-    world->busy--;
-    entry->loading = false;
-    if (op->error == 0) {
-        entry->epoch_last = op->map->epoch;
-        if (world->config.store->serves_degraded)
-            begin_epoch(world, entry, op->map);
-        if (world->config.held != NULL)
-            tp_map_count_in((struct tp_map *)op->map, world->config.held);
-        set_tip(entry, op->map);
-        tp__world_publish(op);
-        entry->keys = op->keys;
-        op->keys = (struct tp_keys){0};
-        tp_metric_add(&world->config.metrics->maps_loaded, 1);
-        tp_log(TP_LOG_INFO, "map loaded", "map=%s width=%u height=%u version=%" PRIu64, quoted,
-               op->map->width, op->map->height, op->map->version);
-    } else if (op->error == TP_ERR_CORRUPT) {
-        entry->load_error = TP_ERR_CORRUPT;
-        entry->load_reason = op->reason != NULL ? op->reason : "what the store holds fails its checks";
-        tp_log(TP_LOG_ERROR, "a stored map is corrupt", "map=%s reason=\"%s\"", quoted, entry->load_reason);
-    } else if (op->error != TP_ERR_NOT_FOUND) {
-        tp_log(TP_LOG_WARN, "the store could not be asked for a map", "map=%s error=%s", quoted,
-               tp_error_name(op->error));
-    }
-    int error = op->error;
-    if (op->is_initial)
-        initial_load_done(world);
-    tp__world_op_free(op);
-    struct tp_world_request *parked = take_parked(entry);
-    tp__world_drop_unseen(world, entry);
-    while (parked != NULL) {
-        struct tp_world_request *request = parked;
-        parked = parked->parked_next;
-        request->looked_up = true;
-        if (error == 0 || error == TP_ERR_NOT_FOUND || error == TP_ERR_CORRUPT) {
-            tp__world_handle_request(world, request);
-        } else { /* a put too: the store may hold a map of that name, and would get this one in its place */
-            request->refusal.retry_after_ms = 1000;
-            tp__world_refuse(world, request,
-                             error == TP_ERR_NO_MEMORY ? TP_ERR_NO_MEMORY : TP_ERR_UNAVAILABLE, "map",
-                             "the store cannot be asked for this map now");
-        }
-    }
-}
-
 /* Store thread. */
 static void listed_cb(int error, const char *const *names, size_t count, void *context)
 {
     struct tp_world *world = context;
-    struct listed *listed = calloc(1, sizeof *listed + count * sizeof listed->names[0]);
-    if (listed == NULL) {
-        tp_log_words(TP_LOG_ERROR, "out of memory while listing the stored maps");
-        listed = calloc(1, sizeof *listed);
-        TP_CHECK(listed != NULL);
+    struct tp__world_listed *listed = calloc(1, sizeof *listed + count * sizeof listed->names[0]);
+    if (listed == NULL) { /* what says so was allocated beforehand */
+        listed = world->listed_nothing;
+        world->listed_nothing = NULL;
         count = 0;
         error = TP_ERR_NO_MEMORY;
     }
@@ -483,18 +500,29 @@ static void listed_cb(int error, const char *const *names, size_t count, void *c
 
 void tp_world_load_all(struct tp_world *world)
 {
+    world->list_at_us = 0;
+    if (world->listed_nothing == NULL)
+        world->listed_nothing = calloc(1, sizeof *world->listed_nothing);
+    if (world->listed_nothing == NULL) {
+        list_again(world);
+        return;
+    }
     world->busy++;
     world->initial_loads = 1;
-    world->config.store->ops->list(world->config.store, listed_cb, world);
+    if (world->config.store->ops->list(world->config.store, listed_cb, world) != 0)
+        listed_cb(TP_ERR_NO_MEMORY, NULL, 0, world);
 }
 
 void tp__world_listed(struct tp_world *world, struct tp_mail *mail)
 {
-    struct listed *listed = (struct listed *)mail;
+    struct tp__world_listed *listed = (struct tp__world_listed *)mail;
     world->busy--;
-    if (listed->error != 0)
-        tp_log(TP_LOG_WARN, "the stored maps cannot be listed; they are loaded when asked for", "error=%s",
+    if (listed->error != 0 && !world->is_list_told)
+        tp_log(TP_LOG_WARN, "the stored maps cannot be listed yet; until then they are loaded when asked for", "error=%s",
                tp_error_name(listed->error));
+    world->is_list_told = listed->error != 0;
+    if (listed->error != 0)
+        list_again(world);
     size_t left_out = 0;
     for (size_t i = 0; i < listed->count; i++) {
         if (tp__world_find(world, listed->names[i]) != NULL)

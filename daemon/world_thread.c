@@ -34,7 +34,9 @@ static void *run(void *argument)
                 tp_world_handle(thread->world, mail);
             mail = next;
         }
-        tp_world_end_gone(thread->world);
+        if (is_stopping)
+            continue;
+        tp_world_look(thread->world);
     }
     return NULL;
 }
@@ -49,6 +51,14 @@ void tp_world_thread_stop(struct tp_world_thread *thread)
 {
     tp_mailbox_push(&thread->box, &thread->stop);
     pthread_join(thread->thread, NULL);
+}
+
+void tp_world_thread_discard(struct tp_world_thread *thread)
+{
+    for (struct tp_mail *mail = tp_mailbox_take(&thread->box), *next; mail != NULL; mail = next) {
+        next = mail->next;
+        tp_world_discard(thread->world, mail);
+    }
 }
 
 void tp_world_thread_post(struct tp_world_thread *thread, struct tp_mail *mail)

@@ -21,6 +21,9 @@ int tp_world_thread_start(struct tp_world_thread *thread, struct tp_world *world
 /* Handles what was posted before, waits until the store has answered all, ends and joins the thread. */
 void tp_world_thread_stop(struct tp_world_thread *thread);
 
+/* Throws away what came after tp_world_thread_stop; nobody posts any more, and the world is still there. */
+void tp_world_thread_discard(struct tp_world_thread *thread);
+
 /* Gives a mail to the world. Any thread. */
 void tp_world_thread_post(struct tp_world_thread *thread, struct tp_mail *mail);
 

@@ -7,8 +7,9 @@
 #   deploy/install-deps.sh --list       with one of the above: print what is missing, install nothing
 #
 # Where all is there it does nothing: no apt-get, no network. It asks for each thing itself (a command, a library's
-# pkg-config file) and not for a package, so that a library built by hand counts too. It starts no service: the tests'
-# Redis is the program out of redis-tools, run by the test itself.
+# pkg-config file) and not for a package, so that a library built by hand counts too. No service
+# is needed: the tests run their own Redis (the program is in redis-tools) and HAProxy. Debian starts one with the package
+# haproxy, which as it comes serves no port; systemctl disable --now haproxy ends it.
 # Exit status: 0 all is there; 1 something is missing and could not be installed; 2 wrong usage.
 set -u
 
@@ -35,8 +36,8 @@ for argument in "$@"; do
     esac
 done
 
-# One line a need: <set> <kind> <what> <package>. Kinds: command (on the PATH; a|b for either), header (one that the C
-# compiler finds), clang (one of its run-time libraries), pkgconfig (a module), python (a module of python3, or of the
+# One line a need: <set> <kind> <what> <package>. Kinds: command (on the PATH, or where root's are; a|b for either), header
+# (one that the C compiler finds), clang (one of its run-time libraries), pkgconfig (a module), python (a module of python3, or of the
 # system's where another comes first on the PATH), library (a shared library's name before ".so"; its package has another name in
 # each release, so it is taken from what the -dev package named depends on).
 needs() {
@@ -62,8 +63,10 @@ test    command   curl                          curl
 test    command   gnuplot                       gnuplot-nox
 test    command   python3                       python3
 test    python    google.protobuf               python3-protobuf
+test    python    yaml                          python3-yaml
 test    command   protoc                        protobuf-compiler
 test    command   redis-server|redis-check-rdb  redis-tools
+test    command   haproxy                       haproxy
 runtime library   libuv                         libuv1-dev
 runtime library   libprotobuf-c                 libprotobuf-c-dev
 runtime library   libhiredis                    libhiredis-dev
@@ -80,7 +83,7 @@ have() {
     case $1 in
     command)
         for name in ${2//|/ }; do
-            command -v "$name" >/dev/null 2>&1 && return 0
+            PATH=$PATH:/sbin:/usr/sbin command -v "$name" >/dev/null 2>&1 && return 0
         done
         return 1
         ;;

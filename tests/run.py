@@ -34,10 +34,10 @@ def is_script(path):
     return os.path.basename(path).startswith("check_")
 
 
-def python_with_protobuf():
-    """The python3 that the scripts run under: the first that has protobuf, for the PATH may name another one."""
+def python_with_modules():
+    """The python3 that the scripts run under: the first that has what they import, for the PATH may name another one."""
     for python in (os.environ.get("TICKPATH_PYTHON"), "python3", "/usr/bin/python3"):
-        if python and subprocess.call([python, "-c", "import google.protobuf"], stderr=subprocess.DEVNULL) == 0:
+        if python and subprocess.call([python, "-c", "import google.protobuf, yaml"], stderr=subprocess.DEVNULL) == 0:
             return python
     return sys.executable
 
@@ -48,7 +48,7 @@ def environment():
     env.setdefault("CK_DEFAULT_TIMEOUT", "900" if env.get("TICKPATH_LONG") == "1" else "60")
     env.setdefault("ASAN_OPTIONS", "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1")
     env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
-    env.setdefault("TICKPATH_PYTHON", python_with_protobuf())
+    env.setdefault("TICKPATH_PYTHON", python_with_modules())
     return env
 
 

@@ -15,7 +15,14 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,$(TEST_LIB_SRC)) $(TOOL_LIB)
 
 # They count what the library, and the daemon's loop, ask of the system.
 $(BUILD)/tests/unit/test_tick_memory: TEST_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+# It sees how much memory the reading of a snapshot asks for.
+$(BUILD)/tests/unit/test_snapshot: TEST_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc
 $(BUILD)/tests/integration/test_frame_memory: TEST_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=uv_try_write,--wrap=uv_write
+# It decides what some names resolve to, and when memory is short.
+$(BUILD)/tests/integration/test_redis_conn: TEST_LDFLAGS := -Wl,--wrap=uv_getaddrinfo,--wrap=malloc,--wrap=calloc
+
+# It tells the disk to fail.
+$(BUILD)/tests/fault/test_folder: TEST_LDFLAGS := -Wl,--wrap=fdatasync,--wrap=fsync,--wrap=ftruncate,--wrap=renameat
 
 .PHONY: tests
 tests: $(TEST_BIN) ## build the test programs

@@ -227,6 +227,25 @@ int tp_cli_fleet_collect(struct tp_cli_fleet *fleet, uint64_t ticket, double sen
     return result;
 }
 
+/* What the answers have said so far. */
+static struct tp_cli_fleet_sums sum(const struct tp_cli_fleet *fleet)
+{
+    struct tp_cli_fleet_sums sums = {.expansions = fleet->expansions, .guide = fleet->guide};
+    for (size_t i = 0; i < fleet->count; i++) {
+        sums.moves += fleet->agents[i].moves;
+        sums.back_moves += fleet->agents[i].back_moves;
+        sums.cost += fleet->agents[i].cost;
+    }
+    return sums;
+}
+
+void tp_cli_fleet_moved(struct tp_cli_fleet *fleet)
+{
+    fleet->before = sum(fleet);
+    for (size_t i = 0; i < fleet->count; i++)
+        fleet->agents[i].unreachable_version = 0; /* of another epoch */
+}
+
 int tp_cli_fleet_compare(struct tp_cli_fleet *fleet, uint64_t *restarts)
 {
     struct tp_client_listing listing;
@@ -236,8 +255,9 @@ int tp_cli_fleet_compare(struct tp_cli_fleet *fleet, uint64_t *restarts)
     if (listing.session_count != fleet->count)
         return tp_cli_fail(fleet->usage, "the server lists %zu of %zu sessions", listing.session_count,
                            fleet->count);
-    uint64_t expansions = 0, guide = 0, moves = 0, back_moves = 0, cost = 0, seen_moves = 0, seen_back = 0,
-             seen_cost = 0;
+    const struct tp_cli_fleet_sums seen = sum(fleet), *before = &fleet->before;
+    uint64_t expansions = before->expansions, guide = before->guide, moves = before->moves, back_moves = before->back_moves,
+             cost = before->cost;
     for (size_t i = 0; i < fleet->count; i++) {
         expansions += listing.sessions[i].expansions;
         guide += listing.sessions[i].guide_expansions;
@@ -245,12 +265,9 @@ int tp_cli_fleet_compare(struct tp_cli_fleet *fleet, uint64_t *restarts)
         back_moves += listing.sessions[i].back_moves;
         cost += listing.sessions[i].cost;
         *restarts += listing.sessions[i].restarts;
-        seen_moves += fleet->agents[i].moves;
-        seen_back += fleet->agents[i].back_moves;
-        seen_cost += fleet->agents[i].cost;
     }
-    if (moves != seen_moves || back_moves != seen_back || cost != seen_cost ||
-        expansions != fleet->expansions || guide != fleet->guide)
+    if (moves != seen.moves || back_moves != seen.back_moves || cost != seen.cost || expansions != seen.expansions ||
+        guide != seen.guide)
         return tp_cli_fail(
             fleet->usage,
             "the server's own sums of moves, back-moves, cost, expansions or guide units are not those of its answers");

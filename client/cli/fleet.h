@@ -38,6 +38,10 @@ struct tp_cli_fleet {
     uint64_t ticks_under_way;            /* agent ticks of agents that had not arrived before */
     float *round_trip_us;                /* of each tick: from its sending to its answer, as seen here */
     size_t round_trip_room;
+    /* What the answers had said when the sessions were opened again on another daemon, whose own counts begin there. */
+    struct tp_cli_fleet_sums {
+        uint64_t moves, back_moves, cost, expansions, guide;
+    } before;
 };
 
 /* Makes room for `count` agents, whose starts and goals the caller then sets. TP_ERR_NO_MEMORY. */
@@ -51,7 +55,10 @@ int tp_cli_fleet_open(struct tp_cli_fleet *fleet, const struct tp_cli_search *se
 int tp_cli_fleet_send(struct tp_cli_fleet *fleet, uint64_t *ticket);
 int tp_cli_fleet_collect(struct tp_cli_fleet *fleet, uint64_t ticket, double sent_at);
 
-/* Compares the daemon's own counts of moves with those seen here. */
+/* The sessions were opened again on another daemon. */
+void tp_cli_fleet_moved(struct tp_cli_fleet *fleet);
+
+/* Compares the daemon's own counts of moves with those seen here, since the sessions were opened there. */
 int tp_cli_fleet_compare(struct tp_cli_fleet *fleet, uint64_t *restarts);
 
 #endif

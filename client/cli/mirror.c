@@ -86,6 +86,22 @@ int tp_cli_mirror_apply(struct tp_cli_mirror *mirror, const struct tp_change *ch
     return 0;
 }
 
+void tp_cli_mirror_move(struct tp_cli_mirror *mirror, uint64_t version)
+{
+    for (int i = 1; i < TP_CLI_MIRROR_VERSIONS; i++) {
+        tp_map_unref(mirror->versions[i]);
+        tp_map_unref(mirror->bases[i]);
+        mirror->versions[i] = mirror->bases[i] = NULL;
+    }
+    mirror->labelled = mirror->labelled == mirror->newest ? version : 0;
+    mirror->newest = version;
+}
+
+const struct tp_map *tp_cli_mirror_base(const struct tp_cli_mirror *mirror)
+{
+    return mirror->bases[0] != NULL ? mirror->bases[0] : mirror->versions[0];
+}
+
 const struct tp_map *tp_cli_mirror_at(const struct tp_cli_mirror *mirror, uint64_t version)
 {
     if (version > mirror->newest || mirror->newest - version >= TP_CLI_MIRROR_VERSIONS)

@@ -39,6 +39,12 @@ void tp_cli_mirror_fini(struct tp_cli_mirror *mirror);
 int tp_cli_mirror_apply(struct tp_cli_mirror *mirror, const struct tp_change *changes, size_t count,
                         uint64_t version) TP_MUST_CHECK;
 
+/* The newest version is put anew on another server, which calls it `version`; the older ones are gone. */
+void tp_cli_mirror_move(struct tp_cli_mirror *mirror, uint64_t version);
+
+/* The map's newest version, without its layer. Borrowed. */
+const struct tp_map *tp_cli_mirror_base(const struct tp_cli_mirror *mirror);
+
 /* The version of that number; NULL if it was never made here or is too old. Borrowed. */
 const struct tp_map *tp_cli_mirror_at(const struct tp_cli_mirror *mirror, uint64_t version);
 

@@ -200,6 +200,27 @@ static bool parse_terrain(const char *text, void *value)
     }
 }
 
+static bool parse_addresses(const char *text, struct tp_cli_addresses *addresses)
+{
+    char word[TP_CLI_HOST_MAX + 16];
+    *addresses = (struct tp_cli_addresses){.list = text};
+    for (const char *at = text;; at++) {
+        struct tp_cli_host_port place;
+        size_t size = strcspn(at, ",");
+        if (size >= sizeof word)
+            return false;
+        memcpy(word, at, size);
+        word[size] = '\0';
+        if (!parse_host_port(word, &place))
+            return false;
+        if (addresses->count++ == 0)
+            addresses->first = place;
+        at += size;
+        if (*at == '\0')
+            return true;
+    }
+}
+
 static bool parse_value(const struct tp_cli_option *option, const char *text, void *value)
 {
     switch (option->kind) {
@@ -225,6 +246,8 @@ static bool parse_value(const struct tp_cli_option *option, const char *text, vo
         return parse_size(option, text, value);
     case TP_CLI_HOST_PORT:
         return parse_host_port(text, value);
+    case TP_CLI_ADDRESSES:
+        return parse_addresses(text, value);
     case TP_CLI_TERRAIN:
         return parse_terrain(text, value);
     }
@@ -261,6 +284,9 @@ static void describe(const struct tp_cli_option *option, char *words, size_t siz
         return;
     case TP_CLI_HOST_PORT:
         snprintf(words, size, "an address such as 127.0.0.1:7878");
+        return;
+    case TP_CLI_ADDRESSES:
+        snprintf(words, size, "an address such as 127.0.0.1:7878, or several parted by commas");
         return;
     case TP_CLI_TERRAIN:
         snprintf(words, size,

@@ -38,6 +38,7 @@ enum tp_cli_option_kind {
     TP_CLI_CHOICE, /* int, one of `choices` */
     TP_CLI_SIZE,   /* uint32_t[2]: WIDTHxHEIGHT, each side in min..max */
     TP_CLI_HOST_PORT, /* struct tp_cli_host_port: HOST:PORT or [IPV6]:PORT */
+    TP_CLI_ADDRESSES, /* struct tp_cli_addresses: one HOST:PORT or more, parted by commas */
     TP_CLI_TERRAIN,   /* struct tp_cli_terrain: CHAR=WEIGHT,... on top of the benchmarks' profile; @FILE: lines of that */
 };
 
@@ -51,6 +52,12 @@ enum { TP_CLI_HOST_MAX = 255 }; /* bytes of a host's name */
 struct tp_cli_host_port {
     char host[TP_CLI_HOST_MAX + 1]; /* empty: not given */
     uint16_t port;
+};
+
+struct tp_cli_addresses {
+    const char *list; /* as given, borrowed from argv; NULL: not given */
+    size_t count;
+    struct tp_cli_host_port first;
 };
 
 /* The fields stand in the order in which a table's row reads best. */

@@ -29,6 +29,61 @@ int tp_cli_remote_open(const struct tp_cli_usage *usage, const struct tp_cli_hos
     return TP_CLI_OK;
 }
 
+static void tell(const struct tp_client_event *event, void *context)
+{
+    struct tp_cli_failovers *failovers = context;
+    const char *why = event->error != NULL ? event->error->message : "";
+    switch (event->kind) {
+    case TP_CLIENT_LOST:
+        tp_cli_warn(failovers->usage, "%s is lost: %s", event->address, why);
+        return;
+    case TP_CLIENT_FAILED:
+        tp_cli_warn(failovers->usage, "%s does not take over: %s", event->address, why);
+        return;
+    case TP_CLIENT_BACK:
+        tp_cli_warn(failovers->usage, "%s takes over after %u ms", event->address, event->pause_ms);
+        failovers->count++;
+        if (event->pause_ms > failovers->pause_ms)
+            failovers->pause_ms = event->pause_ms;
+        if (failovers->back_cb != NULL)
+            failovers->back_cb(failovers->context);
+        return;
+    case TP_CLIENT_NEW_EPOCH:
+        if (failovers->epoch_cb != NULL)
+            failovers->epoch_cb(event, failovers->context);
+        return;
+    case TP_CLIENT_SESSION_GONE:
+        tp_cli_warn(failovers->usage, "session %llu on %s is gone: %s", (unsigned long long)event->session, event->map, why);
+        return;
+    }
+}
+
+/* The library's question, handed on. */
+static int ask_for_map(struct tp_client *daemon, const char *map, const struct tp_client_map *there, void *context)
+{
+    const struct tp_cli_failovers *failovers = context;
+    return failovers->map_cb(daemon, map, there, failovers->context);
+}
+
+int tp_cli_remote_open_any(const struct tp_cli_usage *usage, const struct tp_cli_addresses *via, struct tp_cli_failovers *failovers,
+                           struct tp_client **client)
+{
+    failovers->usage = usage;
+    if (via->count < 2)
+        return tp_cli_remote_open(usage, &via->first, client);
+    const struct tp_client_options options = {
+        .addresses = via->list,
+        .name = "tickpath/" TP_VERSION,
+        .event_cb = tell,
+        .map_cb = failovers->map_cb != NULL ? ask_for_map : NULL,
+        .context = failovers,
+    };
+    struct tp_client_error error;
+    if (tp_client_open_any(client, &options, 10000, &error) != 0)
+        return tp_cli_client_failed(usage, via->list, &error);
+    return TP_CLI_OK;
+}
+
 /* The profile as the protocol has it: classes not listed are impassable. */
 static size_t list_weights(const struct tp_profile *profile, struct tp_client_weight weights[256])
 {
@@ -108,6 +163,27 @@ static int put_graph(struct tp_client *client, const char *name, const struct tp
     return tp_client_put_graph(client, name, &put, true, info, TP_CLI_CALL_MS);
 }
 
+int tp_cli_remote_put_again(struct tp_client *daemon, const char *name, const struct tp_cli_map *map, const struct tp_map *now)
+{
+    struct tp_client_map info;
+    int error = TP_CLIENT_NO_MEMORY;
+    if (map->map->graph != NULL) {
+        struct tp_client_edge *edges = list_edges(now->graph);
+        if (edges != NULL)
+            error = put_graph(daemon, name, now->graph, edges, &info);
+        free(edges);
+        return error;
+    }
+    struct tp_cli_map copy = *map; /* the profile is that of the map as it was read */
+    copy.grid.cells = malloc((size_t)map->grid.width * map->grid.height);
+    if (copy.grid.cells != NULL) {
+        tp_map_copy_cells(now, copy.grid.cells);
+        error = put_grid(daemon, name, &copy, &info);
+    }
+    free(copy.grid.cells);
+    return error;
+}
+
 int tp_cli_remote_put_map(const struct tp_cli_usage *usage, struct tp_client *client,
                           const struct tp_cli_map *map, const char *path, struct tp_cli_remote_map *out)
 {
@@ -121,7 +197,8 @@ int tp_cli_remote_put_map(const struct tp_cli_usage *usage, struct tp_client *cl
     *out = (struct tp_cli_remote_map){.name = ""};
     hear_signals();
     int error = TP_CLIENT_FAILED_PRECONDITION;
-    for (int attempt = 0; attempt < 2 && error == TP_CLIENT_FAILED_PRECONDITION; attempt++) {
+    bool may_move = tp_client_address(client) != NULL;
+    for (int attempt = may_move; attempt < 2 && error == TP_CLIENT_FAILED_PRECONDITION; attempt++) {
         char name[sizeof out->name];
         if (attempt == 0)
             snprintf(name, sizeof name, "tool/%s", stem);

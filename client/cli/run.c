@@ -23,7 +23,8 @@ enum {
 #define AT(field) offsetof(struct tp_cli_run_options, field)
 
 static const struct tp_cli_option run_options[] = {
-    {"via", TP_CLI_HOST_PORT, AT(via), "HOST:PORT", "the daemon", 0, 0, NULL, true},
+    {"via", TP_CLI_ADDRESSES, AT(via), "HOST:PORT,...", "the daemon, or several: when one is lost the next takes over", 0, 0, NULL,
+     true},
     {"agents", TP_CLI_UINT, AT(agents), "N", "how many agents (200)", 1, 100000, NULL, false},
     {"scen", TP_CLI_STRING, AT(scen_path), "FILE",
      "with --map: starts and goals from these rows (drawn at random)", 0, 0, NULL, false},
@@ -51,6 +52,8 @@ const struct tp_cli_usage tp_cli__run_usage = {
         "goals and doors: the same options give the same run (but with --deadline-us). The daemon's own "
         "time\n"
         "for a tick is tickpath_tick_us of its stats endpoint; the table has what the client sees.\n"
+        "With several daemons the run goes on when one of them dies: another gets the map as it is by then, and the\n"
+        "agents where they stand.\n"
         "On a track agents go from its start cells to its finish cells. Where moves can't be taken back (a\n"
         "graph's ledge, a vehicle) an agent of a row that learns as it walks may get to where no way leads on,\n"
         "and wait there for ever.",
@@ -96,7 +99,7 @@ static int send_doors(struct tp_cli_run *run, uint64_t *ticket)
 {
     const struct tp_client_changes changes = {
         .map = run->remote.name,
-        .has_base_version = true,
+        .has_base_version = run->options.via.count < 2, /* another daemon counts from 1 */
         .base_version = run->mirror.newest,
         .cells = run->doors.cells,
         .cell_terrains = run->doors.cell_terrains,
@@ -173,6 +176,8 @@ static int walk(struct tp_cli_run *run)
         bool change = result == TP_CLI_OK && !over && run->fleet.ticks > 0 &&
                       run->fleet.ticks % run->options.door_ticks == 0 && next_round(run, false);
         uint64_t change_ticket = 0, tick_ticket = 0;
+        unsigned failovers = run->failovers.count;
+        double round_at = tp_cli_now();
         if (change)
             result = send_doors(run, &change_ticket);
         double sent_at = tp_cli_now();
@@ -182,6 +187,8 @@ static int walk(struct tp_cli_run *run)
             result = collect_doors(run, change_ticket);
         if (result == TP_CLI_OK)
             result = tp_cli_fleet_collect(&run->fleet, tick_ticket, sent_at);
+        if (failovers != run->failovers.count && tp_cli_now() - round_at > run->pause)
+            run->pause = tp_cli_now() - round_at;
         if (terminal && tp_cli_now() - shown > 0.1) {
             shown = tp_cli_now();
             print_progress(run, false);
@@ -200,11 +207,42 @@ static int walk(struct tp_cli_run *run)
     return result == TP_CLI_OK ? tp_cli_fleet_compare(&run->fleet, &run->restarts) : result;
 }
 
+/* ---- another daemon takes over ---- */
+
+/* It has no such map, or one that it had before: it gets this one. Nobody else has a map of this name. */
+static int put_there(struct tp_client *daemon, const char *map, const struct tp_client_map *there, void *context)
+{
+    const struct tp_cli_run *run = context;
+    (void)there;
+    const struct tp_map *now = run->mirror.versions[0] != NULL ? tp_cli_mirror_base(&run->mirror) : run->space.map.map;
+    return strcmp(map, run->remote.name) != 0 ? -1 : tp_cli_remote_put_again(daemon, map, &run->space.map, now);
+}
+
+static void follow_epoch(const struct tp_client_event *event, void *context)
+{
+    struct tp_cli_run *run = context;
+    run->remote.epoch = event->epoch;
+    if (run->mirror.versions[0] != NULL)
+        tp_cli_mirror_move(&run->mirror, event->version);
+    else
+        run->remote.version = event->version; /* before anybody walked */
+}
+
+static void follow_sessions(void *context)
+{
+    struct tp_cli_run *run = context;
+    tp_cli_fleet_moved(&run->fleet);
+}
+
 /* ---- the command ---- */
 
 static int prepare(struct tp_cli_run *run)
 {
-    int result = tp_cli_remote_open(&tp_cli__run_usage, &run->options.via, &run->client);
+    run->failovers.map_cb = put_there;
+    run->failovers.epoch_cb = follow_epoch;
+    run->failovers.back_cb = follow_sessions;
+    run->failovers.context = run;
+    int result = tp_cli_remote_open_any(&tp_cli__run_usage, &run->options.via, &run->failovers, &run->client);
     if (result == TP_CLI_OK)
         result = tp_cli_remote_put_map(&tp_cli__run_usage, run->client, &run->space.map, run->space.path,
                                        &run->remote);

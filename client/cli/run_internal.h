@@ -9,7 +9,7 @@
 
 struct tp_cli_run_options {
     const char *scen_path, *png_path;
-    struct tp_cli_host_port via;
+    struct tp_cli_addresses via;
     uint64_t agents, first, stride;
     uint64_t doors; /* UINT64_MAX: not given */
     uint64_t door_ticks, door_rounds;
@@ -27,6 +27,8 @@ struct tp_cli_run {
     struct tp_cli_mirror mirror;
     struct tp_cli_doors doors;
     struct tp_cli_fleet fleet;
+    struct tp_cli_failovers failovers;
+    double pause; /* the longest round trip of a tick that a failover fell into, in seconds; 0: none */
     uint64_t rounds; /* of the doors, done */
     double seconds;
     uint64_t restarts;

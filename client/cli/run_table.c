@@ -137,12 +137,25 @@ static void print_times(struct tp_cli_run *run, uint64_t moves)
 static void print_versions(const struct tp_cli_run *run)
 {
     unsigned long long first = run->remote.version, last = run->mirror.newest;
+    if (run->failovers.count > 0) {
+        printf("%-18s up to %llu on the last daemon\n", "map versions", last);
+        return;
+    }
     if (run->doors.count == 0)
         printf("%-18s %llu alone: there are no doors\n", "map versions", first);
     else if (first == last)
         printf("%-18s %llu alone: none of the %zu doors closed\n", "map versions", first, run->doors.count);
     else
         printf("%-18s %llu to %llu, made by %zu doors that closed and opened\n", "map versions", first, last, run->doors.count);
+}
+
+static void print_failovers(const struct tp_cli_run *run)
+{
+    if (run->failovers.count == 0)
+        printf("%-18s 0\n", "failovers");
+    else
+        printf("%-18s %u: everything stood again within %u ms; the longest pause of the agents was %.0f ms, a tick until its answer\n",
+               "failovers", run->failovers.count, run->failovers.pause_ms, run->pause * 1e3);
 }
 
 int tp_cli__run_table(struct tp_cli_run *run)
@@ -163,8 +176,10 @@ int tp_cli__run_table(struct tp_cli_run *run)
     }
     double arrived = fleet->arrived > 0 ? (double)fleet->arrived : 1;
     const struct tp_client_server *server = tp_client_server(run->client);
-    printf("%-18s tickpathd %s at %s:%u%s%s\n", "daemon", server->version, run->options.via.host,
-           run->options.via.port, server->degraded[0] != '\0' ? ", degraded: " : "", server->degraded);
+    char first[TP_CLI_HOST_MAX + 16];
+    const char *address = tp_client_address(run->client);
+    snprintf(first, sizeof first, "%s:%u", run->options.via.first.host, run->options.via.first.port);
+    printf("%-18s tickpathd %s at %s%s%s\n", "daemon", server->version, address != NULL ? address : first, server->degraded[0] != '\0' ? ", degraded: " : "", server->degraded);
     if (graph != NULL)
         printf("%-18s %s, %u nodes, %u edges; on the daemon: %s\n", "map", run->space.path, graph->nodes, graph->edges,
                run->remote.name);
@@ -190,6 +205,8 @@ int tp_cli__run_table(struct tp_cli_run *run)
         printf("%-18s %llu units, at most %llu in a tick of all agents\n", "guide", (unsigned long long)fleet->guide,
                (unsigned long long)fleet->guide_max);
     printf("%-18s %llu\n", "restarts", (unsigned long long)run->restarts);
+    if (run->options.via.count > 1)
+        print_failovers(run);
     print_versions(run);
     print_times(run, moves);
     printf("%-18s every move checked: one %s, legal in the version named, at the cost named\n", "verdict",

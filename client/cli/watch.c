@@ -13,7 +13,7 @@ enum {
 
 struct watch_options {
     const char *map;
-    struct tp_cli_host_port via;
+    struct tp_cli_addresses via;
     bool cells, wait;
     uint64_t count, seconds; /* 0: without end */
 };
@@ -22,7 +22,8 @@ struct watch_options {
 
 static const struct tp_cli_option watch_options[] = {
     {"map", TP_CLI_STRING, AT(map), "NAME", "the map's name on the daemon", 0, 0, NULL, true},
-    {"via", TP_CLI_HOST_PORT, AT(via), "HOST:PORT", "the daemon", 0, 0, NULL, true},
+    {"via", TP_CLI_ADDRESSES, AT(via), "HOST:PORT,...", "the daemon, or several: when one is lost the next takes over", 0, 0, NULL,
+     true},
     {"cells", TP_CLI_FLAG, AT(cells), NULL, "list the cells that changed: [x, y, class now] each", 0, 0, NULL,
      false},
     {"wait", TP_CLI_FLAG, AT(wait), NULL, "wait until the daemon has a map of that name", 0, 0, NULL, false},
@@ -140,7 +141,8 @@ int tp_cli_watch(int argc, char **argv)
     if (result != TP_CLI_GO_ON)
         return result;
     struct tp_client *client;
-    result = tp_cli_remote_open(&usage, &options.via, &client);
+    struct tp_cli_failovers failovers = {.count = 0};
+    result = tp_cli_remote_open_any(&usage, &options.via, &failovers, &client);
     if (result != TP_CLI_OK)
         return result;
     struct tp_client_subscribed subscribed = {.epoch = 0};

@@ -4,7 +4,7 @@ BENCH_RUNS ?= 5
 FRAMES_SECONDS ?= 60
 
 # Programs of the library and of the client library, which use what the tool has; what another program is measured with beside ours; and all.
-BENCH_LIB := $(patsubst %,$(BUILD)/tests/bench/%,blocks changes guide open search deadline interleaved memory)
+BENCH_LIB := $(patsubst %,$(BUILD)/tests/bench/%,blocks changes guide open search deadline interleaved memory snapshot log)
 BENCH_BESIDE_US := $(BUILD)/tests/bench/cputime.so
 BENCHES := $(BENCH_LIB) $(BENCH_BESIDE_US) $(BUILD)/tests/bench/echo
 
@@ -26,9 +26,11 @@ bench-deadline: ## judge what a tick's total of time promises
 bench-interleaved: ## judge what many sessions in turn promise
 bench-threads: ## measure sessions on one thread and on two, in the library and through daemons of one loop and two
 bench-memory: ## judge what sessions may hold, on the maps of TICKPATH_MAPS
+bench-log: ## judge batches of changes a second through the log of a shared Redis, and ticks while snapshots of a large map are written
+bench-snapshot: ## judge how soon a map of 4096x4096 cells is written and read, and its size (TICKPATH_MAPS)
 bench-guided: ## judge cost and back-moves of guided agents at k = 4 and 16 (TICKPATH_MAPS)
 
-BENCH_PARTS := lines search open changes blocks crowd frames deadline interleaved threads memory guided
+BENCH_PARTS := lines search open changes blocks crowd frames deadline interleaved threads memory snapshot guided log
 .PHONY: $(BENCH_PARTS:%=bench-%)
 $(BENCH_PARTS:%=bench-%): bench-%: build $(BENCHES)
 	@$(bench_run) --only $*
@@ -44,10 +46,14 @@ bench-history: ## the last figures of this processor (BENCH_HISTORY=1 has a benc
 bench_link = @mkdir -p $(@D) && $(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(1)) -lpthread -lm
 
 $(BENCH_LIB): $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/tests/libtickpath-tool.a $(CLIENT_LIB) $(LIB)
-	$(call bench_link,$(PKGS_TOOL))
+	$(call bench_link,$(or $(PKGS_BENCH),$(PKGS_TOOL)))
 
 # It has its memory as a loop of the daemon's has.
 $(BUILD)/tests/bench/interleaved: $(call obj,daemon/slabs.c)
+
+# It writes and reads maps as the daemon's stores do.
+$(BUILD)/tests/bench/snapshot: PKGS_BENCH := $(PKGS_TOOL) libzstd libxxhash
+$(BUILD)/tests/bench/snapshot: $(call obj,$(addprefix daemon/,snapshot.c snapshot_graph.c keys.c name.c place.c))
 
 $(BUILD)/tests/bench/echo: $(BUILD)/obj/tests/bench/echo.o
 	$(call bench_link,libuv)

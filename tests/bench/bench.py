@@ -32,10 +32,10 @@ import traceback
 sys.dont_write_bytecode = True
 import history  # noqa: E402
 from measure import Bench, ROWS, processor, rows_table, verdicts_table  # noqa: E402
-from parts import blocks, changes, crowd, deadline, frames, guided, interleaved, lines, memory, open_list, search, threads  # noqa: E402
+from parts import blocks, changes, crowd, deadline, frames, guided, interleaved, lines, log, memory, open_list, search, snapshot, threads  # noqa: E402
 
 # In the order in which they are measured and printed.
-PARTS = [part.PART for part in (lines, search, open_list, changes, blocks, crowd, frames, deadline, interleaved, threads, memory, guided)]
+PARTS = [part.PART for part in (lines, search, open_list, changes, blocks, crowd, frames, deadline, interleaved, threads, memory, snapshot, guided, log)]
 
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 

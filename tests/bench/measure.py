@@ -6,10 +6,14 @@ import json
 import os
 import platform
 import random
+import shutil
+import socket
 import statistics
 import subprocess
+import tempfile
 import time
 import typing
+import urllib.request
 
 START_S, END_S = 15, 30  # how long a server may take to say its port, and to end
 
@@ -92,10 +96,42 @@ class Bench:
                 process.kill()
                 process.wait()
 
+    @contextlib.contextmanager
+    def redis(self, fsync):
+        """A redis-server of its own with an append-only file in a folder of its own, synced as told; gives its URL. Debian's redis-tools has the
+        server's program under another name, and it goes by the name it is called by."""
+        program = shutil.which("redis-server") or shutil.which("redis-check-rdb")
+        if not program:
+            raise RuntimeError("no redis-server here")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+            process = subprocess.Popen(["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--dir", folder, "--save", "", "--appendonly", "yes",
+                                        "--appendfsync", fsync], executable=program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                until = time.monotonic() + START_S
+                while not answers(port):
+                    if process.poll() is not None or time.monotonic() > until:
+                        raise RuntimeError("redis-server does not serve")
+                    time.sleep(0.01)
+                yield f"redis://127.0.0.1:{port}/0"
+            finally:
+                process.kill()
+                process.wait()
+
     def daemon(self, *options, **how):
         """A daemon of its own, ended with the block."""
         return self.serving(os.path.join(self.bin, "tickpathd"), "--listen", "127.0.0.1:0", "--stats", "127.0.0.1:0", *options,
                             "--port-file", os.path.join(self.folder, "port"), **how)
+
+    def metric(self, daemon, name):
+        """A number of the daemon's /metrics."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{daemon.ports[1]}/metrics", timeout=START_S) as page:
+            for line in page.read().decode().splitlines():
+                if line.startswith(name + " "):
+                    return float(line.split()[1])
+        raise RuntimeError(f"no metric {name}")
 
     def generated(self, options):
         """The path of the map that `tickpath map generate` makes with these options; made once."""
@@ -145,6 +181,16 @@ def drawn_problems(map_path, path):
 
 
 # ---- the machine ----
+
+
+def answers(port):
+    """Whether a redis-server answers there."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1) as link:
+            link.sendall(b"PING\r\n")
+            return link.recv(16).startswith(b"+PONG")
+    except OSError:
+        return False
 
 
 def processor():

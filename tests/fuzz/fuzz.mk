@@ -9,12 +9,17 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(FUZZ_SRC))
 FUZZ_FLAGS := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 
+# What one needs beside the library.
+FUZZ_DAEMON_stored := $(addprefix daemon/,snapshot.c snapshot_graph.c keys.c name.c place.c)
+FUZZ_LIBS_stored := $$(pkg-config --libs libzstd libxxhash)
+$(BUILD)/fuzz/stored: $(FUZZ_DAEMON_stored) $(wildcard daemon/*.h)
+
 $(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c $(SRC) $(wildcard src/*/*.h src/*/*/*.h tests/fuzz/*.h)
 	@mkdir -p $(@D)
-	$(FUZZ_CLANG) $(STD) -O1 -g $(WARN) $(FUZZ_FLAGS) $(INCLUDE) -o $@ $< $(SRC)
+	$(FUZZ_CLANG) $(STD) -O1 -g $(WARN) $(FUZZ_FLAGS) $(INCLUDE) $(DAEMON_DEFS) -o $@ $< $(SRC) $(FUZZ_DAEMON_$*) $(FUZZ_LIBS_$*)
 
 .PHONY: fuzz
-fuzz: $(addprefix $(BUILD)/fuzz/,$(FUZZ_NAMES)) ## fuzz the parsers with libFuzzer, FUZZ_SECONDS=60 each
+fuzz: $(addprefix $(BUILD)/fuzz/,$(FUZZ_NAMES)) ## fuzz the parsers and what stores read with libFuzzer, FUZZ_SECONDS=60 each
 	@for name in $(FUZZ_NAMES); do \
 	    mkdir -p $(BUILD)/fuzz/corpus-$$name && \
 	    $(BUILD)/fuzz/$$name -max_total_time=$(FUZZ_SECONDS) -max_len=2000 -print_final_stats=1 \

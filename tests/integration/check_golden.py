@@ -5,21 +5,13 @@ they cover every kind of message and every field of the protocol. Prints totals 
 import os
 import sys
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "proto", "golden"))
+sys.path[:0] = [os.path.join(ROOT, "proto", "golden"), os.path.join(ROOT, "tests", "lib")]
 
 import make  # noqa: E402
+from checks import check, close  # noqa: E402
 from google.protobuf import text_format  # noqa: E402
-
-checks = 0
-failures = []
-
-
-def check(condition, words):
-    global checks
-    checks += 1
-    if not condition:
-        failures.append(words)
 
 
 def cut_frame(data):
@@ -68,13 +60,7 @@ def main():
         for field in message.fields:
             check(field.full_name in seen, "no golden frame holds %s" % field.full_name)
 
-    for words in failures:
-        print("check_golden: " + words)
-    print(
-        "%d%%: Checks: %d, Failures: %d, Errors: 0"
-        % (100 * (checks - len(failures)) // checks, checks, len(failures))
-    )
-    return 1 if failures else 0
+    return close()
 
 
 if __name__ == "__main__":

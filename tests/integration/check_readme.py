@@ -7,35 +7,19 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
+from checks import check, close  # noqa: E402
+from processes import free_ports  # noqa: E402
+
 BIN = os.path.join(ROOT, os.environ.get("TICKPATH_BIN") or "build")
 PORTS = {"7878": None, "7879": None}  # the ports written in README.md, and free ones in their place
-
-checks = 0
-failures = []
-
-
-def check(condition, words):
-    global checks
-    checks += 1
-    if not condition:
-        failures.append(words)
-
-
-def free_ports(count):
-    holders = [socket.socket() for _ in range(count)]
-    for holder in holders:
-        holder.bind(("127.0.0.1", 0))
-    ports = [str(holder.getsockname()[1]) for holder in holders]
-    for holder in holders:
-        holder.close()
-    return ports
 
 
 def blocks(readme, language):
@@ -172,7 +156,7 @@ def check_links(readme):
 def main():
     with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
         readme = file.read()
-    PORTS.update(zip(PORTS, free_ports(len(PORTS))))
+    PORTS.update(zip(PORTS, map(str, free_ports(len(PORTS)))))
     folder = tempfile.mkdtemp(prefix="tickpath-readme-")
     try:
         check_tour(readme, folder)
@@ -182,13 +166,7 @@ def main():
     check_knobs(readme)
     check_algorithms(readme)
     check_links(readme)
-    for words in failures:
-        print("check_readme: " + words)
-    print(
-        "%d%%: Checks: %d, Failures: %d, Errors: 0"
-        % (100 * (checks - len(failures)) // checks, checks, len(failures))
-    )
-    return 1 if failures else 0
+    return close()
 
 
 if __name__ == "__main__":

@@ -94,8 +94,8 @@ START_TEST(test_graph_snapshots)
             size_t at;
             uint8_t value;
             const char *words;
-        } others[] = {{7, 9, "layout of another version"},
-                      {7, 0, "layout of another version"},
+        } others[] = {{7, 9, "newer tickpath"},
+                      {7, 0, "no map"},
                       {8, 1, "kind"},
                       {8, 3, "kind"},
                       {9, 4, "kind"},

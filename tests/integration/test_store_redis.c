@@ -1,28 +1,93 @@
-/* The Redis store against a real redis-server: what it keeps, and what it says and does while Redis is away,
- * refuses, or is silent. */
-#include "daemon/metrics.h"
-#include "daemon/redis_url.h"
+/* What is the Redis store's own, against a real redis-server: two stores that share maps, what is in Redis and how it is trimmed, and what is done
+ * with keys, entries and snapshots that are damaged, foreign or gone. What every store promises is asked in tests/contract; faults of the
+ * server are in tests/fault. */
+#include "daemon/snapshot.h"
 #include "daemon/store_redis.h"
-#include "tests/lib/harness.h"
 #include "tests/lib/maps.h"
 #include "tests/lib/redis.h"
+#include "tests/lib/stores.h"
 
-#include <pthread.h>
+#include <hiredis/hiredis.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { WAIT_MS = 20000 }; /* longest wait for anything */
+enum { SIDE = 70, WAIT_MS = 20000 };
 
-static struct test_redis redis;
-static struct tp_metrics *metrics;
+static struct stores a_, b_;
+static redisContext *link_;
 
-static uint64_t now_ms(void)
+static int redis_row(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    for (int i = 0; i < stores_row_count; i++)
+        if (strcmp(stores_rows[i].name, "redis") == 0)
+            return i;
+    ck_abort_msg("no such row");
+}
+
+static void setup(void)
+{
+    stores_begin(&a_, redis_row());
+    stores_begin_beside(&b_, &a_);
+    link_ = redisConnect("127.0.0.1", ((struct test_redis *)a_.place.server)->port);
+    ck_assert(link_ != NULL && link_->err == 0);
+}
+
+static void teardown(void)
+{
+    redisFree(link_);
+    stores_end(&b_);
+    stores_end(&a_);
+}
+
+/* A command of Redis; the reply is the caller's to free. */
+static redisReply *ask(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    redisReply *reply = redisvCommand(link_, format, arguments);
+    va_end(arguments);
+    ck_assert_msg(reply != NULL, "redis: %s", link_->errstr);
+    ck_assert_msg(reply->type != REDIS_REPLY_ERROR, "%s: %s", format, reply->str);
+    return reply;
+}
+
+#define DO(...) freeReplyObject(ask(__VA_ARGS__))
+
+static long long ask_number(const char *command, const char *key)
+{
+    redisReply *reply = ask("%s %s", command, key);
+    ck_assert_int_eq(reply->type, REDIS_REPLY_INTEGER);
+    long long number = reply->integer;
+    freeReplyObject(reply);
+    return number;
+}
+
+/* The snapshots' fields, the one with the highest version first. Gives how many. */
+static size_t snapshot_fields(const char *name, char fields[8][128])
+{
+    char key[200];
+    size_t count = 0;
+    unsigned long long versions[8];
+    snprintf(key, sizeof key, "tickpath:{%s}:snaps", name);
+    redisReply *reply = ask("HKEYS %s", key);
+    for (size_t i = 0; i < reply->elements; i++) {
+        unsigned long long epoch, version, ms, seq;
+        if (sscanf(reply->element[i]->str, "%llu-%llu-%llu-%llu", &epoch, &version, &ms, &seq) != 4)
+            continue;
+        ck_assert_uint_lt(count, 8);
+        size_t at = count++;
+        for (; at > 0 && versions[at - 1] < version; at--) {
+            versions[at] = versions[at - 1];
+            strcpy(fields[at], fields[at - 1]);
+        }
+        versions[at] = version;
+        snprintf(fields[at], 128, "%s", reply->element[i]->str);
+    }
+    freeReplyObject(reply);
+    return count;
 }
 
 static void pause_ms(long ms)
@@ -30,655 +95,507 @@ static void pause_ms(long ms)
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
-/* ---- Calls, waited for ---- */
-
-struct answer {
-    pthread_mutex_t lock;
-    pthread_cond_t came;
-    int calls; /* completions so far */
-    int error;
-    struct tp_map *map;
-    char reason[160];
-    size_t names;
-    char name[8][TP_WORLD_NAME_MAX + 1];
-};
-
-static void answer_init(struct answer *answer)
+/* Waits until there are two snapshots and the newer is at this version or later. */
+static void await_snapshots(const char *name, unsigned long long version)
 {
-    memset(answer, 0, sizeof *answer);
-    pthread_mutex_init(&answer->lock, NULL);
-    pthread_cond_init(&answer->came, NULL);
-}
-
-static void answer_came(struct answer *answer, int error)
-{
-    answer->error = error;
-    answer->calls++;
-    pthread_cond_signal(&answer->came);
-    pthread_mutex_unlock(&answer->lock);
-}
-
-static void answer_wait(struct answer *answer, int calls)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += WAIT_MS / 1000;
-    pthread_mutex_lock(&answer->lock);
-    while (answer->calls < calls)
-        ck_assert_msg(pthread_cond_timedwait(&answer->came, &answer->lock, &until) == 0,
-                      "no completion came");
-    pthread_mutex_unlock(&answer->lock);
-}
-
-static void done_cb(int error, void *context)
-{
-    struct answer *answer = context;
-    pthread_mutex_lock(&answer->lock);
-    answer_came(answer, error);
-}
-
-static void loaded_cb(int error, struct tp_map *map, struct tp_keys *keys, const char *reason, void *context)
-{
-    (void)keys;
-    struct answer *answer = context;
-    pthread_mutex_lock(&answer->lock);
-    answer->map = map;
-    snprintf(answer->reason, sizeof answer->reason, "%s", reason ? reason : "");
-    answer_came(answer, error);
-}
-
-static void listed_cb(int error, const char *const *names, size_t count, void *context)
-{
-    struct answer *answer = context;
-    pthread_mutex_lock(&answer->lock);
-    answer->names = count;
-    for (size_t i = 0; i < count && i < 8; i++)
-        snprintf(answer->name[i], sizeof answer->name[i], "%s", names[i]);
-    answer_came(answer, error);
-}
-
-static int put(struct tp_store *store, const char *name, const struct tp_map *map)
-{
-    struct answer answer;
-    answer_init(&answer);
-    store->ops->put(store, name, map, done_cb, &answer);
-    answer_wait(&answer, 1);
-    return answer.error;
-}
-
-/* Gives the map in *out; the words of a refusal in reason[160] unless NULL. */
-static int load(struct tp_store *store, const char *name, struct tp_map **out, char *reason)
-{
-    struct answer answer;
-    answer_init(&answer);
-    store->ops->load(store, name, loaded_cb, &answer);
-    answer_wait(&answer, 1);
-    *out = answer.map;
-    if (reason)
-        strcpy(reason, answer.reason);
-    return answer.error;
-}
-
-static struct tp_store *open_url(const char *url)
-{
-    struct tp_store *store;
-    char reason[160];
-    ck_assert_msg(tp_store_redis_open(&store, url, metrics, reason) == 0, "%s", reason);
-    ck_assert_str_eq(store->ops->name, "redis");
-    ck_assert(!store->is_volatile);
-    ck_assert(store->serves_degraded);
-    return store;
-}
-
-static struct tp_store_status status_of(struct tp_store *store)
-{
-    struct tp_store_status status;
-    store->ops->status(store, &status);
-    return status;
-}
-
-static void wait_for_state(struct tp_store *store, enum tp_store_state state)
-{
-    uint64_t until = now_ms() + WAIT_MS;
-    while (status_of(store).state != state) {
-        ck_assert_msg(now_ms() < until, "the store's state never became %d: %s", (int)state,
-                      status_of(store).reason);
-        pause_ms(5);
-    }
-}
-
-/* Waits until the store says degraded with these words in its reason. */
-static void wait_for_reason(struct tp_store *store, const char *words)
-{
-    uint64_t until = now_ms() + WAIT_MS;
-    for (;;) {
-        struct tp_store_status status = status_of(store);
-        if (status.state == TP_STORE_DEGRADED && strstr(status.reason, words))
+    char fields[8][128];
+    for (int tries = 0;; tries++) {
+        unsigned long long epoch, newest = 0;
+        size_t count = snapshot_fields(name, fields);
+        if (count == 2 && sscanf(fields[0], "%llu-%llu", &epoch, &newest) == 2 && newest >= version)
             return;
-        ck_assert_msg(now_ms() < until, "the store says '%s', and never '%s'", status.reason, words);
-        pause_ms(5);
+        ck_assert_msg(tries < WAIT_MS / 20, "%zu snapshots, the newest of version %llu", count, newest);
+        pause_ms(20);
     }
 }
 
-static void assert_same(const struct tp_map *a, const struct tp_map *b)
+static void put_grid(const char *name, uint64_t epoch)
 {
-    ck_assert_uint_eq(a->width, b->width);
-    ck_assert_uint_eq(a->height, b->height);
-    ck_assert_uint_eq(a->epoch, b->epoch);
-    ck_assert_uint_eq(a->version, b->version);
-    ck_assert_uint_eq(a->passable_cells, b->passable_cells);
-    ck_assert(memcmp(&a->profile, &b->profile, sizeof a->profile) == 0);
-    size_t cells = (size_t)a->width * a->height;
-    uint8_t *cells_a = malloc(cells), *cells_b = malloc(cells);
-    tp_map_copy_cells(a, cells_a);
-    tp_map_copy_cells(b, cells_b);
-    ck_assert(memcmp(cells_a, cells_b, cells) == 0);
-    free(cells_a);
-    free(cells_b);
+    struct tp_map *map = stores_grid(SIDE, SIDE, epoch);
+    stores_expect_at(&a_, stores_put(&a_, name, map, true), TP_STORE_BEGUN, epoch, 1);
+    tp_map_unref(map);
 }
 
-/* Asserts that another store, opened now, finds the same map in Redis. */
-static void assert_kept(const char *url, const char *name, const struct tp_map *map)
+static struct stores_call *submit_cell(struct stores *stores, const char *name, uint32_t x, uint32_t y, uint8_t class_to)
 {
-    struct tp_store *other = open_url(url);
-    struct tp_map *kept;
-    ck_assert_int_eq(load(other, name, &kept, NULL), 0);
-    assert_same(kept, map);
-    tp_map_unref(kept);
-    other->ops->close(other);
+    struct tp_batch batch = stores_cell(x, y, class_to, 0);
+    return stores_submit(stores, name, &batch);
 }
 
-static void setup(void)
+/* Changes enough for two snapshots and some entries behind them. Gives the version. */
+static uint64_t change_much(const char *name, uint64_t epoch)
 {
-    test_redis_init(&redis);
-    metrics = tp_metrics_new("store");
-    ck_assert_ptr_nonnull(metrics);
+    uint64_t version = 1;
+    for (uint32_t round = 0; round < 4; round++) {
+        for (uint32_t i = 0; i < 8; i++, version++)
+            submit_cell(&a_, name, i, round, '@');
+        stores_settle(&a_);
+        if (round > 0)
+            await_snapshots(name, 8 * round);
+    }
+    struct stores_call *last = submit_cell(&a_, name, 60, 60, '@');
+    stores_expect_at(&a_, last, TP_STORE_VERSION, epoch, ++version);
+    return version;
 }
 
-static void teardown(void)
+/* ---- Two stores ---- */
+
+START_TEST(test_each_sees_the_other)
 {
-    test_redis_fini(&redis);
-    free(metrics);
+    put_grid("m", 5);
+    stores_expect_at(&b_, stores_load(&b_, "m"), TP_STORE_LOADED, 5, 1);
+    stores_expect_at(&a_, submit_cell(&a_, "m", 1, 1, '@'), TP_STORE_VERSION, 5, 2);
+    stores_await(&b_, "m", 5, 2);
+    stores_expect_at(&b_, submit_cell(&b_, "m", 2, 1, '@'), TP_STORE_VERSION, 5, 3);
+    stores_await(&a_, "m", 5, 3);
+    stores_expect_same(stores_stands(&a_, "m"), stores_stands(&b_, "m"));
+    /* a key is known to both */
+    struct tp_batch keyed = stores_cell(3, 1, '@', 77);
+    stores_expect_at(&a_, stores_submit(&a_, "m", &keyed), TP_STORE_VERSION, 5, 4);
+    struct stores_call *again = stores_submit(&b_, "m", &keyed);
+    stores_expect(&b_, again, TP_STORE_REPEATED, 0);
+    ck_assert_uint_eq(again->event.version, 4);
+    /* a new life, and the end */
+    put_grid("m", 9);
+    stores_await(&b_, "m", 9, 1);
+    stores_expect_at(&b_, submit_cell(&b_, "m", 2, 1, '@'), TP_STORE_VERSION, 9, 2);
+    stores_await(&a_, "m", 9, 2);
+    stores_expect(&b_, stores_drop(&b_, "m"), TP_STORE_DROPPED, 0);
+    stores_await(&a_, "m", 0, 0);
+    stores_expect(&a_, submit_cell(&a_, "m", 2, 1, '@'), TP_STORE_REFUSED, TP_ERR_NOT_FOUND);
+    ck_assert_uint_eq(stores_list(&a_)->count, 0);
+    stores_expect(&b_, stores_load(&b_, "m"), TP_STORE_REFUSED, TP_ERR_NOT_FOUND);
+    put_grid("m", 10);
+    stores_expect_at(&b_, stores_load(&b_, "m"), TP_STORE_LOADED, 10, 1);
+    ck_assert_uint_eq(stores_list(&b_)->count, 1);
 }
+END_TEST
+
+/* A daemon whose clock is behind another's puts a map anew, and puts one that was dropped: the epoch is above the one before all the same. */
+START_TEST(test_clocks_apart)
+{
+    put_grid("m", 1000);
+    stores_expect_at(&b_, stores_load(&b_, "m"), TP_STORE_LOADED, 1000, 1);
+    struct tp_map *behind = stores_grid(SIDE, SIDE, 5), *also = stores_grid(SIDE, SIDE, 1001);
+    stores_expect_at(&b_, stores_put(&b_, "m", behind, true), TP_STORE_BEGUN, 1001, 1);
+    stores_await(&a_, "m", 1001, 1);
+    stores_expect_at(&a_, submit_cell(&a_, "m", 1, 1, '@'), TP_STORE_VERSION, 1001, 2);
+    stores_expect(&b_, stores_drop(&b_, "m"), TP_STORE_DROPPED, 0);
+    stores_await(&a_, "m", 0, 0);
+    stores_expect_at(&a_, stores_put(&a_, "m", also, false), TP_STORE_BEGUN, 1002, 1);
+    tp_map_unref(behind);
+    tp_map_unref(also);
+}
+END_TEST
+
+/* The list of names is lost: the maps that are held stand in it again, by themselves. */
+START_TEST(test_names_lost)
+{
+    put_grid("m", 5);
+    put_grid("n", 6);
+    ck_assert_uint_eq(stores_list(&b_)->count, 2);
+    freeReplyObject(ask("DEL tickpath:maps"));
+    for (int tries = 0; stores_list(&b_)->count < 2; tries++) {
+        ck_assert_int_lt(tries, WAIT_MS / 20);
+        pause_ms(20);
+    }
+}
+END_TEST
+
+/* A batch that is on its way while another store puts the map anew is meant for the map that was, if its client said so, else for the new one. */
+START_TEST(test_batches_meet_a_put)
+{
+    struct tp_test_rng rng = tp_test_rng("batches meet a put");
+    put_grid("m", 5);
+    stores_expect_at(&b_, stores_load(&b_, "m"), TP_STORE_LOADED, 5, 1);
+    for (uint64_t epoch = 6; epoch < 16; epoch++) {
+        struct tp_map *map = stores_grid(SIDE + (uint32_t)epoch, SIDE, epoch);
+        for (uint32_t i = 0; i < 20; i++) {
+            struct tp_change change = {.kind = TP_CHANGE_CELL, .class_to = '@', .x = tp_test_below(&rng, SIDE * SIDE)};
+            struct tp_batch batch = {.changes = &change, .count = 1}; /* a cell by its number */
+            batch.has_epoch = i % 2 == 1;
+            batch.epoch = epoch - 1;
+            if (i == 10)
+                stores_put(&a_, "m", map, true);
+            stores_submit(&b_, "m", &batch);
+        }
+        stores_settle(&a_);
+        stores_settle(&b_);
+        struct stores_call *last = submit_cell(&b_, "m", 0, 0, '@');
+        stores_settle(&b_);
+        if (last->event.kind != TP_STORE_VERSION || last->event.map->epoch != epoch)
+            ck_abort_msg("epoch %llu: event %d", (unsigned long long)epoch, last->event.kind);
+        stores_await(&a_, "m", epoch, last->event.map->version);
+        stores_expect_same(stores_stands(&a_, "m"), stores_stands(&b_, "m"));
+        tp_map_unref(map);
+    }
+    for (const struct stores_call *call = b_.calls; call != NULL; call = call->next)
+        if (call->kind == STORES_SUBMIT && call->event.kind == TP_STORE_REFUSED &&
+            !(call->event.error == TP_ERR_VERSION_MISMATCH && call->batch.has_epoch))
+            ck_abort_msg("a batch is refused with %s", tp_error_name(call->event.error));
+}
+END_TEST
+
+/* Two stores submit at random; both end where the log, read by a model, ends. */
+START_TEST(test_one_order)
+{
+    enum { WIDE = 40 };
+    struct tp_test_rng rng = tp_test_rng("one order");
+    struct stores *both[2] = {&a_, &b_};
+    struct tp_map *map = stores_grid(WIDE, WIDE, 5);
+    stores_expect_at(&a_, stores_put(&a_, "m", map, false), TP_STORE_BEGUN, 5, 1);
+    stores_expect_at(&b_, stores_load(&b_, "m"), TP_STORE_LOADED, 5, 1);
+    uint64_t steps = tp_test_steps(1500, 20000);
+    for (uint64_t i = 0; i < steps; i++) {
+        struct tp_change changes[TP_TEST_BATCH_MAX];
+        uint8_t bits[TP_TEST_BATCH_MAX * TP_TEST_BITS_MAX];
+        struct tp_batch batch = {.changes = changes, .is_placed = true};
+        batch.count = tp_test_random_batch(&rng, changes, bits, WIDE, WIDE, tp_test_percent(&rng, 10));
+        if (tp_test_percent(&rng, 30))
+            batch.key = stores_key(1 + tp_test_below(&rng, 500));
+        struct stores *to = both[tp_test_below(&rng, 2)];
+        stores_submit(to, "m", &batch);
+        if (tp_test_percent(&rng, 2))
+            stores_settle(to);
+    }
+    stores_settle(&a_);
+    stores_settle(&b_);
+    struct stores_call *last = submit_cell(&a_, "m", 0, 0, '.');
+    stores_settle(&a_);
+    ck_assert_int_eq(last->event.kind, TP_STORE_VERSION);
+    uint64_t version = last->event.map->version;
+    stores_await(&b_, "m", 5, version);
+    stores_expect_same(last->event.map, stores_stands(&b_, "m"));
+    /* each version was granted once, and every one of them to somebody */
+    uint8_t *granted = calloc(version + 1, 1);
+    const struct stores_call **by_version = calloc(version + 1, sizeof *by_version);
+    for (int s = 0; s < 2; s++)
+        for (const struct stores_call *call = both[s]->calls; call != NULL; call = call->next)
+            if (call->kind == STORES_SUBMIT && call->event.kind == TP_STORE_VERSION) {
+                by_version[call->event.map->version] = call;
+                if (granted[call->event.map->version]++ > 0)
+                    ck_abort_msg("version %llu was made twice", (unsigned long long)call->event.map->version);
+            }
+    /* the batches in the order of their versions, applied to a map of our own */
+    const struct tp_map *model = tp_map_ref(map);
+    for (uint64_t v = 2; v <= version; v++) {
+        size_t bad;
+        uint32_t x, y;
+        struct tp_map *next;
+        if (by_version[v] == NULL)
+            ck_abort_msg("nobody made version %llu", (unsigned long long)v);
+        if (tp_map_apply(&next, model, by_version[v]->batch.changes, by_version[v]->batch.count, &bad, &x, &y) != 0)
+            ck_abort_msg("version %llu can't be made", (unsigned long long)v);
+        tp_map_unref(model);
+        model = next;
+    }
+    stores_expect_same(model, stores_stands(&b_, "m"));
+    stores_close(&b_);
+    stores_open(&b_);
+    stores_expect_at(&b_, stores_load(&b_, "m"), TP_STORE_LOADED, 5, version);
+    stores_expect_same(model, stores_stands(&b_, "m"));
+    free(granted);
+    free(by_version);
+    tp_map_unref(model);
+    tp_map_unref(map);
+}
+END_TEST
+
+/* Two that open a map at once, and two that put it at once. */
+START_TEST(test_at_once)
+{
+    for (int round = 0; round < 10; round++) {
+        char name[16];
+        snprintf(name, sizeof name, "m%d", round);
+        struct tp_map *one = stores_grid(SIDE, SIDE, 5), *other = stores_grid(SIDE, SIDE + 1, 6);
+        struct stores_call *puts[2] = {stores_put(&a_, name, one, false), stores_put(&b_, name, other, false)};
+        stores_settle(&a_);
+        stores_settle(&b_);
+        int begun = 0;
+        for (int i = 0; i < 2; i++) {
+            if (puts[i]->event.kind == TP_STORE_BEGUN)
+                begun++;
+            else
+                ck_assert_int_eq(puts[i]->event.error, TP_ERR_ALREADY_EXISTS);
+        }
+        ck_assert_int_eq(begun, 1);
+        stores_load(&a_, name);
+        stores_load(&b_, name);
+        stores_settle(&a_);
+        stores_settle(&b_);
+        stores_expect_same(stores_stands(&a_, name), stores_stands(&b_, name));
+        tp_map_unref(one);
+        tp_map_unref(other);
+    }
+}
+END_TEST
+
+/* ---- Snapshots and the log ---- */
+
+START_TEST(test_trimmed)
+{
+    put_grid("m", 5);
+    uint64_t version = change_much("m", 5);
+    char fields[8][128], older[64] = "";
+    ck_assert_uint_eq(snapshot_fields("m", fields), 2);
+    unsigned long long epoch, at;
+    ck_assert_int_eq(sscanf(fields[1], "%llu-%llu-%63s", &epoch, &at, older), 3);
+    redisReply *reply = ask("XRANGE tickpath:{m}:log - + COUNT 1");
+    ck_assert_str_eq(reply->element[0]->element[0]->str, older); /* it goes back to the older one, which proves that nothing is missing */
+    freeReplyObject(reply);
+    ck_assert_int_lt(ask_number("XLEN", "tickpath:{m}:log"), 33);
+    stores_expect_at(&b_, stores_load(&b_, "m"), TP_STORE_LOADED, 5, version);
+    stores_expect_same(stores_stands(&a_, "m"), stores_stands(&b_, "m"));
+}
+END_TEST
+
+/* The log was trimmed behind what the snapshots need: there is no reading on over the gap; the map begins anew from the newest, once, for all. */
+START_TEST(test_gap)
+{
+    put_grid("m", 5);
+    uint64_t version = change_much("m", 5);
+    stores_close(&a_);
+    DO("XTRIM tickpath:{m}:log MAXLEN 1");
+    struct stores_call *loaded = stores_load(&b_, "m");
+    stores_settle(&b_);
+    ck_assert_int_eq(loaded->event.kind, TP_STORE_LOADED);
+    uint64_t epoch = loaded->event.map->epoch, at = loaded->event.map->version;
+    ck_assert_uint_gt(epoch, 5);
+    ck_assert_uint_lt(at, version);
+    ck_assert_uint_ge(at, 24);
+    stores_open(&a_);
+    stores_expect_at(&a_, stores_load(&a_, "m"), TP_STORE_LOADED, epoch, at);
+    stores_expect_same(stores_stands(&a_, "m"), stores_stands(&b_, "m"));
+    stores_expect_at(&a_, submit_cell(&a_, "m", 60, 61, '@'), TP_STORE_VERSION, epoch, at + 1);
+    stores_await(&b_, "m", epoch, at + 1);
+}
+END_TEST
+
+/* The same, opened by two at once: one epoch comes of it, for both. */
+START_TEST(test_gap_at_once)
+{
+    put_grid("m", 5);
+    change_much("m", 5);
+    for (int round = 0; round < 10; round++) {
+        stores_close(&a_);
+        stores_close(&b_);
+        DO("XTRIM tickpath:{m}:log MAXLEN 0");
+        DO("XADD tickpath:{m}:log * t mark g 00000000000000000000000000000000");
+        stores_open(&a_);
+        stores_open(&b_);
+        struct stores_call *loads[2] = {stores_load(&a_, "m"), stores_load(&b_, "m")};
+        stores_expect(&a_, loads[0], TP_STORE_LOADED, 0);
+        stores_expect(&b_, loads[1], TP_STORE_LOADED, 0);
+        stores_expect_same(loads[0]->event.map, loads[1]->event.map);
+        ck_assert_uint_gt(loads[0]->event.map->epoch, 5);
+    }
+}
+END_TEST
+
+/* A lease that this daemon holds already, of a snapshot that came to nothing, is its own: it does not wait until that is over. */
+START_TEST(test_own_lease)
+{
+    put_grid("m", 5);
+    redisReply *first = ask("XRANGE tickpath:{m}:log - + COUNT 1");
+    const redisReply *fields = first->element[0]->element[1];
+    size_t origin = 0;
+    while (origin < fields->elements && strcmp(fields->element[origin]->str, "o") != 0)
+        origin += 2;
+    ck_assert_uint_lt(origin, fields->elements);
+    DO("SET tickpath:{m}:lease %b", fields->element[origin + 1]->str, (size_t)16); /* and for ever */
+    freeReplyObject(first);
+    change_much("m", 5);
+}
+END_TEST
+
+/* The map was dropped, and its log trimmed up to that, before the store could read on: it finds no place of its own in the log and no
+ * snapshot, and yet hears that the map was dropped. */
+START_TEST(test_trimmed_up_to_a_drop)
+{
+    put_grid("m", 5);
+    stores_expect_at(&a_, submit_cell(&a_, "m", 1, 1, '@'), TP_STORE_VERSION, 5, 2);
+    DO("EVAL %s 2 tickpath:{m}:log tickpath:{m}:snaps",
+       "redis.call('XADD',KEYS[1],'*','t','drop','o','00000000000000aa-1') redis.call('XTRIM',KEYS[1],'MAXLEN',1) redis.call('DEL',KEYS[2]) "
+       "redis.call('EXPIRE',KEYS[1],3600)");
+    struct stores_call *changed = submit_cell(&a_, "m", 2, 2, '@');
+    stores_settle(&a_);
+    for (int tries = 0; stores_stands(&a_, "m") != NULL; tries++) {
+        ck_assert_msg(tries < WAIT_MS / 20, "the map stands");
+        pause_ms(20);
+    }
+    stores_expect(&a_, changed, TP_STORE_REFUSED, TP_ERR_NOT_FOUND);
+}
+END_TEST
+
+/* ---- Damage ---- */
+
+/* Asserts that the store refuses the map as corrupt, with words, and is well otherwise. */
+static void expect_corrupt(struct stores *stores, const char *name)
+{
+    struct stores_call *call = stores_load(stores, name);
+    stores_expect(stores, call, TP_STORE_REFUSED, TP_ERR_CORRUPT);
+    ck_assert_ptr_nonnull(call->event.reason);
+    struct tp_store_status status;
+    stores->store->ops->status(stores->store, &status);
+    ck_assert_msg(status.state == TP_STORE_OK, "%s", status.reason);
+}
+
+/* Each byte of the newest snapshot flipped in turn: the older one is used, with the log; where there is none, the map is corrupt, and all stays as
+ * it is. */
+START_TEST(test_flipped_bytes)
+{
+    struct tp_map *map = stores_grid(5, 4, 5);
+    stores_expect_at(&a_, stores_put(&a_, "m", map, false), TP_STORE_BEGUN, 5, 1);
+    tp_map_unref(map);
+    for (uint32_t i = 0; i < 8; i++)
+        submit_cell(&a_, "m", i % 5, i % 4, '@');
+    stores_settle(&a_);
+    await_snapshots("m", 8);
+    stores_close(&a_);
+    char fields[8][128];
+    ck_assert_uint_eq(snapshot_fields("m", fields), 2);
+    redisReply *good = ask("HGET tickpath:{m}:snaps %s", fields[0]), *older = ask("HGET tickpath:{m}:snaps %s", fields[1]);
+    char *bad = malloc((size_t)good->len);
+    for (size_t i = 0; i < (size_t)good->len; i++) {
+        memcpy(bad, good->str, (size_t)good->len);
+        bad[i] ^= 1 << (i % 8);
+        DO("HSET tickpath:{m}:snaps %s %b", fields[0], bad, (size_t)good->len);
+        DO("HDEL tickpath:{m}:snaps %s", fields[1]);
+        expect_corrupt(&b_, "m");
+        if (i % 8 == 0) {
+            DO("HSET tickpath:{m}:snaps %s %b", fields[1], older->str, (size_t)older->len);
+            stores_expect_at(&b_, stores_load(&b_, "m"), TP_STORE_LOADED, 5, 9);
+            stores_close(&b_); /* what is held is not loaded again */
+            stores_open(&b_);
+        }
+        redisReply *kept = ask("HGET tickpath:{m}:snaps %s", fields[0]);
+        if ((size_t)kept->len != (size_t)good->len || memcmp(kept->str, bad, (size_t)good->len) != 0)
+            ck_abort_msg("byte %zu: what could not be read was overwritten", i);
+        freeReplyObject(kept);
+    }
+    free(bad);
+    freeReplyObject(good);
+    freeReplyObject(older);
+    stores_open(&a_);
+}
+END_TEST
+
+START_TEST(test_cut_snapshots)
+{
+    put_grid("m", 5);
+    char fields[8][128];
+    ck_assert_uint_eq(snapshot_fields("m", fields), 1);
+    redisReply *good = ask("HGET tickpath:{m}:snaps %s", fields[0]);
+    for (size_t size = 0; size < (size_t)good->len; size += 1 + size / 8) {
+        DO("HSET tickpath:{m}:snaps %s %b", fields[0], good->str, size);
+        expect_corrupt(&b_, "m");
+    }
+    /* another map's snapshot, and one that its field does not fit */
+    struct tp_map *other = stores_grid(9, 9, 5);
+    stores_expect_at(&a_, stores_put(&a_, "other", other, false), TP_STORE_BEGUN, 5, 1);
+    tp_map_unref(other);
+    redisReply *foreign = ask("HGET tickpath:{other}:snaps 5-1-0-0");
+    DO("HSET tickpath:{m}:snaps %s %b", fields[0], foreign->str, (size_t)foreign->len);
+    expect_corrupt(&b_, "m");
+    DO("DEL tickpath:{m}:snaps");
+    DO("HSET tickpath:{m}:snaps 5-2-0-0 %b", good->str, (size_t)good->len);
+    expect_corrupt(&b_, "m");
+    freeReplyObject(foreign);
+    freeReplyObject(good);
+}
+END_TEST
+
+START_TEST(test_foreign)
+{
+    put_grid("m", 5);
+    DO("HSET tickpath:{m}:snaps junk x 7 y 5-9 z 5-9-0 w -5-9-0-0 v");
+    DO("SADD tickpath:maps ../bad good/but/gone");
+    DO("SET tickpath:{s}:snaps x");
+    DO("SET tickpath:{t}:log x");
+    DO("HSET tickpath:{t}:snaps junk x");
+    DO("SET tickpath:whatever x");
+    stores_expect_at(&b_, stores_load(&b_, "m"), TP_STORE_LOADED, 5, 1);
+    expect_corrupt(&b_, "s");
+    expect_corrupt(&b_, "t");
+    ck_assert_uint_eq(stores_list(&b_)->count, 2); /* what is no name of ours is not listed */
+    stores_expect(&b_, stores_load(&b_, "good/but/gone"), TP_STORE_REFUSED, TP_ERR_NOT_FOUND);
+    /* entries that nobody knows, and malformed ones, make nothing, alike for both */
+    DO("XADD tickpath:{m}:log * t dance e 5");
+    DO("XADD tickpath:{m}:log * x y");
+    DO("XADD tickpath:{m}:log * t batch e 5");
+    DO("XADD tickpath:{m}:log * t batch e 5 d junk");
+    DO("XADD tickpath:{m}:log * t batch e five d junk");
+    DO("XADD tickpath:{m}:log * t batch e 4 d junk");
+    DO("XADD tickpath:{m}:log * t put e 5");
+    DO("XADD tickpath:{m}:log * t batch e 5 d junk o 0123456789abcdef-0 u 99999999999999999999");
+    stores_expect_at(&a_, submit_cell(&a_, "m", 1, 1, '@'), TP_STORE_VERSION, 5, 2);
+    stores_await(&b_, "m", 5, 2);
+    stores_expect_same(stores_stands(&a_, "m"), stores_stands(&b_, "m"));
+}
+END_TEST
+
+/* A put of ours over what is damaged takes its place; nothing else does. */
+START_TEST(test_put_over_damage)
+{
+    DO("SET tickpath:{m}:snaps x");
+    expect_corrupt(&a_, "m");
+    struct tp_map *map = stores_grid(SIDE, SIDE, 5);
+    stores_expect(&a_, stores_put(&a_, "m", map, false), TP_STORE_REFUSED, TP_ERR_ALREADY_EXISTS);
+    stores_expect_at(&a_, stores_put(&a_, "m", map, true), TP_STORE_BEGUN, 5, 1);
+    stores_expect_at(&b_, stores_load(&b_, "m"), TP_STORE_LOADED, 5, 1);
+    tp_map_unref(map);
+}
+END_TEST
 
 /* ---- The URL ---- */
 
-START_TEST(test_url_good)
-{
-    static const struct {
-        const char *text, *host, *user, *password, *prefix;
-        int port, db;
-        bool has_password;
-    } rows[] = {
-        {"redis://h", "h", "", "", "tickpath:", 6379, 0, false},
-        {"redis://h/", "h", "", "", "tickpath:", 6379, 0, false},
-        {"redis://h:1", "h", "", "", "tickpath:", 1, 0, false},
-        {"redis://h:65535/15", "h", "", "", "tickpath:", 65535, 15, false},
-        {"redis://u:p@h", "h", "u", "p", "tickpath:", 6379, 0, true},
-        {"redis://:p@h:7/2", "h", "", "p", "tickpath:", 7, 2, true},
-        {"redis://u:@h", "h", "u", "", "tickpath:", 6379, 0, true},
-        {"redis://u%40x:a%3Ab%2Fc@h", "h", "u@x", "a:b/c", "tickpath:", 6379, 0, true},
-        {"redis://u:a@b@h", "h", "u", "a@b", "tickpath:", 6379, 0, true},
-        {"redis://[::1]", "::1", "", "", "tickpath:", 6379, 0, false},
-        {"redis://u:p@[::1]:9/3", "::1", "u", "p", "tickpath:", 9, 3, true},
-        {"redis://h?prefix=a%3A", "h", "", "", "a:", 6379, 0, false},
-        {"redis://h:5/1?prefix=", "h", "", "", "", 5, 1, false},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct tp_redis_url url;
-        const char *wrong = tp__redis_url_read(&url, rows[i].text);
-        ck_assert_msg(!wrong, "%s: %s", rows[i].text, wrong);
-        ck_assert_str_eq(url.host, rows[i].host);
-        ck_assert_str_eq(url.user, rows[i].user);
-        ck_assert_str_eq(url.password, rows[i].password);
-        ck_assert_str_eq(url.prefix, rows[i].prefix);
-        ck_assert_int_eq(url.port, rows[i].port);
-        ck_assert_int_eq(url.db, rows[i].db);
-        ck_assert_int_eq(url.has_password, rows[i].has_password);
-    }
-}
-END_TEST
-
-START_TEST(test_url_bad)
-{
-    static const char *const rows[] = {
-        "",
-        "h:6379",
-        "http://h",
-        "rediss://h",
-        "redis://",
-        "redis://:6379",
-        "redis:///0",
-        "redis://h:",
-        "redis://h:0",
-        "redis://h:65536",
-        "redis://h:6379x",
-        "redis://h:-1",
-        "redis://h/x",
-        "redis://h/-1",
-        "redis://h/1/2",
-        "redis://h/123456",
-        "redis://secret@h",
-        "redis://u:secret%zz@h",
-        "redis://u:secret%4",
-        "redis://u:secret%00@h",
-        "redis://[::1",
-        "redis://[::1]x",
-        "redis://[]",
-        "redis://h?db=1",
-        "redis://h?prefix=a%",
-        "redis://h?prefix=0123456789012345678901234567890123456789012345678901234567890123",
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct tp_store *store;
-        char reason[160];
-        ck_assert_msg(tp_store_redis_open(&store, rows[i], metrics, reason) == TP_ERR_INVALID_ARGUMENT,
-                      "'%s' was taken", rows[i]);
-        ck_assert_ptr_null(store);
-        ck_assert_str_ne(reason, "");
-        ck_assert_msg(!strstr(reason, "secret"), "%s", reason);
-    }
-    /* too long: one part, and the whole */
-    struct tp_redis_url url;
-    char text[2000] = "redis://u:";
-    memset(text + 10, 'p', 300);
-    strcpy(text + 310, "@h");
-    ck_assert_ptr_nonnull(tp__redis_url_read(&url, text));
-    memset(text + 8, 'h', 1000);
-    text[1008] = 0;
-    ck_assert_ptr_nonnull(tp__redis_url_read(&url, text));
-}
-END_TEST
-
-/* ---- Redis is there ---- */
-
-START_TEST(test_round_trip)
-{
-    test_redis_start(&redis);
-    struct tp_test_rng rng = tp_test_rng("round trip");
-    struct tp_map *a = tp_test_map_random(&rng, 150, 70, 30), *b = tp_test_map("..@\n.G.\n"), *got;
-    struct tp_store *store = open_url(redis.url);
-
-    ck_assert_int_eq(load(store, "games/a", &got, NULL), TP_ERR_NOT_FOUND);
-    ck_assert_int_eq(put(store, "games/a", a), 0);
-    ck_assert_int_eq(put(store, "b", b), 0);
-    ck_assert_int_eq(status_of(store).state, TP_STORE_OK);
-    ck_assert_str_eq(status_of(store).reason, "");
-    ck_assert_int_eq(load(store, "games/a", &got, NULL), 0);
-    assert_same(got, a);
-    tp_map_unref(got);
-
-    struct answer answer;
-    answer_init(&answer);
-    store->ops->list(store, listed_cb, &answer);
-    answer_wait(&answer, 1);
-    ck_assert_int_eq(answer.error, 0);
-    ck_assert_uint_eq(answer.names, 2);
-    bool a_first = strcmp(answer.name[0], "games/a") == 0;
-    ck_assert_str_eq(answer.name[a_first ? 0 : 1], "games/a");
-    ck_assert_str_eq(answer.name[a_first ? 1 : 0], "b");
-    store->ops->close(store);
-
-    /* by another store, and after a restart of Redis */
-    assert_kept(redis.url, "games/a", a);
-    test_redis_kill(&redis);
-    test_redis_start(&redis);
-    assert_kept(redis.url, "b", b);
-    ck_assert_uint_eq(metrics->store_writes, 2);
-    ck_assert_uint_eq(metrics->store_snapshots, 2);
-    ck_assert_uint_gt(metrics->store_written_bytes, 1000);
-    ck_assert_uint_eq(metrics->store_errors, 0);
-    tp_map_unref(a);
-    tp_map_unref(b);
-}
-END_TEST
-
-START_TEST(test_appends_keep_the_newest)
-{
-    test_redis_start(&redis);
-    enum { VERSIONS = 200 };
-    struct tp_test_rng rng = tp_test_rng("appends");
-    struct tp_map *map = tp_test_map_free(64, 64);
-    struct tp_store *store = open_url(redis.url);
-    struct answer answer;
-    answer_init(&answer);
-    store->ops->put(store, "m", map, done_cb, &answer);
-    for (int i = 0; i < VERSIONS; i++) {
-        tp_test_set(&map, tp_test_below(&rng, 64), tp_test_below(&rng, 64),
-                    tp_test_percent(&rng, 50) ? '@' : '.');
-        store->ops->append(store, "m", map, "", 0, done_cb, &answer);
-    }
-    answer_wait(&answer, VERSIONS + 1);
-    ck_assert_int_eq(answer.error, 0);
-    ck_assert_uint_eq(map->version, VERSIONS + 1);
-    assert_kept(redis.url, "m", map);
-    /* what was queued together was written together */
-    ck_assert_uint_le(metrics->store_writes, VERSIONS + 1);
-    ck_assert_uint_eq(metrics->store_writes, metrics->store_syncs);
-    store->ops->close(store);
-    tp_map_unref(map);
-}
-END_TEST
-
-/* A load queued behind a write sees it, whatever is queued behind it. */
-START_TEST(test_order_of_calls)
-{
-    test_redis_start(&redis);
-    struct tp_store *store = open_url(redis.url);
-    struct tp_map *map = tp_test_map_free(9, 9);
-    struct answer first, loaded, second;
-    answer_init(&first);
-    answer_init(&loaded);
-    answer_init(&second);
-    const struct tp_map *one = tp_map_ref(map);
-    store->ops->put(store, "m", one, done_cb, &first);
-    store->ops->load(store, "m", loaded_cb, &loaded);
-    tp_test_set(&map, 3, 3, '@');
-    store->ops->append(store, "m", map, "", 0, done_cb, &second);
-    answer_wait(&second, 1);
-    ck_assert_int_eq(first.calls, 1);
-    ck_assert_int_eq(loaded.calls, 1);
-    ck_assert_int_eq(loaded.error, 0);
-    assert_same(loaded.map, one);
-    tp_map_unref(loaded.map);
-    tp_map_unref(one);
-    assert_kept(redis.url, "m", map);
-    store->ops->close(store);
-    tp_map_unref(map);
-}
-END_TEST
-
-/* Two stores with prefixes of their own, in databases of their own, don't see each other. */
 START_TEST(test_prefix_and_database)
 {
-    test_redis_start(&redis);
-    struct tp_map *map = tp_test_map_free(5, 5), *got;
-    char url[128];
-    snprintf(url, sizeof url, "%s?prefix=one%%3A", redis.url);
-    struct tp_store *one = open_url(url);
-    snprintf(url, sizeof url, "%s/3", redis.url);
-    struct tp_store *three = open_url(url);
-    struct tp_store *plain = open_url(redis.url);
-    ck_assert_int_eq(put(one, "m", map), 0);
-    ck_assert_int_eq(load(three, "m", &got, NULL), TP_ERR_NOT_FOUND);
-    ck_assert_int_eq(load(plain, "m", &got, NULL), TP_ERR_NOT_FOUND);
-    ck_assert_int_eq(put(three, "m", map), 0);
-    ck_assert_int_eq(load(plain, "m", &got, NULL), TP_ERR_NOT_FOUND);
-    ck_assert_str_eq(test_redis_ask(&redis, 2, (const char *[]){"EXISTS", "one:map:m"}), "1");
-    ck_assert_str_eq(test_redis_ask(&redis, 2, (const char *[]){"TYPE", "one:maps"}), "set");
-    one->ops->close(one);
-    three->ops->close(three);
-    plain->ops->close(plain);
-    tp_map_unref(map);
-}
-END_TEST
-
-START_TEST(test_bad_values)
-{
-    test_redis_start(&redis);
-    struct tp_store *store = open_url(redis.url);
-    struct tp_map *got;
-    char reason[160];
-    test_redis_ask(&redis, 3, (const char *[]){"SET", "tickpath:map:garbage", "no snapshot at all"});
-    ck_assert_int_eq(load(store, "garbage", &got, reason), TP_ERR_CORRUPT);
-    ck_assert_str_ne(reason, "");
-    test_redis_ask(&redis, 3, (const char *[]){"SET", "tickpath:map:empty", ""});
-    ck_assert_int_eq(load(store, "empty", &got, reason), TP_ERR_CORRUPT);
-    ck_assert_str_ne(reason, "");
-    test_redis_ask(&redis, 3, (const char *[]){"SADD", "tickpath:map:set", "x"});
-    ck_assert_int_eq(load(store, "set", &got, reason), TP_ERR_CORRUPT);
-    ck_assert_str_ne(reason, "");
-    ck_assert_int_eq(status_of(store).state, TP_STORE_OK); /* the value is bad, not the store */
-    store->ops->close(store);
-}
-END_TEST
-
-START_TEST(test_password)
-{
-    strcpy(redis.password, "open%sesame");
-    test_redis_start(&redis);
-    char url[128];
-    struct tp_map *map = tp_test_map_free(5, 5);
-
-    struct tp_store *store = open_url(redis.url); /* none given */
-    wait_for_reason(store, "NOAUTH");
-    ck_assert_int_eq(put(store, "m", map), TP_ERR_UNAVAILABLE);
-    store->ops->close(store);
-
-    snprintf(url, sizeof url, "redis://:close-sesame@127.0.0.1:%u", redis.port);
-    store = open_url(url);
-    wait_for_reason(store, "AUTH");
-    ck_assert_int_eq(put(store, "m", map), TP_ERR_UNAVAILABLE);
-    ck_assert_ptr_null(strstr(status_of(store).reason, "sesame"));
-    store->ops->close(store);
-
-    snprintf(url, sizeof url, "redis://:open%%25sesame@127.0.0.1:%u", redis.port);
-    store = open_url(url);
-    ck_assert_int_eq(put(store, "m", map), 0);
-    store->ops->close(store);
-    snprintf(url, sizeof url, "redis://default:open%%25sesame@127.0.0.1:%u", redis.port);
-    assert_kept(url, "m", map);
-    tp_map_unref(map);
-}
-END_TEST
-
-/* ---- Redis is not ---- */
-
-START_TEST(test_away_at_start)
-{
-    struct tp_map *a = tp_test_map_free(20, 20), *b = tp_test_map_free(3, 7), *got;
-    struct tp_store *store = open_url(redis.url);
-    uint64_t from = now_ms();
-    ck_assert_int_eq(put(store, "a", a), TP_ERR_UNAVAILABLE);
-    ck_assert_int_eq(put(store, "b", b), TP_ERR_UNAVAILABLE);
-    ck_assert_int_eq(load(store, "c", &got, NULL), TP_ERR_UNAVAILABLE);
-    struct answer answer;
-    answer_init(&answer);
-    store->ops->list(store, listed_cb, &answer);
-    answer_wait(&answer, 1);
-    ck_assert_int_eq(answer.error, TP_ERR_UNAVAILABLE);
-    ck_assert_uint_lt(now_ms() - from, 3000);
-    wait_for_reason(store, "2 maps not written yet");
-    ck_assert_ptr_nonnull(strstr(status_of(store).reason, "refused"));
-    /* what is not written is still what this store holds */
-    ck_assert_int_eq(load(store, "a", &got, NULL), 0);
-    assert_same(got, a);
-    tp_map_unref(got);
-
-    test_redis_start(&redis);
-    wait_for_state(store, TP_STORE_OK);
-    assert_kept(redis.url, "a", a);
-    assert_kept(redis.url, "b", b);
-    store->ops->close(store);
-    tp_map_unref(a);
-    tp_map_unref(b);
-}
-END_TEST
-
-START_TEST(test_killed_and_back)
-{
-    test_redis_start(&redis);
-    struct tp_map *map = tp_test_map_free(40, 40), *got;
-    struct tp_store *store = open_url(redis.url);
-    ck_assert_int_eq(put(store, "m", map), 0);
-    for (int round = 0; round < 2; round++) {
-        test_redis_kill(&redis);
-        /* said without a call that finds out: an idle link is probed */
-        wait_for_state(store, TP_STORE_DEGRADED);
-        for (uint32_t i = 0; i < 5; i++) {
-            tp_test_set(&map, i, (uint32_t)round, '@');
-            struct answer answer;
-            answer_init(&answer);
-            store->ops->append(store, "m", map, "", 0, done_cb, &answer);
-            answer_wait(&answer, 1);
-            ck_assert_int_eq(answer.error, TP_ERR_UNAVAILABLE);
-        }
-        test_redis_start(&redis);
-        wait_for_state(store, TP_STORE_OK);
-        assert_kept(redis.url, "m", map);
-        ck_assert_int_eq(load(store, "m", &got, NULL), 0);
-        assert_same(got, map);
-        tp_map_unref(got);
+    put_grid("m", 5);
+    char url[128], reason[160];
+    static const char *const others[] = {"?prefix=one%3A", "/3"};
+    for (size_t i = 0; i < 2; i++) {
+        struct tp_store *before = b_.store;
+        snprintf(url, sizeof url, "%s%s", ((struct test_redis *)a_.place.server)->url, others[i]);
+        ck_assert_int_eq(tp_store_redis_open(&b_.store, url, NULL, b_.place.metrics, reason), 0);
+        before->ops->close(before);
+        tp_store_attach(b_.store, a_.store->event, &b_, &b_.held);
+        stores_expect(&b_, stores_load(&b_, "m"), TP_STORE_REFUSED, TP_ERR_NOT_FOUND);
+        struct tp_map *map = stores_grid(SIDE, SIDE, 7 + i);
+        stores_expect_at(&b_, stores_put(&b_, i == 0 ? "n" : "o", map, false), TP_STORE_BEGUN, 7 + i, 1);
+        tp_map_unref(map);
     }
-    ck_assert_uint_ge(metrics->store_errors, 2);
-    store->ops->close(store);
-    tp_map_unref(map);
-}
-END_TEST
-
-/* A Redis that takes the connection and says nothing is away like any other, and nobody waits long for it. */
-START_TEST(test_silent)
-{
-    test_redis_start(&redis);
-    struct tp_map *map = tp_test_map_free(40, 40);
-    struct tp_store *store = open_url(redis.url);
-    ck_assert_int_eq(put(store, "m", map), 0);
-    test_redis_freeze(&redis);
-    tp_test_set(&map, 1, 1, '@');
-    uint64_t from = now_ms();
-    ck_assert_int_eq(put(store, "m", map), TP_ERR_UNAVAILABLE);
-    ck_assert_uint_lt(now_ms() - from, 4000);
-    wait_for_reason(store, "no answer in time");
-    test_redis_thaw(&redis);
-    wait_for_state(store, TP_STORE_OK);
-    assert_kept(redis.url, "m", map);
-    store->ops->close(store);
-    tp_map_unref(map);
-}
-END_TEST
-
-/* A Redis that answers and refuses to write: degraded with its words, and not well again until it writes. */
-START_TEST(test_refuses_writes)
-{
-    test_redis_start(&redis);
-    struct tp_map *map = tp_test_map_free(40, 40);
-    struct tp_store *store = open_url(redis.url);
-    wait_for_state(store, TP_STORE_OK);
-    test_redis_ask(&redis, 4, (const char *[]){"CONFIG", "SET", "maxmemory", "1"});
-    ck_assert_int_eq(put(store, "m", map), TP_ERR_UNAVAILABLE);
-    wait_for_reason(store, "OOM");
-    for (int i = 0; i < 100; i++) { /* several tries long */
-        ck_assert_int_eq(status_of(store).state, TP_STORE_DEGRADED);
-        pause_ms(10);
-    }
-    test_redis_ask(&redis, 4, (const char *[]){"CONFIG", "SET", "maxmemory", "0"});
-    wait_for_state(store, TP_STORE_OK);
-    assert_kept(redis.url, "m", map);
-    store->ops->close(store);
-    tp_map_unref(map);
-}
-END_TEST
-
-/* Closing does not wait for a Redis that is away, answers what waits, and writes what it can. */
-START_TEST(test_close)
-{
-    struct tp_map *map = tp_test_map_free(40, 40);
-    struct answer answer;
-    answer_init(&answer);
-    struct tp_store *store = open_url(redis.url);
-    wait_for_reason(store, "refused");
-    for (int i = 0; i < 10; i++)
-        store->ops->put(store, i % 2 ? "a" : "b", map, done_cb, &answer);
-    uint64_t from = now_ms();
-    store->ops->close(store);
-    ck_assert_uint_lt(now_ms() - from, 4000);
-    ck_assert_int_eq(answer.calls, 10);
-    ck_assert_int_eq(answer.error, TP_ERR_UNAVAILABLE);
-
-    test_redis_start(&redis);
-    store = open_url(redis.url);
-    for (int i = 0; i < 10; i++)
-        store->ops->put(store, i % 2 ? "a" : "b", map, done_cb, &answer);
-    store->ops->close(store);
-    ck_assert_int_eq(answer.calls, 20);
-    ck_assert_int_eq(answer.error, 0);
-    assert_kept(redis.url, "a", map);
-    assert_kept(redis.url, "b", map);
-    tp_map_unref(map);
-}
-END_TEST
-
-static int drop(struct tp_store *store, const char *name, const struct tp_map *map)
-{
-    struct answer answer;
-    answer_init(&answer);
-    ck_assert_int_eq(store->ops->drop(store, name, map, done_cb, &answer), 0);
-    answer_wait(&answer, 1);
-    return answer.error;
-}
-
-/* A dropped map has no key left and is in no list; another one stands. While Redis is away nothing is dropped, and
- * the map is there afterwards. */
-START_TEST(test_dropped)
-{
-    test_redis_start(&redis);
-    struct tp_store *store = open_url(redis.url);
-    wait_for_state(store, TP_STORE_OK);
-    struct tp_map *map = tp_test_map_free(5, 4), *found;
-    ck_assert_int_eq(put(store, "a", map), 0);
-    ck_assert_int_eq(put(store, "b", map), 0);
-    ck_assert_int_eq(drop(store, "a", map), 0);
-    ck_assert_int_eq(load(store, "a", &found, NULL), TP_ERR_NOT_FOUND);
-    struct answer answer;
-    answer_init(&answer);
-    store->ops->list(store, listed_cb, &answer);
-    answer_wait(&answer, 1);
-    ck_assert_uint_eq(answer.names, 1);
-    ck_assert_str_eq(answer.name[0], "b");
-    ck_assert_int_eq(drop(store, "a", NULL), 0); /* what is not there is dropped at once */
-    assert_kept(redis.url, "b", map);
-
-    test_redis_kill(&redis);
-    wait_for_state(store, TP_STORE_DEGRADED);
-    ck_assert_int_eq(drop(store, "b", map), TP_ERR_UNAVAILABLE);
-    ck_assert_int_eq(put(store, "c", map), TP_ERR_UNAVAILABLE); /* dirty: it is written later */
-    test_redis_start(&redis);
-    wait_for_state(store, TP_STORE_OK);
-    assert_kept(redis.url, "b", map);
-    assert_kept(redis.url, "c", map);
-    ck_assert_int_eq(drop(store, "c", map), 0);
-    ck_assert_int_eq(load(store, "c", &found, NULL), TP_ERR_NOT_FOUND);
-
-    /* no answer: Redis may have done it, and does it once it goes on; the map is refused to be dropped and stays */
-    test_redis_freeze(&redis);
-    ck_assert_int_eq(drop(store, "b", map), TP_ERR_UNAVAILABLE);
-    ck_assert_int_eq(load(store, "b", &found, NULL), 0);
-    assert_same(found, map);
-    tp_map_unref(found);
-    test_redis_thaw(&redis);
-    wait_for_state(store, TP_STORE_OK);
-    assert_kept(redis.url, "b", map);
-    store->ops->close(store);
-    tp_map_unref(map);
+    ck_assert_int_eq(ask_number("EXISTS", "one:{n}:log"), 1);
+    ck_assert_int_eq(ask_number("EXISTS", "one:maps"), 1);
+    ck_assert_uint_eq(stores_list(&a_)->count, 1);
 }
 END_TEST
 
 static Suite *store_redis_suite(void)
 {
     Suite *suite = suite_create("store_redis");
-    TCase *url = tcase_create("url");
-    tcase_add_checked_fixture(url, setup, teardown);
-    tcase_add_test(url, test_url_good);
-    tcase_add_test(url, test_url_bad);
-    suite_add_tcase(suite, url);
-    TCase *there = tcase_create("there");
-    tcase_add_checked_fixture(there, setup, teardown);
-    tcase_add_test(there, test_round_trip);
-    tcase_add_test(there, test_appends_keep_the_newest);
-    tcase_add_test(there, test_order_of_calls);
-    tcase_add_test(there, test_prefix_and_database);
-    tcase_add_test(there, test_bad_values);
-    tcase_add_test(there, test_password);
-    suite_add_tcase(suite, there);
-    TCase *away = tcase_create("away");
-    tcase_add_checked_fixture(away, setup, teardown);
-    tcase_add_test(away, test_away_at_start);
-    tcase_add_test(away, test_killed_and_back);
-    tcase_add_test(away, test_silent);
-    tcase_add_test(away, test_refuses_writes);
-    tcase_add_test(away, test_close);
-    tcase_add_test(away, test_dropped);
-    suite_add_tcase(suite, away);
+    TCase *shared = tcase_create("shared"), *log = tcase_create("log"), *damage = tcase_create("damage"), *url = tcase_create("url");
+    TCase *const all[] = {shared, log, damage, url};
+    tcase_add_test(shared, test_each_sees_the_other);
+    tcase_add_test(shared, test_clocks_apart);
+    tcase_add_test(shared, test_names_lost);
+    tcase_add_test(shared, test_batches_meet_a_put);
+    tcase_add_test(shared, test_one_order);
+    tcase_add_test(shared, test_at_once);
+    tcase_add_test(log, test_trimmed);
+    tcase_add_test(log, test_gap);
+    tcase_add_test(log, test_gap_at_once);
+    tcase_add_test(log, test_own_lease);
+    tcase_add_test(log, test_trimmed_up_to_a_drop);
+    tcase_add_test(damage, test_flipped_bytes);
+    tcase_add_test(damage, test_cut_snapshots);
+    tcase_add_test(damage, test_foreign);
+    tcase_add_test(damage, test_put_over_damage);
+    tcase_add_test(url, test_prefix_and_database);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        tcase_add_checked_fixture(all[i], setup, teardown);
+        suite_add_tcase(suite, all[i]);
+    }
     return suite;
 }
 

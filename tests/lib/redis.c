@@ -45,36 +45,63 @@ void test_redis_init(struct test_redis *redis)
     snprintf(redis->url, sizeof redis->url, "redis://127.0.0.1:%u", redis->port);
 }
 
+/* What a Sentinel is told stands in a file, for it writes there what it learns. */
+static void write_sentinel_file(const struct test_redis *redis, const char *path)
+{
+    FILE *file = fopen(path, "we");
+    if (!file)
+        _exit(126);
+    const char *name = redis->watched_name;
+    fprintf(file, "port %u\nbind 127.0.0.1\ndir %s\n", redis->port, redis->folder);
+    fprintf(file, "sentinel monitor %s 127.0.0.1 %u 1\n", name, redis->watched->port);
+    fprintf(file, "sentinel down-after-milliseconds %s %d\n", name, TEST_REDIS_SENTINEL_DOWN_MS);
+    fprintf(file, "sentinel failover-timeout %s 3000\n", name);
+    if (redis->watched->password[0])
+        fprintf(file, "sentinel auth-pass %s %s\n", name, redis->watched->password);
+    if (redis->password[0])
+        fprintf(file, "requirepass %s\n", redis->password);
+    fclose(file);
+}
+
 /* Becomes the server. Debian's redis-tools holds the server's program under the name redis-check-rdb: which
- * of the two it is to be, it reads from its own name. */
+ * of them it is to be, it reads from its own name. */
 static _Noreturn void become_server(const struct test_redis *redis)
 {
-    char port[8];
+    enum { ARGUMENTS_MAX = 24 + TEST_REDIS_OPTIONS_MAX };
+    char port[8], master_port[8], file[128];
+    const char *argv[ARGUMENTS_MAX + 1] = {redis->watched ? "redis-sentinel" : "redis-server"};
+    int count = 1;
     snprintf(port, sizeof port, "%u", redis->port);
-    char *argv[] = {"redis-server",
-                    "--port",
-                    port,
-                    "--bind",
-                    "127.0.0.1",
-                    "--dir",
-                    (char *)(uintptr_t)redis->folder,
-                    "--save",
-                    "",
-                    "--appendonly",
-                    "yes",
-                    "--appendfsync",
-                    "always",
-                    "--requirepass",
-                    (char *)(uintptr_t)redis->password,
-                    NULL};
-    execvp("redis-server", argv);
+    if (redis->watched) {
+        snprintf(file, sizeof file, "%s/sentinel.conf", redis->folder);
+        write_sentinel_file(redis, file);
+        argv[count++] = file;
+    } else {
+        const char *given[] = {
+            "--port", port,           "--bind", "127.0.0.1",     "--dir",  redis->folder,  "--save",
+            "",       "--appendonly", "yes",    "--appendfsync", "always", "--requirepass"};
+        memcpy(argv + count, given, sizeof given);
+        count += (int)(sizeof given / sizeof *given);
+        argv[count++] = redis->password;
+    }
+    if (redis->master) {
+        snprintf(master_port, sizeof master_port, "%u", redis->master->port);
+        const char *given[] = {"--replicaof", "127.0.0.1", master_port, "--masterauth", redis->password};
+        memcpy(argv + count, given, sizeof given);
+        count += (int)(sizeof given / sizeof *given);
+    }
+    for (int i = 0; i < TEST_REDIS_OPTIONS_MAX && redis->options[i]; i++)
+        argv[count++] = redis->options[i];
+
+    char *const *arguments = (char *const *)(uintptr_t)argv;
+    execvp(argv[0], arguments);
     const char *path = getenv("PATH");
     char folders[4096], program[4200];
     snprintf(folders, sizeof folders, "%s", path ? path : "/usr/bin:/bin");
     char *rest = folders;
     for (char *folder; (folder = strsep(&rest, ":")) != NULL;) {
         snprintf(program, sizeof program, "%s/redis-check-rdb", folder);
-        execv(program, argv);
+        execv(program, arguments);
     }
     dprintf(2, "no redis-server here: %s\n", strerror(errno));
     _exit(127);
@@ -180,6 +207,18 @@ const char *test_redis_ask(const struct test_redis *redis, int argc, const char 
     freeReplyObject(reply);
     redisFree(link);
     return words;
+}
+
+void test_redis_await(const struct test_redis *redis, int argc, const char **argv, const char *words)
+{
+    const char *reply = "";
+    for (int i = 0; i < START_TRIES; i++) {
+        reply = test_redis_ask(redis, argc, argv);
+        if (strstr(reply, words))
+            return;
+        pause_ms(TRY_PAUSE_MS);
+    }
+    ck_abort_msg("%s never says '%s' but: %s", argv[0], words, reply);
 }
 
 void test_redis_fini(struct test_redis *redis)

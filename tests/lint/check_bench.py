@@ -17,21 +17,11 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BENCH = os.path.join(ROOT, "tests", "bench")
 sys.dont_write_bytecode = True
-sys.path.insert(0, BENCH)
+sys.path[:0] = [BENCH, os.path.join(ROOT, "tests", "lib")]
 import bench as program  # noqa: E402
 import history  # noqa: E402
 import measure  # noqa: E402
-
-checks = 0
-failures = []
-
-
-def check(condition, words):
-    global checks
-    checks += 1
-    if not condition:
-        failures.append(words)
-
+from checks import check, close  # noqa: E402
 
 # ---- what the programs print, in short ----
 
@@ -45,6 +35,7 @@ LOAD = {"loop_cpu_us": {"p50": 900, "p99": 1000, "p99_9": 1100, "max": 1200}, "l
         "agent_ticks": 1000, "moving": 900, "path_complete": 100, "goals_renewed": 7, "intended": 3600, "answered": 3600, "late": 0,
         "loop_cpu_shared": 0, "answered_per_s": 100e3, "loop_cpu_us_per_request": 8}
 PRINTED = {
+    "metric": 9,
     "tickpath bench": {"ns_per_expansion": 50, "bytes_per_state": 8, "ticks": 900, "expansions": 40000, "solved": 40},
     "tickpath load": LOAD,
     "search": {"expansions": [100, 200], "ns": [5000, 10000], "cost": [10.5, 20.5]},
@@ -62,6 +53,8 @@ PRINTED = {
     "interleaved threads": {"one_cpu": [12e6], "one_wall": [11e6], "all_cpu": [23e6], "all_wall": [22e6], "threads": 2},
     "interleaved daemon": {"cpu": [11e6, 12e6], "wall": [10e6], "k": 32},
     "memory crowd": {"sessions": 10000, "width": 1024, "height": 1024, "left": 0, **{p: PHASE for p in ("opened", "searching", "walking", "arrived")}},
+    "log": {"batches": 60000, "seconds": 5, "per_s": 12000, "p50_ms": 4, "p99_ms": 9, "p99_9_ms": 12, "max_ms": 20},
+    "snapshot": {"width": 4096, "height": 4096, "encode_ms": [60, 55], "decode_ms": [70, 60], "bytes": 110, "map_bytes": 105, "zstd_bytes": 100},
     "memory search": {"touched": 1000, "bytes_a_state": 9, "fill": 0.8},
 }
 BESIDE = "\n".join(["some words", "expanded\tnanos\tpcost", "100\t50000\t10.5", "200\t100000\t20.5", ""])
@@ -96,6 +89,13 @@ class Told(measure.Bench):
     @contextlib.contextmanager
     def serving(self, *command, **_):
         yield measure.Server(os.getpid(), ["1", "2"])
+
+    @contextlib.contextmanager
+    def redis(self, _):
+        yield "redis://127.0.0.1:3/0"
+
+    def metric(self, *_):
+        return self.printed["metric"]
 
 
 def write(path, text):
@@ -163,6 +163,12 @@ BAD = [
     ("interleaved", "interleaved daemon", ("cpu",), [9e6], "through a daemon"),
     ("memory", "memory crowd", ("left",), 1, "left in the pool"),
     ("memory", "memory search", ("fill",), 0.59, "tiles full"),
+    ("log", "log", ("per_s",), 9000, "batches a second"),
+    ("log", "tickpath load", ("late",), 1, "while snapshots of"),
+    ("snapshot", "snapshot", ("encode_ms",), [1001, 1001], "written"),
+    ("snapshot", "snapshot", ("decode_ms",), [301, 301], "read"),
+    ("snapshot", "snapshot", ("bytes",), 131, "with all keys"),
+    ("snapshot", "snapshot", ("map_bytes",), 131, "of the map alone"),
     ("guided", "report", (0, 4), 1.2, "cost / optimal"),
     ("guided", "report", (0, 12), 99, "did not arrive"),
 ]
@@ -324,10 +330,7 @@ def main():
         check_ended(folder)
         check_stopped(folder)
     check_make()
-    for words in failures:
-        print("check_bench: " + words)
-    print(f"{100 * (checks - len(failures)) // checks}%: Checks: {checks}, Failures: {len(failures)}, Errors: 0")
-    return 1 if failures else 0
+    return close()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-/* The keys of batches as bytes: in a batch, in the log, in a snapshot; what has none looks as it did before there were keys. */
+/* The keys of batches as bytes: in a batch, in the log; what has none looks as it did before there were keys. */
 #include "daemon/keys.h"
 #include "daemon/maplog.h"
 #include "daemon/snapshot.h"
@@ -163,57 +163,6 @@ START_TEST(test_log)
 }
 END_TEST
 
-START_TEST(test_snapshot)
-{
-    struct tp_test_rng rng = tp_test_rng("snapshot");
-    struct tp_map *map = free_map(20, 10), *back;
-    struct tp_keys keys = {0}, got;
-    uint8_t *plain, *bytes;
-    size_t plain_size, size;
-    const char *reason;
-    /* without keys: as it always was, and read so */
-    ck_assert_int_eq(tp_snapshot_encode(map, NULL, &plain, &plain_size), 0);
-    ck_assert_int_eq(plain[7], 1);
-    ck_assert_int_eq(tp_snapshot_encode(map, &keys, &bytes, &size), 0);
-    ck_assert_uint_eq(size, plain_size);
-    ck_assert_mem_eq(bytes, plain, size);
-    ck_assert_int_eq(tp_snapshot_decode(&back, &got, plain, plain_size, &reason), 0);
-    ck_assert_uint_eq(got.count, 0);
-    tp_map_unref(back);
-    free(bytes);
-    free(plain);
-    /* with keys */
-    ck_assert_int_eq(tp_keys_reserve(&keys), 0);
-    for (uint64_t i = 0; i < 5; i++) {
-        struct tp_key key = random_key(&rng, UINT32_MAX);
-        tp_keys_add(&keys, &key, i + 2);
-    }
-    ck_assert_int_eq(tp_snapshot_encode(map, &keys, &bytes, &size), 0);
-    ck_assert_int_eq(tp_snapshot_decode(&back, &got, bytes, size, &reason), 0);
-    expect_same(&keys, &got);
-    ck_assert_uint_eq(back->epoch, map->epoch);
-    ck_assert_uint_eq(back->passable_cells, map->passable_cells);
-    tp_keys_fini(&got);
-    tp_map_unref(back);
-    ck_assert_int_eq(tp_snapshot_decode(&back, NULL, bytes, size, &reason), 0); /* whoever does not want them */
-    tp_map_unref(back);
-    for (size_t at = 0; at < size; at++) {
-        bytes[at] ^= (uint8_t)(1u << tp_test_below(&rng, 8));
-        reason = NULL;
-        ck_assert_int_eq(tp_snapshot_decode(&back, &got, bytes, size, &reason), TP_ERR_CORRUPT);
-        ck_assert_ptr_nonnull(reason);
-        ck_assert_ptr_null(back);
-        ck_assert_uint_eq(got.count, 0);
-        ck_assert_int_eq(tp_snapshot_decode(&back, &got, bytes, at, &reason), TP_ERR_CORRUPT);
-        free(bytes);
-        ck_assert_int_eq(tp_snapshot_encode(map, &keys, &bytes, &size), 0);
-    }
-    free(bytes);
-    tp_keys_fini(&keys);
-    tp_map_unref(map);
-}
-END_TEST
-
 static Suite *batch_keys_suite(void)
 {
     Suite *suite = suite_create("batch_keys");
@@ -221,7 +170,6 @@ static Suite *batch_keys_suite(void)
     tcase_add_test(cases, test_ring);
     tcase_add_test(cases, test_batch);
     tcase_add_test(cases, test_log);
-    tcase_add_test(cases, test_snapshot);
     suite_add_tcase(suite, cases);
     return suite;
 }

@@ -1,8 +1,9 @@
-/* Layers in the world, driven by hand: batches, puts and drops that the store takes late, or refuses; layers that come and go
- * meanwhile. Whatever happens, a version is published with all its layers, each the same as one built of it from scratch. */
+/* Layers in the world, driven by hand: batches, puts and drops that the store takes late, or refuses, and those of other daemons;
+ * layers that come and go meanwhile. Whatever happens, a version is published with all its layers, each the same as one built of it from scratch. */
 #include "daemon/log.h"
 #include "daemon/world.h"
 #include "map/layer.h"
+#include "tests/lib/late_store.h"
 #include "tests/lib/maps.h"
 
 #include <pthread.h>
@@ -11,74 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 70, HOLDS = 12, CALLS = 32 };
+enum { SIDE = 70, HOLDS = 12 };
 
-/* ---- A store that answers late ---- */
-
-static struct call {
-    bool is_put, is_drop;
-    uint64_t epoch, version;
-    tp_store_done_cb done;
-    void *context;
-} calls_[CALLS];
-static size_t call_count_;
-static bool takes_;
-static uint64_t kept_epoch_, kept_version_;
-
-static int take(struct call call)
-{
-    if (!takes_ || call_count_ == CALLS)
-        return TP_ERR_NO_MEMORY;
-    calls_[call_count_++] = call;
-    return 0;
-}
-
-static int late_put(struct tp_store *store, const char *name, const struct tp_map *map, tp_store_done_cb done,
-                    void *context)
-{
-    (void)store, (void)name;
-    return take((struct call){
-        .is_put = true, .epoch = map->epoch, .version = map->version, .done = done, .context = context});
-}
-
-static int late_append(struct tp_store *store, const char *name, const struct tp_map *after,
-                       const void *batch, size_t batch_bytes, tp_store_done_cb done, void *context)
-{
-    (void)store, (void)name, (void)batch, (void)batch_bytes;
-    return take(
-        (struct call){.epoch = after->epoch, .version = after->version, .done = done, .context = context});
-}
-
-static int late_drop(struct tp_store *store, const char *name, const struct tp_map *map,
-                     tp_store_done_cb done, void *context)
-{
-    (void)store, (void)name, (void)map;
-    return take((struct call){.is_drop = true, .done = done, .context = context});
-}
-
-static void late_list(struct tp_store *store, tp_store_listed_cb listed, void *context)
-{
-    (void)store;
-    listed(0, NULL, 0, context);
-}
-
-static const struct tp_store_ops late_ops = {
-    .name = "late", .put = late_put, .append = late_append, .drop = late_drop, .list = late_list};
-static struct tp_store store_ = {.ops = &late_ops, .is_volatile = true};
-
-/* Completes the oldest call; a batch that does not follow what is kept fails as it must. */
-static void answer_late(bool succeeds)
-{
-    struct call call = calls_[0];
-    memmove(calls_, calls_ + 1, --call_count_ * sizeof call);
-    if (!call.is_put && !call.is_drop)
-        succeeds = succeeds && call.epoch == kept_epoch_ && call.version == kept_version_ + 1;
-    if (succeeds && !call.is_drop) {
-        kept_epoch_ = call.epoch;
-        kept_version_ = call.version;
-    }
-    call.done(succeeds ? 0 : TP_ERR_UNAVAILABLE, call.context);
-}
+static struct late_store store_;
 
 /* ---- The world, and one shard that looks at everything ---- */
 
@@ -89,7 +25,7 @@ static uint64_t clock_us_;
 static const struct tp_map *map_; /* as published last */
 static const struct tp_world_layers *layers_;
 static uint64_t seq_;
-static uint64_t granted_layers_, refused_, compared_;
+static uint64_t granted_layers_, refused_, compared_, ended_;
 
 static struct hold {
     struct tp_world_layer *layer;
@@ -160,8 +96,22 @@ static void expect_layers(void)
     }
 }
 
+static void leave(size_t i)
+{
+    struct tp_world_layer *layer = holds_[i].layer;
+    holds_[i] = holds_[--hold_count_];
+    tp_world_layer_leave(layer);
+}
+
 static void take_publication(struct tp_world_publication *publication)
 {
+    if (publication->ends) {
+        ended_++;
+        while (hold_count_ > 0)
+            leave(0);
+        tp_world_ended(world_, publication);
+        return;
+    }
     ck_assert_uint_gt(publication->seq, publication->map != NULL ? seq_ : 0);
     tp_map_unref(map_);
     tp_world_layers_unref(layers_);
@@ -214,19 +164,19 @@ static void run(struct tp_test_rng *rng)
         }
 }
 
-static void leave(size_t i)
-{
-    struct tp_world_layer *layer = holds_[i].layer;
-    holds_[i] = holds_[--hold_count_];
-    tp_world_layer_leave(layer);
-}
-
 static struct tp_world_request *request_new(enum tp_world_op op)
 {
     struct tp_world_request *request = tp_world_request_new(op);
     ck_assert_ptr_nonnull(request);
     strcpy(request->name, "m");
     return request;
+}
+
+static struct tp_change random_change(struct tp_test_rng *rng)
+{
+    return (struct tp_change){.kind = TP_CHANGE_CELL,
+                              .class_to = (uint8_t) ".W@"[tp_test_below(rng, 3)],
+                              .x = tp_test_below(rng, SIDE * SIDE)};
 }
 
 static void ask(struct tp_test_rng *rng)
@@ -258,23 +208,45 @@ static void ask(struct tp_test_rng *rng)
             request->links = TP_BLOCKS_DIAGONAL;
     } else {
         request = request_new(TP_WORLD_CHANGE);
-        request->change_count = tp_test_between(rng, 1, 4);
-        request->changes = calloc(request->change_count, sizeof(struct tp_change));
-        ck_assert_ptr_nonnull(request->changes);
-        for (size_t i = 0; i < request->change_count; i++)
-            request->changes[i] = (struct tp_change){.kind = TP_CHANGE_CELL,
-                                                     .class_to = (uint8_t) ".W@"[tp_test_below(rng, 3)],
-                                                     .x = tp_test_below(rng, SIDE * SIDE)};
+        request->batch.count = tp_test_between(rng, 1, 4);
+        request->batch.changes = calloc(request->batch.count, sizeof(struct tp_change));
+        ck_assert_ptr_nonnull(request->batch.changes);
+        for (size_t i = 0; i < request->batch.count; i++)
+            request->batch.changes[i] = random_change(rng);
     }
     tp_mailbox_push(&world_box_, &request->mail);
+}
+
+/* What another daemon does. */
+static void act_elsewhere(struct tp_test_rng *rng)
+{
+    uint32_t dice = tp_test_below(rng, 100);
+    if (dice < 80) {
+        struct tp_change change = random_change(rng);
+        struct tp_batch batch = {.changes = &change, .count = 1};
+        int error = late_store_elsewhere_submit(&store_, "m", &batch);
+        ck_assert(error == 0 || error == TP_ERR_NOT_FOUND);
+    } else if (dice < 95) {
+        struct tp_profile profile = profile_of(0);
+        uint8_t cells[SIDE * SIDE];
+        struct tp_map *map;
+        for (int i = 0; i < SIDE * SIDE; i++)
+            cells[i] = (uint8_t) "......W@"[tp_test_below(rng, 8)];
+        ck_assert_int_eq(tp_map_build(&map, SIDE, SIDE, cells, &profile, store_.epoch_last + 1), 0);
+        late_store_elsewhere_put(&store_, "m", map);
+        tp_map_unref(map);
+    } else {
+        late_store_elsewhere_drop(&store_, "m");
+    }
 }
 
 static void world_begin(void)
 {
     metrics_ = tp_metrics_new("world");
+    late_store_init(&store_);
     tp_mailbox_init(&world_box_);
     tp_mailbox_init(&shard_box_);
-    struct tp_world_config config = {.store = &store_,
+    struct tp_world_config config = {.store = &store_.store,
                                      .metrics = metrics_,
                                      .maps_max = 4,
                                      .shards = 1,
@@ -290,6 +262,7 @@ static void world_begin(void)
 static void world_end(void)
 {
     tp_world_close(world_);
+    late_store_fini(&store_);
     tp_map_unref(map_);
     tp_world_layers_unref(layers_);
     tp_mailbox_fini(&world_box_);
@@ -303,9 +276,11 @@ START_TEST(test_layers_in_step)
     world_begin();
     uint64_t steps = tp_test_steps(4000, 100000);
     for (uint64_t step = 0; step < steps; step++) {
-        takes_ = !tp_test_percent(&rng, 3);
-        if (tp_test_percent(&rng, 50))
+        store_.takes = tp_test_percent(&rng, 3) ? TP_ERR_NO_MEMORY : 0;
+        if (store_.count < LATE_CALLS / 2 && tp_test_percent(&rng, 50))
             ask(&rng);
+        if (tp_test_percent(&rng, 5))
+            act_elsewhere(&rng);
         if (hold_count_ > 0 && tp_test_percent(&rng, 15))
             leave(tp_test_below(&rng, (uint32_t)hold_count_));
         if (hold_count_ > 0 && tp_test_percent(&rng, 1)) /* all at once: puts and drops may follow */
@@ -313,11 +288,12 @@ START_TEST(test_layers_in_step)
                 leave(0);
         if (tp_test_percent(&rng, 40))
             run(&rng);
-        while (call_count_ > 0 && tp_test_percent(&rng, 45))
-            answer_late(tp_test_percent(&rng, 92));
+        while (store_.count > 0 && tp_test_percent(&rng, 45))
+            late_store_answer(&store_, tp_test_percent(&rng, 92) ? 0 : TP_ERR_UNAVAILABLE);
     }
-    for (run(&rng); call_count_ > 0; run(&rng))
-        answer_late(true);
+    for (run(&rng); store_.count > 0 || tp_world_busy(world_) > 0; run(&rng))
+        if (store_.count > 0)
+            late_store_answer(&store_, 0);
     while (hold_count_ > 0)
         leave(0);
     run(&rng);
@@ -325,6 +301,7 @@ START_TEST(test_layers_in_step)
     ck_assert_uint_gt(granted_layers_, 100);
     ck_assert_uint_gt(refused_, 20);
     ck_assert_uint_gt(compared_, 1000);
+    ck_assert_uint_gt(ended_, 10);
     ck_assert_uint_eq(tp_world_busy(world_), 0);
     world_end();
 }
@@ -371,14 +348,13 @@ static void ask_whole(struct tp_test_rng *rng, enum tp_world_op op)
     }
     tp_mailbox_push(&world_box_, &request->mail);
     run(rng);
-    answer_late(true);
+    late_store_answer(&store_, 0);
 }
 
 START_TEST(test_versions_are_asked_for_while_a_map_is_dropped)
 {
     struct tp_test_rng rng = tp_test_rng("dropped");
     world_begin();
-    takes_ = true;
     pthread_t looker;
     ck_assert_int_eq(pthread_create(&looker, NULL, look_at_versions, NULL), 0);
     uint64_t drops = tp_test_steps(3000, 50000);
