@@ -1,6 +1,6 @@
 # Running the tests. tests/tests.mk builds them; tests/run.py runs and counts them.
 #
-#   make check                     bounded form, under ASan and UBSan; under 5 minutes on 2 cores
+#   make check                     bounded form, under ASan and UBSan; about 10 minutes on 2 cores
 #   make check-long SECONDS=3600   longer form; SECONDS or STEPS lengthen what is random by hand
 #   make check-long SHARE=40       40 % of the longer form's random cases, and all else of it
 #   make check ONLY=unit           only the tests whose path holds this word
