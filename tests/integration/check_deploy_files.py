@@ -74,7 +74,7 @@ def check_settings(settings, facts, where):
 def check_served(processes, settings, pages, name):
     port, stats = free_ports(2)
     there = {"TICKPATHD_LISTEN": "127.0.0.1:%d" % port, "TICKPATHD_STATS": "127.0.0.1:%d" % stats}
-    # a port on which nobody listens: the daemon serves on without its Redis
+    # a port on which nobody listens: the daemon is alive without its Redis, and not ready
     there["TICKPATHD_REDIS"] = re.sub(r"redis:6379", "127.0.0.1:%d" % free_ports(1)[0], settings["TICKPATHD_REDIS"])
     check(there["TICKPATHD_REDIS"] != settings["TICKPATHD_REDIS"], "%s: the URL names no redis:6379" % name)
     daemon = processes.start(name, [os.path.join(BIN, "tickpathd")], {**settings, **there})
@@ -82,7 +82,8 @@ def check_served(processes, settings, pages, name):
     if check(serves and daemon.is_running(), "%s: the daemon does not take its settings:\n%s" % (name, daemon.log())):
         check("no option" not in daemon.log(), "%s: the daemon complains:\n%s" % (name, daemon.log()))
         for page in sorted(pages):
-            answer = wait_for(lambda page=page: http(stats, page)[0] == 200)
+            wanted = 503 if page == "/readyz" else 200  # it has not read which maps its Redis has
+            answer = wait_for(lambda page=page, wanted=wanted: http(stats, page)[0] == wanted)
             check(answer, "%s: the page %s says %s" % (name, page, http(stats, page)))
     daemon.terminate()
     check(daemon.wait() == 0, "%s: the daemon ended badly:\n%s" % (name, daemon.log()))
