@@ -13,8 +13,8 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,$(TEST_LIB_SRC)) $(TOOL_LIB)
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) $(TEST_LDFLAGS) -o $@ $^ $$(pkg-config --libs check $(PKGS_DAEMON) $(PKGS_TOOL)) -lpthread -lm
 
-# Kept, or make takes them for steps on the way, removes them, and compiles every test anew the next time.
-.SECONDARY: $(call obj,$(TEST_SRC))
+# All objects are kept, or make takes those of the tests for steps on the way, removes them, and compiles them anew the next time.
+.SECONDARY:
 
 # They count what the library, and the daemon's loop, ask of the system.
 $(BUILD)/tests/unit/test_tick_memory: TEST_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
