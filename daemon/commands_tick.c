@@ -54,6 +54,9 @@ static void count(const struct tp_call *call, const struct tp_schedule *schedule
     uint64_t moves = 0, back_moves = 0, restarts = 0, caps = 0, arrivals = 0, flips = 0, looping = 0, pauses = 0;
     for (size_t i = 0; i < schedule->served; i++) {
         const struct tp_tick_reply *reply = &schedule->replies[i];
+        struct tp_agent *agent = &schedule->sessions->agents[schedule->slots[i]];
+        agent->status = (uint8_t)reply->status;
+        agent->flags = (uint16_t)reply->flags;
         bool has_moved = reply->from != reply->to;
         by_status[reply->status]++;
         moves += has_moved;

@@ -10,6 +10,7 @@
 #include "daemon/store_embedded.h"
 #include "daemon/store_redis.h"
 #include "daemon/trim.h"
+#include "daemon/view.h"
 #include "daemon/world_thread.h"
 
 #include <errno.h>
@@ -73,6 +74,7 @@ struct server {
     bool has_handles;
     uint64_t drain_end_us;
     struct watch watch;
+    struct tp_view *view;
     struct tp_http *http;
     struct tp_stats_source stats;
 };
@@ -108,6 +110,13 @@ static void post_shard_cb(void *context, unsigned shard, struct tp_mail *mail)
 {
     struct server *server = context;
     tp_loop_post(&server->loops[shard], mail);
+}
+
+static void post_view_cb(void *context, unsigned loop, struct tp_mail *mail)
+{
+    struct server *server = context;
+    mail->kind = TP_LOOP_MAIL_VIEW;
+    tp_loop_post(&server->loops[loop], mail);
 }
 
 static void submit_cb(void *context, struct tp_world_request *request)
@@ -253,6 +262,7 @@ static void stop(struct server *server)
     close_own_handles(server);
     tp_world_thread_stop(&server->world_thread);
     server->has_world_thread = false;
+    tp_view_quiet(server->view);
     for (unsigned i = 0; i < server->threads; i++)
         tp_loop_post(&server->loops[i], &server->loops[i].stop);
 }
@@ -502,7 +512,18 @@ static int start_http(struct server *server)
         .ready = ready,
         .each_map = each_map,
     };
-    struct tp_http_config http = {config->stats.host, config->stats.port, &server->stats};
+    struct tp_view_config view = {.world = server->world,
+                                  .source = &server->stats,
+                                  .loops = server->threads,
+                                  .context = server,
+                                  .post = post_view_cb};
+    if (tp_view_start(&server->view, &view) != 0)
+        return start_failed("cannot start the view");
+    struct tp_http_config http = {.host = config->stats.host,
+                                  .port = config->stats.port,
+                                  .source = &server->stats,
+                                  .view = server->view,
+                                  .token = config->stats_token};
     char words[160] = "out of memory";
     if (tp_http_start(&server->http, &http, &server->stats_port, words) != 0)
         return start_failed(words);
@@ -588,6 +609,7 @@ static void unwind(struct server *server)
         uv_close((uv_handle_t *)&server->accept_poll, NULL);
         close_own_handles(server);
     }
+    tp_view_quiet(server->view);
     for (unsigned i = 0; i < server->loops_made; i++)
         tp_loop_post(&server->loops[i], &server->loops[i].stop);
 }
@@ -612,6 +634,7 @@ int tp_server_run(const struct tp_config *config)
         unwind(server);
     if (server->loops_made > 0)
         tp_loop_run(&server->loops[0]);
+    tp_view_stop(server->view);
     tp_http_stop(server->http);
     watch_stop(&server->watch);
     for (unsigned i = 0; i < server->loops_made; i++) {
@@ -620,6 +643,7 @@ int tp_server_run(const struct tp_config *config)
         tp_loop_join(&server->loops[i]);
         tp_loop_fini(&server->loops[i]);
     }
+    tp_view_close(server->view);
     if (server->store != NULL) /* before the world, which its events go to */
         server->store->ops->close(server->store);
     tp_world_thread_discard(&server->world_thread);
