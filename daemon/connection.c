@@ -102,11 +102,11 @@ static void close_connection(struct tp_connection *connection)
     uv_close((uv_handle_t *)&connection->tcp, connection_close_cb);
 }
 
-static void drop(struct tp_connection *connection, const char *reason)
+static void drop(struct tp_connection *connection, enum tp_drop_reason why, const char *reason)
 {
     if (connection->is_closing)
         return;
-    tp_metric_add(&connection->loop->shard.metrics->connections_dropped, 1);
+    tp_metric_add(&connection->loop->shard.metrics->connections_dropped[why], 1);
     tp_log(TP_LOG_INFO, "connection dropped", "reason=\"%s\" sessions=%u", reason,
            connection->peer.sessions.count);
     close_connection(connection);
@@ -139,7 +139,7 @@ static void connection_read_cb(uv_stream_t *stream, ssize_t size, const uv_buf_t
         tp_metric_add(&connection->loop->shard.metrics->received_bytes, (uint64_t)size);
         connection->heard_ms = uv_now(&connection->loop->uv);
         if (tp_peer_receive(&connection->peer, buffer->base, (size_t)size) != 0) {
-            drop(connection, "out of memory");
+            drop(connection, TP_DROP_SYSTEM, "out of memory");
             return;
         }
     } else if (size == UV_EOF) {
@@ -159,7 +159,7 @@ static void connection_read_cb(uv_stream_t *stream, ssize_t size, const uv_buf_t
     if (!connection->is_closing)
         turn(connection);
     if (tp_peer_keep(&connection->peer) != 0)
-        drop(connection, "out of memory");
+        drop(connection, TP_DROP_SYSTEM, "out of memory");
 }
 
 static void free_output(struct output *output)
@@ -189,7 +189,7 @@ static void write_later(struct tp_connection *connection, struct tp_frame_buffer
     size_t capacity;
     struct output *output = (struct output *)tp_spares_take(replies->spares, sizeof *output, &capacity);
     if (output == NULL) {
-        drop(connection, "out of memory");
+        drop(connection, TP_DROP_SYSTEM, "out of memory");
         return;
     }
     output->connection = connection;
@@ -199,7 +199,7 @@ static void write_later(struct tp_connection *connection, struct tp_frame_buffer
     *replies = (struct tp_frame_buffer){.spares = replies->spares};
     if (uv_write(&output->write, (uv_stream_t *)&connection->tcp, &buffer, 1, connection_write_cb) != 0) {
         free_output(output);
-        drop(connection, "the socket takes no more");
+        drop(connection, TP_DROP_SYSTEM, "the socket takes no more");
     }
 }
 
@@ -357,13 +357,13 @@ void tp_connection_open(struct tp_loop *loop, int fd, bool is_refused)
     connection->tcp.data = connection;
     if (uv_tcp_open(&connection->tcp, fd) != 0) {
         close(fd);
-        drop(connection, "the socket cannot be watched");
+        drop(connection, TP_DROP_SYSTEM, "the socket cannot be watched");
         return;
     }
     uv_tcp_nodelay(&connection->tcp, 1);
     uv_tcp_keepalive(&connection->tcp, 1, KEEPALIVE_S);
     if (loop->is_dropping) {
-        drop(connection, "shutdown");
+        drop(connection, TP_DROP_DRAIN, "shutdown");
         return;
     }
     if (is_refused) {
@@ -379,9 +379,10 @@ void tp_connection_open(struct tp_loop *loop, int fd, bool is_refused)
 /* ---- Timeouts ---- */
 
 /* Ends a connection with words. */
-static void tell_and_close(struct tp_connection *connection, int error, const char *words, const char *reason)
+static void tell_and_close(struct tp_connection *connection, enum tp_drop_reason why, int error, const char *words,
+                           const char *reason)
 {
-    tp_metric_add(&connection->loop->shard.metrics->connections_dropped, 1);
+    tp_metric_add(&connection->loop->shard.metrics->connections_dropped[why], 1);
     tp_log(TP_LOG_INFO, "connection ended", "reason=\"%s\" sessions=%u", reason,
            connection->peer.sessions.count);
     tp_peer_refuse(&connection->peer, error, words);
@@ -395,8 +396,7 @@ static void look(struct tp_connection *connection, uint64_t now_ms)
     const struct tp_peer *peer = &connection->peer;
     uint64_t silent_ms = now_ms - connection->heard_ms;
     if (connection->full_since_ms != 0 && now_ms - connection->full_since_ms >= config->slow_reader_ms) {
-        tp_metric_add(&shard->metrics->slow_reader_dropped, 1);
-        drop(connection, "it does not read its replies");
+        drop(connection, TP_DROP_SLOW_READER, "it does not read its replies");
     } else if (connection->full_since_ms != 0 && peer->state != TP_PEER_FLUSHING &&
                queued_bytes(connection) < config->output_bytes_max) {
         turn(connection); /* part of a long write is out */
@@ -404,16 +404,14 @@ static void look(struct tp_connection *connection, uint64_t now_ms)
         close_connection(connection);
     } else if (peer->state == TP_PEER_GREETING &&
                now_ms - connection->opened_ms >= config->hello_timeout_ms) {
-        tp_metric_add(&shard->metrics->timeouts_hello, 1);
-        tell_and_close(connection, TP_ERR_TIMEOUT, "no hello came in time", "no hello");
+        tell_and_close(connection, TP_DROP_HELLO_TIMEOUT, TP_ERR_TIMEOUT, "no hello came in time", "no hello");
     } else if (!connection->is_reading || !tp_peer_is_listening(peer)) {
         return; /* busy, or being told off */
     } else if (config->idle_timeout_ms != 0 && silent_ms >= config->idle_timeout_ms &&
                queued_bytes(connection) == 0) {
-        tp_metric_add(&shard->metrics->timeouts_idle, 1);
-        tell_and_close(connection, TP_ERR_TIMEOUT, "nothing came in time; a ping keeps a connection", "idle");
+        tell_and_close(connection, TP_DROP_IDLE_TIMEOUT, TP_ERR_TIMEOUT, "nothing came in time; a ping keeps a connection", "idle");
     } else if (shard->is_draining && silent_ms >= QUIET_MS && queued_bytes(connection) == 0) {
-        tell_and_close(connection, TP_ERR_SHUTTING_DOWN, NULL, "drained");
+        tell_and_close(connection, TP_DROP_DRAIN, TP_ERR_SHUTTING_DOWN, NULL, "drained");
     }
 }
 
@@ -445,5 +443,5 @@ bool tp_connection_view(struct tp_loop *loop)
 void tp_connection_drop_all(struct tp_loop *loop, const char *reason)
 {
     while (loop->first != NULL)
-        drop(loop->first, reason);
+        drop(loop->first, TP_DROP_DRAIN, reason);
 }

@@ -139,17 +139,16 @@ static void store_status(void *context, struct tp_store_status *out)
     server->store->ops->status(server->store, out);
 }
 
-static bool ready(void *context, const char **why)
+static size_t not_ready(void *context, const char **reasons)
 {
     const struct server *server = context;
     int state = atomic_load(&server->state);
+    size_t count = 0;
     if (state == STARTING || !tp_world_ready(server->world))
-        *why = "maps are being loaded";
-    else if (state != SERVING)
-        *why = "draining";
-    else
-        return true;
-    return false;
+        reasons[count++] = "maps are being loaded";
+    if (state == DRAINING || state == STOPPING)
+        reasons[count++] = "draining";
+    return count;
 }
 
 struct each_map {
@@ -502,6 +501,7 @@ static int start_http(struct server *server)
         .metrics_count = server->metrics_made,
         .pool_cap = &server->cap,
         .held = &server->held,
+        .uploads = &server->upload_quota,
         .store_name = server->store->ops->name,
         .store_volatile = server->store->is_volatile,
         .started_unix_ms = (int64_t)(tp_clock_unix_us() / 1000),
@@ -509,7 +509,7 @@ static int start_http(struct server *server)
         .context = server,
         .uptime_ms = uptime_ms,
         .store_status = store_status,
-        .ready = ready,
+        .not_ready = not_ready,
         .each_map = each_map,
     };
     struct tp_view_config view = {.world = server->world,

@@ -71,9 +71,11 @@ static bool post_for_ask(struct tp_view *view, struct tp__view_slot *slot)
         if (!ask->wanted[slot->copy.loop])
             continue;
         ask->wanted[slot->copy.loop] = false;
+        if (slot->copy.dump == NULL && (slot->copy.dump = malloc(sizeof *slot->copy.dump)) == NULL)
+            continue; /* it ends with a timeout, unless another loop has it */
         slot->ask = ask;
-        slot->copy.session = slot->session;
-        slot->session->agent.id = ask->id;
+        slot->copy.session = ask->id;
+        slot->copy.scan = ask->scan;
         post(view, slot);
         return true;
     }
@@ -88,7 +90,7 @@ static void post_for_feed(struct tp_view *view, struct tp__view_slot *slot)
         feed->wanted[slot->copy.loop] = false;
         make_room(slot);
         slot->feed = feed;
-        slot->copy.session = NULL;
+        slot->copy.session = 0;
         slot->copy.of = feed->of;
         post(view, slot);
         return;
@@ -134,9 +136,9 @@ static void take_session(struct tp__view_slot *slot)
     if (ask == NULL)
         return;
     if (slot->copy.is_found) {
-        struct tp_view_session *other = ask->session;
-        ask->session = slot->session;
-        slot->session = other;
+        struct tp_dump *other = ask->dump;
+        ask->dump = slot->copy.dump;
+        slot->copy.dump = other;
         end_ask(ask, 0);
     } else if (!is_awaited(ask)) {
         end_ask(ask, TP_ERR_NOT_FOUND);
@@ -155,14 +157,14 @@ static void look_at_asks(struct tp_view *view, uint64_t now_ms)
     }
 }
 
-int tp_view_ask_open(struct tp_view *view, uint64_t id, void *connection, void (*suspend)(void *connection),
-                     void (*resume)(void *connection), struct tp_view_ask **out)
+int tp_view_ask_open(struct tp_view *view, uint64_t id, const struct tp_inspect_scan *scan, void *connection,
+                     void (*suspend)(void *connection), void (*resume)(void *connection), struct tp_view_ask **out)
 {
     *out = NULL;
     struct tp_view_ask *ask = calloc(1, sizeof *ask);
     bool *wanted = malloc(view->config.loops * sizeof *wanted);
-    struct tp_view_session *session = malloc(sizeof *session);
-    int error = ask == NULL || wanted == NULL || session == NULL ? TP_ERR_NO_MEMORY : 0;
+    struct tp_dump *dump = malloc(sizeof *dump);
+    int error = ask == NULL || wanted == NULL || dump == NULL ? TP_ERR_NO_MEMORY : 0;
     pthread_mutex_lock(&view->lock);
     if (error == 0 && (view->is_quiet || view->is_over))
         error = TP_ERR_SHUTTING_DOWN;
@@ -175,7 +177,8 @@ int tp_view_ask_open(struct tp_view *view, uint64_t id, void *connection, void (
                                     .id = id,
                                     .begun_ms = tp_clock_now_ms(),
                                     .wanted = wanted,
-                                    .session = session,
+                                    .scan = *scan,
+                                    .dump = dump,
                                     .waiting = connection,
                                     .resume = resume};
         view->asks = ask;
@@ -185,7 +188,7 @@ int tp_view_ask_open(struct tp_view *view, uint64_t id, void *connection, void (
     }
     pthread_mutex_unlock(&view->lock);
     if (error != 0) {
-        free(session);
+        free(dump);
         free(wanted);
         free(ask);
         return error;
@@ -194,11 +197,11 @@ int tp_view_ask_open(struct tp_view *view, uint64_t id, void *connection, void (
     return 0;
 }
 
-int tp_view_ask_answer(const struct tp_view_ask *ask, const struct tp_view_session **session)
+int tp_view_ask_answer(const struct tp_view_ask *ask, const struct tp_dump **dump)
 {
     pthread_mutex_lock(&ask->view->lock);
     int error = ask->is_done ? ask->error : TP_ERR_SHUTTING_DOWN;
-    *session = error == 0 ? ask->session : NULL;
+    *dump = error == 0 ? ask->dump : NULL;
     pthread_mutex_unlock(&ask->view->lock);
     return error;
 }
@@ -209,7 +212,7 @@ void tp_view_ask_close(struct tp_view_ask *ask)
     pthread_mutex_lock(&view->lock);
     view->asks_count--;
     pthread_mutex_unlock(&view->lock);
-    free(ask->session);
+    free(ask->dump);
     free(ask->wanted);
     free(ask);
 }
@@ -225,7 +228,7 @@ static void take_mail(struct tp_view *view, struct tp_mail *mail)
         } else {
             struct tp__view_slot *slot = (struct tp__view_slot *)mail;
             slot->is_out = false;
-            if (slot->copy.session != NULL)
+            if (slot->copy.session != 0)
                 take_session(slot);
             else if (slot->feed != NULL)
                 tp_view_agents_take(&slot->feed->agents, &slot->copy);
@@ -293,7 +296,7 @@ static void free_view(struct tp_view *view)
 {
     for (unsigned i = 0; view->slots != NULL && i < view->config.loops; i++) {
         free(view->slots[i].copy.agents);
-        free(view->slots[i].session);
+        free(view->slots[i].copy.dump);
     }
     free(view->slots);
     tp_view_buffer_fini(&view->frame);
@@ -320,8 +323,6 @@ int tp_view_start(struct tp_view **out, const struct tp_view_config *config)
         view->slots[i].copy.done = copy_done_cb;
         view->slots[i].copy.owner = view;
         view->slots[i].copy.loop = i;
-        view->slots[i].session = malloc(sizeof *view->slots[i].session);
-        error = view->slots[i].session == NULL ? TP_ERR_NO_MEMORY : 0;
     }
     if (error == 0 && pthread_create(&view->thread, NULL, view_thread, view) != 0)
         error = TP_ERR_IO;

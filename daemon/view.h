@@ -67,13 +67,13 @@ void tp_view_stream_close(struct tp_view_stream *stream);
 
 struct tp_view_ask;
 
-/* Asks for a session. resume(connection) is called once the answer is there; `connection` must be suspended before.
+/* Asks for what a session holds of a rectangle, from a cursor on (daemon/dump.h). resume(connection) is called once the answer is there; `connection` must be suspended before.
  * TP_ERR_RESOURCE_EXHAUSTED, TP_ERR_NO_MEMORY, TP_ERR_SHUTTING_DOWN. */
-int tp_view_ask_open(struct tp_view *view, uint64_t id, void *connection, void (*suspend)(void *connection),
-                     void (*resume)(void *connection), struct tp_view_ask **out) TP_MUST_CHECK;
+int tp_view_ask_open(struct tp_view *view, uint64_t id, const struct tp_inspect_scan *scan, void *connection,
+                     void (*suspend)(void *connection), void (*resume)(void *connection), struct tp_view_ask **out) TP_MUST_CHECK;
 
-/* The answer: 0 with *session borrowed until close; TP_ERR_NOT_FOUND; TP_ERR_TIMEOUT: a loop is busy; TP_ERR_SHUTTING_DOWN. */
-int tp_view_ask_answer(const struct tp_view_ask *ask, const struct tp_view_session **session) TP_MUST_CHECK;
+/* The answer: 0 with *dump borrowed until close; TP_ERR_NOT_FOUND; TP_ERR_TIMEOUT: a loop is busy; TP_ERR_SHUTTING_DOWN. */
+int tp_view_ask_answer(const struct tp_view_ask *ask, const struct tp_dump **dump) TP_MUST_CHECK;
 
 void tp_view_ask_close(struct tp_view_ask *ask);
 

@@ -15,22 +15,16 @@ static struct tp_view_agent agent_of(const struct tp_sessions *sessions, uint32_
                                   .cell = tp_session_cell(agent->session),
                                   .goal = tp_session_goal(agent->session),
                                   .flags = agent->flags,
-                                  .status = agent->status};
+                                  .status = agent->state};
 }
 
 static void copy_session(struct tp_view_copy *copy, const struct tp_sessions *sessions)
 {
-    struct tp_view_session *out = copy->session;
-    uint32_t slot = tp_sessions_find(sessions, out->agent.id);
+    uint32_t slot = tp_sessions_find(sessions, copy->session);
     if (copy->is_found || slot == TP_AGENT_NONE)
         return;
-    const struct tp_session *session = sessions->agents[slot].session;
     copy->is_found = true;
-    out->agent = agent_of(sessions, slot);
-    out->of = sessions->agents[slot].map;
-    out->algorithm = tp_session_algorithm(session)->name;
-    tp_session_stats(session, &out->stats);
-    out->path_count = tp_session_path(session, out->path, TP_VIEW_PATH_MAX);
+    tp_dump_take(copy->dump, &sessions->agents[slot], copy->session, &copy->scan, TP_DUMP_STATES_MAX);
 }
 
 static void copy_agent(struct tp_view_copy *copy, const struct tp_sessions *sessions, uint32_t slot)
@@ -46,7 +40,7 @@ static void copy_agent(struct tp_view_copy *copy, const struct tp_sessions *sess
 
 bool tp_view_copy_some(struct tp_view_copy *copy, const struct tp_sessions *sessions, uint32_t *looks)
 {
-    if (copy->session != NULL) {
+    if (copy->session != 0) {
         copy_session(copy, sessions);
         *looks -= *looks < CONNECTION_LOOKS ? *looks : CONNECTION_LOOKS;
         return true;

@@ -8,29 +8,17 @@
 #ifndef TP_DAEMON_VIEW_COPY_H
 #define TP_DAEMON_VIEW_COPY_H
 
+#include "daemon/dump.h"
 #include "daemon/mailbox.h"
 #include "daemon/sessions.h"
 
-enum {
-    TP_VIEW_SLICE = 512,    /* agents looked at before the loop goes on to other things */
-    TP_VIEW_PATH_MAX = 4096 /* cells of one agent's path */
-};
+enum { TP_VIEW_SLICE = 512 }; /* agents looked at before the loop goes on to other things */
 
 struct tp_view_agent {
     uint64_t id;
     uint32_t cell, goal;
     uint16_t flags; /* enum tp_flag, of its last tick */
     uint8_t status; /* enum tp_status, of its last tick; 0: never ticked */
-};
-
-/* One session, as /view/session has it. */
-struct tp_view_session {
-    struct tp_view_agent agent;
-    const struct tp_world_map *of; /* only to be compared */
-    const char *algorithm;         /* static */
-    struct tp_session_stats stats;
-    uint32_t path_count;
-    uint32_t path[TP_VIEW_PATH_MAX];
 };
 
 struct tp_view_copy {
@@ -40,12 +28,14 @@ struct tp_view_copy {
     unsigned loop;
     /* the question: all agents on a map, or one session */
     const struct tp_world_map *of; /* only compared; NULL: the map is gone, none is on it */
-    struct tp_view_session *session; /* with session->agent.id set; NULL: agents are asked for */
+    uint64_t session;              /* its id; 0: agents are asked for */
+    struct tp_inspect_scan scan;   /* of the session: the rectangle, and where in it to go on */
     /* the answer */
     struct tp_view_agent *agents; /* room for `capacity` */
     uint32_t capacity, count;
     uint32_t missed; /* for which there was no room */
-    bool is_found;   /* the session */
+    struct tp_dump *dump; /* room for a session's; owned by the view as `agents` is */
+    bool is_found;        /* the session: `dump` is filled */
     /* the loop's own */
     uint32_t slot; /* of the connection at hand, where to go on */
 };

@@ -220,47 +220,34 @@ static enum MHD_Result answer_stream(struct tp_view *view, struct MHD_Connection
 
 /* ---- One session ---- */
 
-static const char *status_word(uint8_t status)
+static enum MHD_Result ask_session(struct tp_view *view, struct MHD_Connection *connection, void **state)
 {
-    static const char *const words[] = {"NEW",     "MOVING",  "SEARCHING",
-                                        "BLOCKED", "ARRIVED", "UNREACHABLE"};
-    return status < sizeof words / sizeof words[0] ? words[status] : "?";
-}
-
-static void put_session(struct tp_view_buffer *out, const struct tp_view_session *session)
-{
-    const struct tp_session_stats *stats = &session->stats;
-    tp_view_print(out,
-                  "{\"id\":\"%" PRIu64 "\",\"algorithm\":\"%s\",\"status\":\"%s\",\"flags\":%u,\"cell\":%" PRIu32
-                  ",\"goals\":[%" PRIu32 "],\"ticks\":%" PRIu64 ",\"moves\":%" PRIu64 ",\"back_moves\":%" PRIu64
-                  ",\"expansions\":%" PRIu64 ",\"generated\":%" PRIu64 ",\"learned\":%" PRIu64 ",\"restarts\":%" PRIu64
-                  ",\"flips\":%" PRIu64 ",\"touched\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"path\":[",
-                  session->agent.id, session->algorithm, status_word(session->agent.status), session->agent.flags,
-                  session->agent.cell, session->agent.goal, stats->ticks, stats->moves, stats->back_moves,
-                  stats->expansions, stats->generated, stats->learned, stats->restarts, stats->flips, stats->touched,
-                  stats->bytes);
-    for (uint32_t i = 0; i < session->path_count; i++)
-        tp_view_print(out, "%s%" PRIu32, i > 0 ? "," : "", session->path[i]);
-    tp_view_print(out, "]}\n");
+    uint64_t id, x, y, width, height, cursor;
+    if (!read_number(connection, "id", 1, UINT64_MAX, 0, &id) || id == 0 ||
+        !read_number(connection, "x", 0, UINT32_MAX, 0, &x) || !read_number(connection, "y", 0, UINT32_MAX, 0, &y) ||
+        !read_number(connection, "w", 1, UINT32_MAX, UINT32_MAX, &width) ||
+        !read_number(connection, "h", 1, UINT32_MAX, UINT32_MAX, &height) ||
+        !read_number(connection, "cursor", 0, UINT64_MAX, 0, &cursor))
+        return send_words(connection, MHD_HTTP_BAD_REQUEST, "wanted: id=ID, and perhaps x, y, w, h, cursor\n");
+    const struct tp_inspect_scan scan = {
+        .x = (uint32_t)x, .y = (uint32_t)y, .width = (uint32_t)width, .height = (uint32_t)height, .cursor = cursor};
+    struct tp_view_ask *ask;
+    int error = tp_view_ask_open(view, id, &scan, connection, suspend, resume, &ask);
+    *state = ask;
+    return error == 0 ? MHD_YES : send_error(connection, error);
 }
 
 static enum MHD_Result answer_session(struct tp_view *view, struct MHD_Connection *connection, void **state)
 {
-    if (*state == NULL) {
-        uint64_t id;
-        if (!read_number(connection, "id", 1, UINT64_MAX, 0, &id) || id == 0)
-            return send_words(connection, MHD_HTTP_BAD_REQUEST, "wanted: id=ID\n");
-        struct tp_view_ask *ask;
-        int error = tp_view_ask_open(view, id, connection, suspend, resume, &ask);
-        *state = ask;
-        return error == 0 ? MHD_YES : send_error(connection, error);
-    }
-    const struct tp_view_session *session;
-    int error = tp_view_ask_answer(*state, &session);
+    if (*state == NULL)
+        return ask_session(view, connection, state);
+    const struct tp_dump *dump;
+    int error = tp_view_ask_answer(*state, &dump);
     if (error != 0)
         return send_error(connection, error);
-    struct tp_view_buffer out = {0};
-    put_session(&out, session);
+    size_t size;
+    char *text = tp_dump_json(dump, &size);
+    struct tp_view_buffer out = {.bytes = text, .size = size, .capacity = size, .has_failed = text == NULL};
     return send_buffer(connection, "application/json", &out);
 }
 

@@ -4,7 +4,7 @@
  *     /view/maps                 the maps, JSON
  *     /view/terrain?map=NAME[&x=&y=&w=&h=][&shrink=]   a part of the terrain (view_terrain.h)
  *     /view/stream?map=NAME[&fps=N]   server-sent events: map, gone, changes (view_terrain.h), key, frame (view_agents.h), numbers
- *     /view/session?id=ID        one session, JSON
+ *     /view/session?id=ID[&x=&y=&w=&h=][&cursor=]   what a session holds, JSON (daemon/dump.h)
  *
  * What it refuses: other paths (404), queries that make no sense (400), more than the view takes at once (503). Whether the asker may
  * look on is http.c's business, before. Who calls it: http.c, on the HTTP thread.

@@ -44,17 +44,17 @@ struct tp__view_slot {
     bool is_out;              /* with the loop */
     struct tp__view_feed *feed; /* whom it is for */
     struct tp_view_ask *ask;    /* likewise; both NULL: for nobody any more */
-    struct tp_view_session *session;
 };
 
 struct tp_view_ask {
     struct tp_view *view;
     struct tp_view_ask *next;
     uint64_t id, begun_ms;
+    struct tp_inspect_scan scan;
     bool *wanted; /* by loop */
-    bool is_done, is_found;
-    int error;
-    struct tp_view_session *session;
+    bool is_done;
+    int error;            /* once it is done */
+    struct tp_dump *dump; /* once it is done without error, and room for it before */
     void *waiting;
     void (*resume)(void *connection);
 };

@@ -15,21 +15,32 @@ static const struct tp_metric_info *row_at(size_t offset)
 
 static uint64_t counted(const struct tp_stats_source *source, const struct tp_metric_info *row)
 {
-    return tp_metrics_read_counter(source->metrics, source->metrics_count, row);
+    return tp_metrics_read_counter(source->metrics, source->metrics_count, row, 0);
+}
+
+/* Over all values of its label. */
+static int64_t held(const struct tp_stats_source *source, const struct tp_metric_info *row)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < tp_metric_values(row->set); i++)
+        sum += tp_metrics_read_gauge(source->metrics, source->metrics_count, row, i);
+    return sum;
 }
 
 static struct tp_view_numbers read_numbers(const struct tp_stats_source *source, uint64_t now_ms)
 {
     struct tp_view_numbers now = {.at_ms = now_ms,
-                                  .ticks = counted(source, ROW(ticks)),
-                                  .agent_ticks = counted(source, ROW(agent_ticks)),
                                   .moves = counted(source, ROW(moves)),
                                   .expansions = counted(source, ROW(expansions)),
                                   .guide_expansions = counted(source, ROW(guide_expansions)),
                                   .starved = counted(source, ROW(agent_ticks_starved)),
                                   .back_moves = counted(source, ROW(back_moves)),
                                   .restarts = counted(source, ROW(restarts))};
-    tp_metrics_read_histogram(source->metrics, source->metrics_count, ROW(tick_us), &now.tick_us);
+    tp_metrics_read_histogram(source->metrics, source->metrics_count, ROW(tick_seconds), &now.tick_seconds);
+    struct tp_histogram_view sessions;
+    tp_metrics_read_histogram(source->metrics, source->metrics_count, ROW(tick_sessions), &sessions);
+    now.ticks = now.tick_seconds.count;
+    now.agent_ticks = sessions.sum;
     return now;
 }
 
@@ -62,13 +73,12 @@ void tp_view_numbers_put(struct tp_view_numbers *last, const struct tp_stats_sou
         last->at_ms = now_ms > 0 ? now_ms - 1 : 0;
     }
     double seconds = now_ms > last->at_ms ? (double)(now_ms - last->at_ms) / 1000 : 0.001;
-    const char *why = "";
-    bool is_ready = source->ready(source->context, &why);
-    tp_view_print(out, "{\"seconds\":%.3f,\"ready\":%s,\"why\":", seconds, is_ready ? "true" : "false");
-    tp_view_put_quoted(out, is_ready || why == NULL ? "" : why);
+    const char *reasons[TP_STATS_REASONS_MAX];
+    size_t why = source->not_ready(source->context, reasons);
+    tp_view_print(out, "{\"seconds\":%.3f,\"ready\":%s,\"why\":", seconds, why == 0 ? "true" : "false");
+    tp_view_put_quoted(out, why == 0 ? "" : reasons[0]);
     tp_view_print(out, ",\"sessions\":%" PRId64 ",\"connections\":%" PRId64,
-                  tp_metrics_read_gauge(source->metrics, source->metrics_count, ROW(sessions_open)),
-                  tp_metrics_read_gauge(source->metrics, source->metrics_count, ROW(connections_open)));
+                  held(source, ROW(sessions_open)), held(source, ROW(connections_open)));
     const struct {
         const char *name;
         uint64_t count;
@@ -84,7 +94,7 @@ void tp_view_numbers_put(struct tp_view_numbers *last, const struct tp_stats_sou
         tp_view_print(out, ",\"%s\":%.1f", rates[i].name, (double)rates[i].count / seconds);
     static const unsigned percents[] = {50, 90, 99, 100};
     for (size_t i = 0; i < sizeof percents / sizeof percents[0]; i++) {
-        double us = quantile(&last->tick_us, &now.tick_us, percents[i]);
+        double us = quantile(&last->tick_seconds, &now.tick_seconds, percents[i]);
         if (us < 0)
             tp_view_print(out, ",\"tick_p%u_us\":null", percents[i]);
         else

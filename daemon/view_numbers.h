@@ -11,7 +11,7 @@
 
 struct tp_view_numbers {
     uint64_t at_ms; /* 0: nothing is known yet */
-    struct tp_histogram_view tick_us;
+    struct tp_histogram_view tick_seconds;
     uint64_t ticks, agent_ticks, moves, expansions, guide_expansions, starved, back_moves, restarts;
 };
 

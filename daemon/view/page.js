@@ -4,7 +4,7 @@ import {applyFrame, bandsOf, fromBase64, readChanges, readTerrain} from "./wire.
 import {Stage, drawMark, statuses} from "./stage.js";
 import {Chart, short, time} from "./charts.js";
 
-const FPS = 10, PLACES_MAX = 4e6, CELLS_MAX = 4194304, QUEUE_MAX = 1200, TRAIL = 24, TRAIL_AGENTS_MAX = 4000, ASK_MS = 250, AGAIN_MS = 2000;
+const FPS = 10, PLACES_MAX = 4e6, CELLS_MAX = 4194304, QUEUE_MAX = 1200, TRAIL = 24, TRAIL_AGENTS_MAX = 4000, ASK_MS = 250, AGAIN_MS = 2000, PIECES_MAX = 16;
 const element = (id) => document.getElementById(id);
 const stage = new Stage(element("stage"));
 const isCalm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -119,15 +119,11 @@ function showAgent() {
     if (flags.length > 0)
         pairs.push(["flags", flags.join(", ")]);
     if (search) {
-        pairs.push(["algorithm", search.algorithm], ["path", `${search.path?.length ?? 0} cells`], ["ticks", short(search.ticks)], ["expansions", short(search.expansions)]);
-        if (search.open)
-            pairs.push(["open, closed", `${short(search.open.length)}, ${short(search.closed?.length ?? 0)}`]);
-        if (search.raised)
-            pairs.push(["h raised", `${short(search.raised.length)} states`]);
-        if (search.back_moves !== undefined)
-            pairs.push(["back-moves", short(search.back_moves)], ["restarts", short(search.restarts)], ["memory", `${short(search.bytes)}B`]);
-        if (search.why)
-            pairs.push(["why", search.why]);
+        pairs.push(["algorithm", search.algorithm], ["path", `${search.path.length} cells${search.path_complete ? ", complete" : ""}`]);
+        pairs.push(["open, closed", `${short(search.open.length)}, ${short(search.closed.length)}`], ["h raised", `${short(search.raised.length)} states`]);
+        pairs.push(["ticks", short(search.ticks)], ["expansions", short(search.expansions)], ["restarts", short(search.restarts)]);
+        if (search.why_words)
+            pairs.push(["last tick", search.why_words]);
     }
     rows(list, pairs);
 }
@@ -337,6 +333,25 @@ function showNumbers(numbers) {
 
 // ---- The chosen agent ----
 
+// All that the session holds, piece by piece; null: there is no such session.
+async function fetchSession(id) {
+    let whole = null, cursor = 0;
+    for (let piece = 0; piece < PIECES_MAX && cursor !== null; piece++) {
+        const answer = await fetch(`/view/session?id=${id}&cursor=${cursor}`);
+        if (answer.status === 404)
+            return null;
+        if (!answer.ok)
+            throw new Error(await answer.text());
+        const part = await answer.json();
+        if (whole)
+            for (const list of ["open", "closed", "raised", "raised_by"])
+                whole[list].push(...part[list]);
+        whole ??= part;
+        cursor = part.next;
+    }
+    return whole;
+}
+
 async function ask(isForced) {
     const id = stage.chosen, now = performance.now();
     if (id === null || state.isAsking || (!isForced && (state.isPaused || now - state.askedAt < ASK_MS)))
@@ -344,14 +359,14 @@ async function ask(isForced) {
     state.isAsking = true;
     state.askedAt = now;
     try {
-        const answer = await fetch(`/view/session?id=${id}`);
+        const session = await fetchSession(id);
         if (stage.chosen === id) {
-            stage.search = answer.ok ? await answer.json() : answer.status === 404 ? null : stage.search;
+            stage.search = session;
             showAgent();
             draw();
         }
     } catch {
-        // the stream says so
+        // its loop is busy, or the daemon gone, which the stream says
     }
     state.isAsking = false;
     if (stage.chosen !== id)
@@ -387,7 +402,6 @@ function setPaused(isPaused) {
     state.isPaused = isPaused;
     state.steps = 0;
     element("pause").setAttribute("aria-pressed", isPaused);
-    element("pause").querySelector(".icon").textContent = isPaused ? "▶" : "⏸";
     element("pause").querySelector(".words").textContent = isPaused ? "Go on" : "Pause";
     element("step").disabled = !isPaused;
     if (!isPaused && state.hasLost) {

@@ -75,7 +75,7 @@ export class Stage {
     }
 
     readColours() {
-        const style = getComputedStyle(document.documentElement), probe = document.createElement("canvas").getContext("2d");
+        const style = getComputedStyle(document.documentElement), probe = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
         this.colour = {};
         for (const name of ["free", "wall", "wall-2", "wall-3", "heavy", "outside", "moving", "searching", "blocked", "arrived", "unreachable", "new", "trail",
             "path", "goal", "open", "closed", "raised", "shut-flash", "open-flash", "grid", "halo", "ink"])
@@ -329,10 +329,11 @@ export class Stage {
         }
         const raised = search.raised ?? [];
         let most = 1;
-        for (const [, by] of raised)
+        for (const by of search.raised_by ?? [])
             most = Math.max(most, by);
         to.fillStyle = this.colour.raised;
-        for (const [cell, by] of raised) {
+        for (let i = 0; i < raised.length; i++) {
+            const cell = raised[i], by = search.raised_by[i];
             to.beginPath();
             to.arc(this.left + (cell % this.width + 0.5) * this.scale, this.top + (Math.floor(cell / this.width) + 0.5) * this.scale,
                 Math.max(1, this.scale * (0.12 + 0.3 * by / most)), 0, 7);
