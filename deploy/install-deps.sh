@@ -70,6 +70,9 @@ test    command   prometheus                    prometheus
 test    command   protoc                        protobuf-compiler
 test    command   redis-server|redis-check-rdb  redis-tools
 test    command   haproxy                       haproxy
+test    command   chromium                      chromium
+test    command   node                          nodejs
+test    command   npm                           npm
 runtime library   libuv                         libuv1-dev
 runtime library   libprotobuf-c                 libprotobuf-c-dev
 runtime library   libhiredis                    libhiredis-dev

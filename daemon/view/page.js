@@ -26,6 +26,8 @@ const state = {
     isAsking: false,
     askedAt: 0,
     loading: 0, // which loading of terrain is the last
+    isLoaded: false, // the terrain is there as of about.version
+    late: [], // changes that came before it was
 };
 
 // ---- Words ----
@@ -145,13 +147,15 @@ function noteChange(changes, closed, opened) {
 
 async function loadTerrain() {
     const mine = ++state.loading, about = state.about;
+    state.isLoaded = false;
+    state.late = [];
     if (!about || about.kind !== "grid") {
         banner(about ? "This map is a graph: its agents are counted here, not drawn." : null);
         return;
     }
     const {shrink, bands} = bandsOf(about.width, about.height, PLACES_MAX, CELLS_MAX);
     try {
-        let isBegun = false;
+        let least = Infinity; // bands may be of different versions: what came since the oldest is done again
         for (const band of bands) {
             const answer = await fetch(`/view/terrain?map=${encodeURIComponent(state.map)}&y=${band.y}&h=${band.rows}&shrink=${shrink}`);
             if (!answer.ok)
@@ -159,12 +163,15 @@ async function loadTerrain() {
             const part = readTerrain(new Uint8Array(await answer.arrayBuffer()));
             if (mine !== state.loading)
                 return;
-            if (!isBegun)
+            if (least === Infinity)
                 stage.begin(part.mapWidth, part.mapHeight, shrink);
-            isBegun = true;
             stage.putPart(part);
-            about.version = part.version;
+            least = Math.min(least, part.version);
         }
+        about.version = least;
+        state.isLoaded = true;
+        for (const changes of state.late.splice(0))
+            handleChanges(changes);
         draw();
     } catch (error) {
         if (mine === state.loading)
@@ -226,7 +233,9 @@ function handle(type, text) {
 
 function handleChanges(changes) {
     const about = state.about;
-    if (!about || Number(about.epoch) !== changes.epoch || changes.version <= about.version)
+    if (about && !state.isLoaded)
+        state.late.push(changes);
+    if (!about || !state.isLoaded || Number(about.epoch) !== changes.epoch || changes.version <= about.version)
         return;
     if (changes.isCut || changes.before > about.version) {
         noteChange(changes, 0, 0);
@@ -651,6 +660,7 @@ async function begin() {
 }
 
 element("maps").addEventListener("change", (event) => pick(event.target.value));
+window.tickpathView = {stage, state}; // for who looks closely, and the tests
 setInterval(() => listMaps().catch(() => {}), 5000);
 showKey();
 showFacts();
