@@ -20,8 +20,8 @@
  *
  * Deviations: a state caught in a blocked cell is a predecessor of those it may leave to only while the agent stands in it, and
  * the search then goes on a little further, since h is not consistent for such moves where the least weight is above 1
- * (excess_of_h). km grows by h + 1 for each shift of the agent, since an h that is rounded down may miss the triangle
- * inequality by 1.
+ * (excess_of_h). An h that is rounded down may miss the triangle inequality by one of its units (the least weight): km grows by that
+ * much more for each shift of the agent, and the search of one who is caught goes on by that much further.
  * Failure modes: no memory (NODE_CAP: nothing is done by half, the same step is tried at the next tick); a change under
  * vehicles, an edge of a graph that got too cheap for its h, a far goal (all restart).
  */
@@ -293,7 +293,8 @@ static bool expand(struct tp_tick *tick, tp_state state)
     return true;
 }
 
-/* The moves out of a blocked cell may cost less than h says (the cell weighs 1, whatever the least weight is): by how much. */
+/* The moves out of a blocked cell may cost less than h says (the cell weighs 1, whatever the least weight is), and the way on from where
+ * they lead than h says from here, by the rounding: by how much in all. */
 static uint64_t excess_of_h(const struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
@@ -303,7 +304,7 @@ static uint64_t excess_of_h(const struct tp_mind *session)
                          ? search->domain->successors(search, session->at, successors)
                          : 0;
     for (uint32_t i = 0; i < count; i++) {
-        tp_cost h = tp_search_h(search, session->at, successors[i].state);
+        tp_cost h = tp_search_h(search, session->at, successors[i].state) + search->h_unit;
         if (h > successors[i].cost && h - successors[i].cost > most)
             most = h - successors[i].cost;
     }
@@ -359,7 +360,7 @@ void tp__dstar_move_keys(struct tp_mind *session)
     struct tp_dstar *dstar = session->dstar;
     if (dstar->last == session->at)
         return;
-    dstar->km += tp_search_h(&session->search, dstar->last, session->at) + 1;
+    dstar->km += tp_search_h(&session->search, dstar->last, session->at) + session->search.h_unit;
     dstar->last = session->at;
 }
 
