@@ -408,7 +408,7 @@ void tp__command_open_session(const struct tp_call *call)
         return;
     }
     tp_metric_add(&call->shard->metrics->sessions_opened, 1);
-    tp_metric_gauge_add(&call->shard->metrics->sessions_open, 1);
+    tp_shard_count_memory(call->shard);
     Tickpath__SessionOpened opened = TICKPATH__SESSION_OPENED__INIT;
     opened.has_session = opened.has_epoch = opened.has_version = opened.has_width = opened.has_height = 1;
     opened.session = tp_sessions_id(&call->peer->sessions, slot);

@@ -48,12 +48,21 @@ static int check(const struct tp_call *call, const Tickpath__Tick *tick, struct 
 
 static void count(const struct tp_call *call, const struct tp_schedule *schedule, uint64_t tick_us)
 {
+    if (!TP_METRICS)
+        return;
+    struct tp_agent *agents = schedule->sessions->agents;
     struct tp_metrics *metrics = call->shard->metrics;
     struct tp_tick_work work = {0};
     uint64_t by_status[TP_STATUS_UNREACHABLE + 1] = {0};
     uint64_t moves = 0, back_moves = 0, restarts = 0, caps = 0, arrivals = 0, flips = 0, looping = 0, pauses = 0;
     for (size_t i = 0; i < schedule->served; i++) {
         const struct tp_tick_reply *reply = &schedule->replies[i];
+        struct tp_agent *agent = &agents[schedule->slots[i]];
+        if (agent->state != reply->status) {
+            tp_metric_gauge_add(&metrics->session_states[agent->state], -1);
+            tp_metric_gauge_add(&metrics->session_states[reply->status], 1);
+            agent->state = (uint8_t)reply->status;
+        }
         bool has_moved = reply->from != reply->to;
         by_status[reply->status]++;
         moves += has_moved;
@@ -71,8 +80,6 @@ static void count(const struct tp_call *call, const struct tp_schedule *schedule
         work.learned += reply->work.learned;
         work.guide += reply->work.guide;
     }
-    tp_metric_add(&metrics->ticks, 1);
-    tp_metric_add(&metrics->agent_ticks, schedule->served);
     tp_metric_add(&metrics->agent_ticks_refused, schedule->refused_count);
     tp_metric_add(&metrics->agent_ticks_starved, schedule->starved);
     tp_metric_add(&metrics->moves, moves);
@@ -81,9 +88,8 @@ static void count(const struct tp_call *call, const struct tp_schedule *schedule
     tp_metric_add(&metrics->flips, flips);
     tp_metric_add(&metrics->looping, looping);
     tp_metric_add(&metrics->arrivals, arrivals);
-    tp_metric_add(&metrics->status_searching, by_status[TP_STATUS_SEARCHING]);
-    tp_metric_add(&metrics->status_blocked, by_status[TP_STATUS_BLOCKED]);
-    tp_metric_add(&metrics->status_unreachable, by_status[TP_STATUS_UNREACHABLE]);
+    for (unsigned status = TP_STATUS_MOVING; status <= TP_STATUS_UNREACHABLE; status++)
+        tp_metric_add(&metrics->statuses[status - 1], by_status[status]);
     tp_metric_add(&metrics->restarts, restarts);
     tp_metric_add(&metrics->node_cap, caps);
     tp_metric_add(&metrics->expansions, work.expansions);
@@ -91,10 +97,12 @@ static void count(const struct tp_call *call, const struct tp_schedule *schedule
     tp_metric_add(&metrics->generated, work.generated);
     tp_metric_add(&metrics->learned, work.learned);
     tp_metric_add(&metrics->guide_expansions, work.guide);
-    tp_shard_count_fields(call->shard);
-    tp_metric_observe(&metrics->tick_us, tick_us);
+    tp_shard_count_memory(call->shard);
+    tp_metric_observe(&metrics->tick_seconds, tick_us);
     tp_metric_observe(&metrics->tick_expansions, work.expansions);
     tp_metric_observe(&metrics->tick_sessions, schedule->served);
+    tp_metric_add(&metrics->ticks_starved, schedule->starved > 0);
+    tp_metric_add(&metrics->ticks_deadline_missed, schedule->total_us != TP_TOTAL_NONE && tick_us > schedule->total_us);
 }
 
 /* Room for the paths, taken before anything moves: a tick that moved agents is always answered. */

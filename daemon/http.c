@@ -9,7 +9,9 @@
 #include "daemon/http.h"
 
 #include "daemon/address.h"
+#include "daemon/accept.h"
 #include "daemon/log.h"
+#include "daemon/text.h"
 
 #include <errno.h>
 #include <microhttpd.h>
@@ -49,38 +51,45 @@ static struct page page_of_bytes(const char *type, char *bytes, size_t size)
     return (struct page){.status = MHD_HTTP_OK, .type = type, .bytes = bytes, .size = size};
 }
 
-static struct page page_livez(const struct tp_stats_source *source)
+static struct page page_livez(const struct tp_stats_source *source, const char *accept)
 {
-    (void)source;
+    (void)source, (void)accept;
     return page_of_words(MHD_HTTP_OK, "ok\n");
 }
 
-static struct page page_readyz(const struct tp_stats_source *source)
+/* Every reason on a line of its own. */
+static struct page page_readyz(const struct tp_stats_source *source, const char *accept)
 {
-    const char *why = NULL;
-    if (source->ready(source->context, &why))
+    (void)accept;
+    const char *reasons[TP_STATS_REASONS_MAX];
+    size_t count = source->not_ready(source->context, reasons), size;
+    if (count == 0)
         return page_of_words(MHD_HTTP_OK, "ready\n");
+    struct tp_text text = {0};
+    for (size_t i = 0; i < count; i++)
+        tp_text_add(&text, "%s\n", reasons[i]);
     struct page page = page_of_words(MHD_HTTP_SERVICE_UNAVAILABLE, "not ready\n");
-    size_t size = why ? strlen(why) : 0;
-    char *line = size ? malloc(size + 2) : NULL;
-    if (line) {
-        memcpy(line, why, size);
-        memcpy(line + size, "\n", 2);
-        page.bytes = line;
-        page.size = size + 1;
-    }
+    page.bytes = tp_text_give(&text, &size);
+    if (page.bytes)
+        page.size = size;
     return page;
 }
 
-static struct page page_metrics(const struct tp_stats_source *source)
+static struct page page_metrics(const struct tp_stats_source *source, const char *accept)
 {
+    static const char *const types[] = {
+        [TP_STATS_TEXT] = "text/plain; version=0.0.4; charset=utf-8",
+        [TP_STATS_OPENMETRICS] = "application/openmetrics-text; version=1.0.0; charset=utf-8",
+    };
     size_t size;
-    char *bytes = tp_stats_render_prometheus(source, &size);
-    return page_of_bytes("text/plain; version=0.0.4; charset=utf-8", bytes, size);
+    enum tp_stats_format format = tp_accept_format(accept);
+    char *bytes = tp_stats_render_metrics(source, format, &size);
+    return page_of_bytes(types[format], bytes, size);
 }
 
-static struct page page_stats(const struct tp_stats_source *source)
+static struct page page_stats(const struct tp_stats_source *source, const char *accept)
 {
+    (void)accept;
     size_t size;
     char *bytes = tp_stats_render_json(source, &size);
     return page_of_bytes("application/json", bytes, size);
@@ -88,7 +97,7 @@ static struct page page_stats(const struct tp_stats_source *source)
 
 static const struct {
     const char *path;
-    struct page (*make)(const struct tp_stats_source *source);
+    struct page (*make)(const struct tp_stats_source *source, const char *accept); /* NULL: no such header */
 } pages[] = {
     {"/livez", page_livez},
     {"/readyz", page_readyz},
@@ -96,11 +105,11 @@ static const struct {
     {"/stats", page_stats},
 };
 
-static struct page page_find(const struct tp_stats_source *source, const char *path)
+static struct page page_find(const struct tp_stats_source *source, const char *path, const char *accept)
 {
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
         if (strcmp(path, pages[i].path) == 0)
-            return pages[i].make(source);
+            return pages[i].make(source, accept);
     return page_of_words(MHD_HTTP_NOT_FOUND, "there are /livez, /readyz, /metrics and /stats\n");
 }
 
@@ -120,6 +129,8 @@ static enum MHD_Result page_send(struct MHD_Connection *connection, const struct
     enum MHD_Result result = MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, page->type);
     if (result == MHD_YES)
         result = MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    if (result == MHD_YES)
+        result = MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, MHD_HTTP_HEADER_ACCEPT);
     if (result == MHD_YES && page->status == MHD_HTTP_METHOD_NOT_ALLOWED)
         result = MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
     if (result == MHD_YES)
@@ -147,7 +158,8 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
         *state = &seen;
         return MHD_YES;
     }
-    struct page page = page_find(http->source, url);
+    const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+    struct page page = page_find(http->source, url, accept);
     return page_send(connection, &page);
 }
 

@@ -30,7 +30,7 @@ void tp_peer_init(struct tp_peer *peer, struct tp_shard *shard, void *transport,
     peer->state = TP_PEER_GREETING;
     tp_frame_decoder_init(&peer->input, shard->config->frame_bytes_max, &shard->spares);
     peer->output.spares = &shard->spares;
-    tp_sessions_init(&peer->sessions, &shard->closing, (uint32_t)shard->config->sessions_max, seed);
+    tp_sessions_init(&peer->sessions, &shard->closing, shard->metrics, (uint32_t)shard->config->sessions_max, seed);
 }
 
 void tp_peer_drop(struct tp_peer *peer)
@@ -104,7 +104,7 @@ static void append_error(struct tp_peer *peer, uint64_t id, Tickpath__Error *err
     reply.id = id;
     reply.body_case = TICKPATH__REPLY__BODY_ERROR;
     reply.error = error;
-    tp_metric_add(&peer->shard->metrics->errors, 1);
+    tp_metric_add(&peer->shard->metrics->errors[error->code - 1], 1);
     if (!pack(peer, &reply, tickpath__reply__get_packed_size(&reply)))
         end_here(peer);
 }
@@ -261,7 +261,7 @@ static void arena_free(void *context, void *block)
 
 static void lose_framing(struct tp_peer *peer, int error, const char *words)
 {
-    tp_metric_add(&peer->shard->metrics->frames_bad, 1);
+    tp_metric_add(&peer->shard->metrics->connections_dropped[TP_DROP_BAD_FRAME], 1);
     tp_peer_refuse(peer, error, words);
 }
 

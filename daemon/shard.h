@@ -62,8 +62,8 @@ void tp_shard_fini(struct tp_shard *shard);
 /* Counts sessions that were closed just now. */
 void tp_shard_count_closed(struct tp_shard *shard, uint32_t count);
 
-/* Brings the metrics of goal fields up to date; to be called after ticks, and when sessions were freed. */
-void tp_shard_count_fields(struct tp_shard *shard);
+/* Brings the metrics of search memory and goal fields up to date; to be called after ticks, and when sessions were opened or freed. */
+void tp_shard_count_memory(struct tp_shard *shard);
 
 /* Whether closed sessions wait for tp_shard_free_closed. */
 bool tp_shard_has_closed(const struct tp_shard *shard);

@@ -150,7 +150,7 @@ static void answer(struct tp_world *world, struct tp_world_request *request)
             tp_metric_add(&world->config.metrics->batches_applied, !request->applied_before);
             tp_metric_add(&world->config.metrics->batches_repeated, request->applied_before);
             tp_metric_add(&world->config.metrics->changes_applied, request->applied_before ? 0 : request->batch.count);
-            tp_metric_observe(&world->config.metrics->change_us,
+            tp_metric_observe(&world->config.metrics->change_seconds,
                               world->config.now_us(world->config.context) - request->arrived_us);
         }
     }

@@ -9,8 +9,8 @@
 #
 # Where all is there it does nothing: no apt-get, no network. It asks for each thing itself (a command, a library's
 # pkg-config file) and not for a package, so that a library built by hand counts too. No service
-# is needed: the tests run their own Redis (the program is in redis-tools) and HAProxy. Debian starts one with the package
-# haproxy, which as it comes serves no port; systemctl disable --now haproxy ends it.
+# is needed: the tests run their own Redis (the program is in redis-tools), HAProxy and Prometheus. Debian starts one with the packages
+# haproxy, which as it comes serves no port, and prometheus, which serves 9090; systemctl disable --now haproxy prometheus ends them.
 # Exit status: 0 all is there; 1 something is missing and could not be installed; 2 wrong usage.
 set -u
 
@@ -66,6 +66,9 @@ test    command   gnuplot                       gnuplot-nox
 test    command   python3                       python3
 test    python    google.protobuf               python3-protobuf
 test    python    yaml                          python3-yaml
+test    python    jsonschema                    python3-jsonschema
+test    python    prometheus_client             python3-prometheus-client
+test    command   prometheus                    prometheus
 test    command   protoc                        protobuf-compiler
 test    command   redis-server|redis-check-rdb  redis-tools
 test    command   haproxy                       haproxy

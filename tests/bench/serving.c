@@ -137,7 +137,7 @@ int main(int argc, char **argv)
     uint32_t share = is_batch ? agents : 1;
     printf("%s %s, %u agents: least %.1f ns an agent, median %.1f, p99 %.1f; moves %llu of %llu\n", row, argv[1], agents,
            times[0] / share, times[frames / 2] / share, times[(size_t)frames * 99 / 100] / share,
-           (unsigned long long)solo.shard.metrics->moves, (unsigned long long)solo.shard.metrics->agent_ticks);
+           (unsigned long long)solo.shard.metrics->moves, (unsigned long long)solo.shard.metrics->tick_sessions.sum);
     free(times);
     free(ids);
     solo_fini(&solo);

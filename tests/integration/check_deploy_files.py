@@ -46,7 +46,7 @@ class Facts:
 
     def end_s(self, settings):
         """The longest from SIGTERM to the end."""
-        return self.number(settings, "TICKPATHD_DRAIN_MS") / 1000 + self.stop_s
+        return (self.number(settings, "TICKPATHD_DRAIN_DELAY_MS") + self.number(settings, "TICKPATHD_DRAIN_MS")) / 1000 + self.stop_s
 
 
 def port_of(address):

@@ -37,6 +37,20 @@ static char *page(const char *path, int status)
     return text;
 }
 
+static void wait_for_sample(const char *name, uint64_t value)
+{
+    uint64_t until = wire_now_ms() + WIRE_TIMEOUT_MS, got;
+    for (;;) {
+        char *text = page("/metrics", 200);
+        got = (uint64_t)tp_test_sample(text, name);
+        free(text);
+        if (got == value)
+            return;
+        ck_assert_msg(wire_now_ms() < until, "%s stays %" PRIu64 ", never %" PRIu64, name, got, value);
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    }
+}
+
 static void wait_for_metric(const char *field, uint64_t value)
 {
     uint64_t until = wire_now_ms() + WIRE_TIMEOUT_MS, got;
@@ -123,6 +137,21 @@ static uint64_t metric(const char *text, const char *field)
     return tp_test_metric(text, field);
 }
 
+/* What test_workload has open when it looks, by algorithm; those that name none are guided. */
+static void check_algorithms(const char *text)
+{
+    static const struct {
+        const char *sample;
+        double sessions;
+    } due[] = {
+        {"tickpath_sessions_open{algorithm=\"tba\"}", 1},    {"tickpath_sessions_open{algorithm=\"tbwa\"}", 1},
+        {"tickpath_sessions_open{algorithm=\"tbgbfs\"}", 1}, {"tickpath_sessions_open{algorithm=\"astar\"}", 1},
+        {"tickpath_sessions_open{algorithm=\"guided\"}", 4}, {"tickpath_sessions_open{algorithm=\"lrta\"}", 0},
+    };
+    for (size_t i = 0; i < sizeof due / sizeof *due; i++)
+        ck_assert_msg(tp_test_sample(text, due[i].sample) == due[i].sessions, "%s", due[i].sample);
+}
+
 START_TEST(test_workload)
 {
     wire_daemon_start(&daemon_, "--stats", "127.0.0.1:0", "--threads", "2", NULL);
@@ -167,7 +196,7 @@ START_TEST(test_workload)
     tick_once(&wire, sessions, AGENTS, at, &tally);
     wait_for_metric("guide_fields", 1); /* one goal is led to; who has arrived lets go of its field when it rests */
     char *begun = page("/metrics", 200);
-    ck_assert_uint_gt(metric(begun, "guide_bytes"), 0);
+    ck_assert(tp_test_sample(begun, "tickpath_pool_bytes{pool=\"guide\"}") > 0);
     free(begun);
     for (int i = 0; i < 2000 && !tick_once(&wire, sessions, AGENTS, at, &tally); i++)
         ck_assert_int_lt(i, 1999);
@@ -206,22 +235,25 @@ START_TEST(test_workload)
     ck_assert_uint_eq(metric(text, "sessions_opened"), AGENTS + 3);
     ck_assert_uint_eq(metric(text, "sessions_open"), AGENTS + 3 - 1);
     ck_assert_uint_eq(metric(text, "sessions_closed"), 1);
-    ck_assert_uint_eq(metric(text, "ticks"), tally.ticks);
-    ck_assert_uint_eq(metric(text, "tick_us"), tally.ticks);
+    ck_assert_uint_eq(metric(text, "session_states"), AGENTS + 3 - 1);
+    ck_assert(tp_test_sample(text, "tickpath_session_states{state=\"FRESH\"}") == 3);
+    check_algorithms(text);
+    ck_assert_uint_eq(metric(text, "ticks_deadline_missed"), 0);
+    ck_assert_uint_eq(metric(text, "tick_seconds"), tally.ticks);
     ck_assert_uint_eq(metric(text, "tick_sessions"), tally.ticks);
     ck_assert_uint_eq(metric(text, "tick_expansions"), tally.ticks);
     ck_assert_uint_eq((uint64_t)tp_test_sample(text, "tickpath_tick_expansions_sum"), tally.expansions);
     ck_assert_uint_eq((uint64_t)tp_test_sample(text, "tickpath_tick_sessions_sum"), tally.agent_ticks);
-    ck_assert_uint_eq(metric(text, "agent_ticks"), tally.agent_ticks);
+    ck_assert_uint_eq(metric(text, "statuses"), tally.agent_ticks);
     ck_assert_uint_eq(metric(text, "agent_ticks_refused"), tally.refused);
     ck_assert_uint_eq(metric(text, "agent_ticks_starved"), 0);
     ck_assert_uint_eq(metric(text, "moves"), tally.moves);
     ck_assert_uint_eq(metric(text, "back_moves"), tally.back_moves);
     ck_assert_uint_eq(metric(text, "looping"), tally.looping);
     ck_assert_uint_eq(metric(text, "arrivals"), tally.arrivals);
-    ck_assert_uint_eq(metric(text, "status_searching"), tally.searching);
-    ck_assert_uint_eq(metric(text, "status_blocked"), tally.blocked);
-    ck_assert_uint_eq(metric(text, "status_unreachable"), tally.unreachable);
+    ck_assert_uint_eq((uint64_t)tp_test_sample(text, "tickpath_statuses_total{status=\"SEARCHING\"}"), tally.searching);
+    ck_assert_uint_eq((uint64_t)tp_test_sample(text, "tickpath_statuses_total{status=\"BLOCKED\"}"), tally.blocked);
+    ck_assert_uint_eq((uint64_t)tp_test_sample(text, "tickpath_statuses_total{status=\"UNREACHABLE\"}"), tally.unreachable);
     ck_assert_uint_eq(metric(text, "restarts"), tally.restarts);
     ck_assert_uint_eq(metric(text, "expansions"), tally.expansions);
     ck_assert_uint_eq(metric(text, "traced"), tally.traced);
@@ -240,7 +272,7 @@ START_TEST(test_workload)
     ck_assert_uint_eq(metric(text, "changes_applied"), 2);
     ck_assert_uint_eq(metric(text, "batches_refused"), 1);
     ck_assert_uint_eq(metric(text, "errors"), 1);
-    ck_assert_uint_eq(metric(text, "frames_bad"), 0);
+    ck_assert(tp_test_sample(text, "tickpath_errors_total{code=\"OUT_OF_RANGE\"}") == 1);
     ck_assert_uint_eq(metric(text, "requests"), wire.next_id - 1 + other.next_id - 1);
     ck_assert_uint_gt(metric(text, "received_bytes"), CELLS);
     ck_assert_uint_gt(metric(text, "sent_bytes"), tally.agent_ticks);
@@ -267,7 +299,7 @@ START_TEST(test_workload)
     wait_for_metric("sessions_open", 0);
     wait_for_metric("layers", 0); /* and with the layer what was kept of goal fields over it */
     wait_for_metric("guide_fields", 0);
-    wait_for_metric("guide_bytes", 0);
+    wait_for_sample("tickpath_pool_bytes{pool=\"guide\"}", 0);
 }
 END_TEST
 
@@ -322,24 +354,10 @@ END_TEST
 
 /* ---- What versions hold ---- */
 
-static void wait_for_sample(const char *name, uint64_t value)
-{
-    uint64_t until = wire_now_ms() + WIRE_TIMEOUT_MS, got;
-    for (;;) {
-        char *text = page("/metrics", 200);
-        got = (uint64_t)tp_test_sample(text, name);
-        free(text);
-        if (got == value)
-            return;
-        ck_assert_msg(wire_now_ms() < until, "%s stays %" PRIu64 ", never %" PRIu64, name, got, value);
-        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-    }
-}
-
 static void wait_for_versions(uint64_t versions, uint64_t bytes)
 {
     wait_for_sample("tickpath_map_versions", versions);
-    wait_for_sample("tickpath_map_bytes", bytes);
+    wait_for_sample("tickpath_pool_bytes{pool=\"maps\"}", bytes);
 }
 
 static void tick_session(struct wire *wire, uint64_t session)
@@ -455,7 +473,7 @@ START_TEST(test_bytes_of_guided)
     wire_close(holder);
     wait_for_metric("sessions_open", 0);
     wait_for_versions(1, base);
-    wait_for_metric("guide_bytes", 0);
+    wait_for_sample("tickpath_pool_bytes{pool=\"guide\"}", 0);
 }
 END_TEST
 
