@@ -39,11 +39,11 @@ HOLDS = {  # MULTIARCH stands for the folder of the machine's kind
         "usr/share/tickpath/tickpath.proto",
     ],
 }
-# $1 is a folder with upper, work and root; the rest is a command.
+# $1 is a folder with upper, work and tree; the rest is a command.
 APART = """
-mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/root"
-mount --rbind /dev "$1/root/dev"
-mount -t proc proc "$1/root/proc"
+mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/tree"
+mount --rbind /dev "$1/tree/dev"
+mount -t proc proc "$1/tree/proc"
 shift
 exec "$@"
 """
@@ -152,8 +152,8 @@ def check_program(root, folder):
 
 
 def check_installed(folder, packages):
-    """In a namespace whose `folder`/root is this machine, to be written at will."""
-    root = os.path.join(folder, "root")
+    """In a namespace whose `folder`/tree is this machine, to be written at will."""
+    root = os.path.join(folder, "tree")
     inside = tempfile.mkdtemp(prefix="tickpath-package-", dir=os.path.join(root, "var/tmp"))
     there = ["/" + os.path.relpath(shutil.copy(path, inside), root) for path in packages]
     status, words = output([CHROOT, root, "dpkg", "--install", *there])
@@ -177,7 +177,7 @@ def check_built(folder):
     packages = check_contents(folder)
     place = tempfile.mkdtemp(prefix="tickpath-package-")
     try:
-        for name in ("upper", "work", "root"):
+        for name in ("upper", "work", "tree"):
             os.mkdir(os.path.join(place, name))
         inside = [sys.executable, os.path.abspath(__file__), "--inside", place, *packages]
         status = subprocess.call(["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-eu", "-c", APART, "sh", place, *inside])
