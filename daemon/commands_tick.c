@@ -63,6 +63,7 @@ static void count(const struct tp_call *call, const struct tp_schedule *schedule
             tp_metric_gauge_add(&metrics->session_states[reply->status], 1);
             agent->state = (uint8_t)reply->status;
         }
+        agent->flags = (uint16_t)reply->flags;
         bool has_moved = reply->from != reply->to;
         by_status[reply->status]++;
         moves += has_moved;
