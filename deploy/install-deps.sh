@@ -72,7 +72,6 @@ test    command   prometheus                    prometheus
 test    command   protoc                        protobuf-compiler
 test    command   redis-server|redis-check-rdb  redis-tools
 test    command   haproxy                       haproxy
-test    command   prometheus                    prometheus
 test    command   promtool                      prometheus
 test    command   chromium                      chromium
 test    command   node                          nodejs
