@@ -1,5 +1,6 @@
 #include "daemon/config.h"
 
+#include "daemon/exit.h"
 #include "daemon/log.h"
 
 #include <errno.h>
@@ -205,6 +206,10 @@ char *tp_config_help(void)
     }
     fprintf(out, "  %-26s %s\n  %-26s %s\n", "--version", "say the version and end", "--help",
             "say this and end");
+#define EXIT_LINE(name, code, words) fprintf(out, "  %3d  %s\n", code, words);
+    fputs("\nIt ends with\n", out);
+    TP_EXIT_LIST(EXIT_LINE)
+#undef EXIT_LINE
     if (fclose(out) != 0) {
         free(text);
         return NULL;

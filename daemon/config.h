@@ -52,7 +52,10 @@ enum { TP_CONFIG_TEXT_MAX = 1024 };
     X(NUMBER, node_bytes_max, "node-bytes-max", 4294967296, 1048576, 1125899906842624, "bytes",              \
       "search memory of all sessions together, in slabs of 64 KiB; at the cap they answer with what they "   \
       "have")                                                                                                \
-    X(NUMBER, drain_ms, "drain-ms", 5000, 0, 3600000, "ms", "longest time from SIGTERM to the end")          \
+    X(NUMBER, drain_delay_ms, "drain-delay-ms", 0, 0, 3600000, "ms",                                         \
+      "after SIGTERM: time in which /readyz says draining and all is served as before")                      \
+    X(NUMBER, drain_ms, "drain-ms", 5000, 0, 3600000, "ms",                                                  \
+      "then: time until connections are dropped; after three quarters of it they are ended")                 \
     X(NUMBER, idle_timeout_ms, "idle-timeout-ms", 300000, 0, 86400000, "ms",                                 \
       "drop a connection that sends nothing for so long; 0: never")                                          \
     X(NUMBER, hello_timeout_ms, "hello-timeout-ms", 10000, 1, 86400000, "ms",                                \

@@ -6,6 +6,7 @@
 #include "daemon/peer.h"
 
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum {
@@ -13,6 +14,7 @@ enum {
     LINGER_MS = 1000, /* how long what still comes in is discarded after the last reply */
     QUIET_MS = 100,   /* while draining: a connection that said nothing for so long is done */
     KEEPALIVE_S = 60, /* TCP probes of a silent peer */
+    CALL_OPEN = -1,
 };
 
 struct tp_connection {
@@ -32,6 +34,7 @@ struct tp_connection {
     uint64_t full_since_ms; /* output above the bound, or the last output not out; 0: it is not so */
     uint64_t shut_ms;
     int64_t queued_counted; /* what the gauge has of this connection */
+    int due_bytes; /* after the last call: what it had sent by then and we have not read; before: CALL_OPEN */
 };
 
 /* A write that libuv is to finish; lies in a spare buffer itself. */
@@ -45,6 +48,16 @@ struct output {
 static size_t queued_bytes(const struct tp_connection *connection)
 {
     return uv_stream_get_write_queue_size((const uv_stream_t *)&connection->tcp);
+}
+
+/* What has come and waits in the kernel: a loop that was busy has not read what came meanwhile. */
+static int unread_bytes(const struct tp_connection *connection)
+{
+    uv_os_fd_t fd;
+    int bytes = 0;
+    if (uv_fileno((const uv_handle_t *)&connection->tcp, &fd) != 0 || ioctl(fd, FIONREAD, &bytes) != 0)
+        return 0;
+    return bytes;
 }
 
 static void count_queued(struct tp_connection *connection, int64_t queued)
@@ -118,6 +131,8 @@ static void connection_shutdown_cb(uv_shutdown_t *shutdown, int status)
 /* ---- In and out ---- */
 
 static void turn(struct tp_connection *connection);
+static void tell_and_close(struct tp_connection *connection, enum tp_drop_reason why, int error, const char *words,
+                           const char *reason);
 
 static void connection_alloc_cb(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
@@ -134,6 +149,8 @@ static void connection_read_cb(uv_stream_t *stream, ssize_t size, const uv_buf_t
     if (size > 0) {
         tp_metric_add(&connection->loop->shard.metrics->received_bytes, (uint64_t)size);
         connection->heard_ms = uv_now(&connection->loop->uv);
+        if (connection->due_bytes > 0)
+            connection->due_bytes = size < connection->due_bytes ? connection->due_bytes - (int)size : 0;
         if (tp_peer_receive(&connection->peer, buffer->base, (size_t)size) != 0) {
             drop(connection, TP_DROP_SYSTEM, "out of memory");
             return;
@@ -279,6 +296,10 @@ static void turn(struct tp_connection *connection)
             set_reading(connection, true); /* what still comes is discarded */
         return;
     }
+    if (connection->due_bytes == 0 && !has_more && tp_peer_is_listening(peer)) {
+        tell_and_close(connection, TP_DROP_DRAIN, TP_ERR_SHUTTING_DOWN, NULL, "last call");
+        return;
+    }
     if (has_more && !is_full) /* while it is full, a write that completes (or look) brings the next turn */
         run_later(connection);
     set_reading(connection, tp_peer_is_listening(peer) && !is_full && !has_more);
@@ -343,6 +364,7 @@ void tp_connection_open(struct tp_loop *loop, int fd, bool is_refused)
     }
     connection->loop = loop;
     connection->opened_ms = connection->heard_ms = uv_now(&loop->uv);
+    connection->due_bytes = CALL_OPEN;
     tp_peer_init(&connection->peer, &loop->shard, connection, next_seed(&loop->shard));
     tp_metric_gauge_add(&loop->shard.metrics->connections_open, 1);
     connection->next = loop->first;
@@ -359,7 +381,7 @@ void tp_connection_open(struct tp_loop *loop, int fd, bool is_refused)
     uv_tcp_nodelay(&connection->tcp, 1);
     uv_tcp_keepalive(&connection->tcp, 1, KEEPALIVE_S);
     if (loop->is_dropping) {
-        drop(connection, TP_DROP_DRAIN, "shutdown");
+        tp_connection_drop_all(loop, "shutdown");
         return;
     }
     if (is_refused) {
@@ -391,6 +413,10 @@ static void look(struct tp_connection *connection, uint64_t now_ms)
     const struct tp_config *config = shard->config;
     const struct tp_peer *peer = &connection->peer;
     uint64_t silent_ms = now_ms - connection->heard_ms;
+    if (connection->loop->is_last_call && connection->due_bytes == CALL_OPEN) {
+        connection->due_bytes = unread_bytes(connection);
+        run_later(connection); /* that turn, or a later one, ends it */
+    }
     if (connection->full_since_ms != 0 && now_ms - connection->full_since_ms >= config->slow_reader_ms) {
         drop(connection, TP_DROP_SLOW_READER, "it does not read its replies");
     } else if (connection->full_since_ms != 0 && peer->state != TP_PEER_FLUSHING &&
@@ -406,7 +432,8 @@ static void look(struct tp_connection *connection, uint64_t now_ms)
     } else if (config->idle_timeout_ms != 0 && silent_ms >= config->idle_timeout_ms &&
                queued_bytes(connection) == 0) {
         tell_and_close(connection, TP_DROP_IDLE_TIMEOUT, TP_ERR_TIMEOUT, "nothing came in time; a ping keeps a connection", "idle");
-    } else if (shard->is_draining && silent_ms >= QUIET_MS && queued_bytes(connection) == 0) {
+    } else if (shard->is_draining && silent_ms >= QUIET_MS && queued_bytes(connection) == 0 &&
+               unread_bytes(connection) == 0) {
         tell_and_close(connection, TP_DROP_DRAIN, TP_ERR_SHUTTING_DOWN, NULL, "drained");
     }
 }
@@ -427,6 +454,12 @@ void tp_connection_look_all(struct tp_loop *loop)
 
 void tp_connection_drop_all(struct tp_loop *loop, const char *reason)
 {
-    while (loop->first != NULL)
+    while (loop->first != NULL) {
+        if (loop->first->is_shut) {
+            close_connection(loop->first);
+            continue;
+        }
+        loop->has_dropped = true;
         drop(loop->first, TP_DROP_DRAIN, reason);
+    }
 }

@@ -40,6 +40,9 @@ static void handle_mail(struct tp_loop *loop, struct tp_mail *mail)
     case TP_LOOP_MAIL_DRAIN:
         loop->shard.is_draining = true;
         break;
+    case TP_LOOP_MAIL_LAST_CALL:
+        loop->is_last_call = true;
+        break;
     case TP_LOOP_MAIL_DROP:
         loop->is_dropping = true;
         tp_connection_drop_all(loop, "shutdown");
@@ -138,6 +141,7 @@ int tp_loop_init(struct tp_loop *loop, struct tp_pool_cap *cap, _Atomic int64_t 
     loop->connections = connections;
     loop->runnable_end = &loop->runnable;
     loop->drain.kind = TP_LOOP_MAIL_DRAIN;
+    loop->last_call.kind = TP_LOOP_MAIL_LAST_CALL;
     loop->drop.kind = TP_LOOP_MAIL_DROP;
     loop->stop.kind = TP_LOOP_MAIL_STOP;
     return 0;

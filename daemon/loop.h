@@ -20,6 +20,7 @@ struct tp_connection;
 enum tp_loop_mail_kind {
     TP_LOOP_MAIL_ACCEPTED = TP_SHARD_MAIL_OWN, /* struct tp_loop_accepted */
     TP_LOOP_MAIL_DRAIN,                        /* refuse new opens, close what is quiet */
+    TP_LOOP_MAIL_LAST_CALL,                    /* answer what is there, then close */
     TP_LOOP_MAIL_DROP,                         /* close everything now */
     TP_LOOP_MAIL_STOP,                         /* no connection is left: end */
 };
@@ -42,13 +43,14 @@ struct tp_loop {
     void *ahead;
     uv_idle_t again; /* active while `runnable` is not empty or closed sessions wait to be freed */
     pthread_t thread;
-    bool has_thread, is_dropping;
+    bool has_thread, is_last_call, is_dropping;
+    bool has_dropped; /* while dropping: a connection that was owed something, or might have asked */
     unsigned looks; /* since memory was given back last */
     struct tp_connection *first; /* all connections, in no order */
     struct tp_connection
         *runnable; /* those that stopped in the midst of their frames, so that others get a turn */
     struct tp_connection **runnable_end;
-    struct tp_mail drain, drop, stop;
+    struct tp_mail drain, last_call, drop, stop;
     char read_bytes[TP_LOOP_READ_BYTES]; /* where every read goes first */
 };
 

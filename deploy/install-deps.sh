@@ -4,6 +4,7 @@
 #   deploy/install-deps.sh              all: what building and testing need
 #   deploy/install-deps.sh --build      what `make` and `make demo` need
 #   deploy/install-deps.sh --runtime    the shared libraries that the built programs need
+#   deploy/install-deps.sh --package    what `make image-check` and `make deb` need, beside all
 #   deploy/install-deps.sh --list       with one of the above: print what is missing, install nothing
 #
 # Where all is there it does nothing: no apt-get, no network. It asks for each thing itself (a command, a library's
@@ -14,7 +15,7 @@
 set -u
 
 usage() {
-    sed -n '2,8s/^# \{0,1\}//p' "$0"
+    sed -n '2,9s/^# \{0,1\}//p' "$0"
 }
 
 set_wanted=all
@@ -23,6 +24,7 @@ for argument in "$@"; do
     case $argument in
     --build) set_wanted=build ;;
     --runtime) set_wanted=runtime ;;
+    --package) set_wanted=package ;;
     --list) list_only=yes ;;
     -h | --help)
         usage
@@ -70,6 +72,12 @@ test    command   prometheus                    prometheus
 test    command   protoc                        protobuf-compiler
 test    command   redis-server|redis-check-rdb  redis-tools
 test    command   haproxy                       haproxy
+package command   debootstrap                   debootstrap
+package command   unshare                       util-linux
+package command   dpkg-buildpackage             dpkg-dev
+package command   dh                            debhelper
+package command   help2man                      help2man
+package command   lintian                       lintian
 runtime library   libuv                         libuv1-dev
 runtime library   libprotobuf-c                 libprotobuf-c-dev
 runtime library   libhiredis                    libhiredis-dev
@@ -108,7 +116,7 @@ missing() {
     local set kind what package
     while read -r set kind what package; do
         case $set_wanted:$set in
-        all:build | all:test | build:build | runtime:runtime) ;;
+        all:build | all:test | build:build | runtime:runtime | package:build | package:test | package:package) ;;
         *) continue ;;
         esac
         have "$kind" "$what" || echo "$package"

@@ -20,8 +20,8 @@
  *
  * Deviations: a state caught in a blocked cell is a predecessor of those it may leave to only while the agent stands in it, and
  * the search then goes on a little further, since h is not consistent for such moves where the least weight is above 1
- * (excess_of_h). km grows by h + 1 for each shift of the agent, since an h that is rounded down may miss the triangle
- * inequality by 1.
+ * (excess_of_h). An h that is rounded down may miss the triangle inequality by one of its units (the least weight): km grows by that
+ * much more for each shift of the agent, and the search of one who is caught goes on by that much further.
  * Failure modes: no memory (NODE_CAP: nothing is done by half, the same step is tried at the next tick); a change under
  * vehicles, an edge of a graph that got too cheap for its h, a far goal (all restart).
  */
@@ -102,6 +102,25 @@ static uint64_t get(const struct tp_dstar *dstar, struct node node, enum value w
 static bool known(const struct tp_dstar *dstar, struct node node)
 {
     return get(dstar, node, G) != TP_COST_INFINITE || get(dstar, node, RHS) != TP_COST_INFINITE;
+}
+
+bool tp__dstar_look(const struct tp_mind *session, tp_state state, bool *is_queued, tp_cost *g)
+{
+    const struct tp_dstar *dstar = session->dstar;
+    struct node node = find(session, state);
+    if (!known(dstar, node))
+        return false;
+    uint64_t rhs = get(dstar, node, RHS);
+    *g = get(dstar, node, G);
+    *is_queued = *g != rhs;
+    *g = *g < rhs ? *g : rhs;
+    return true;
+}
+
+tp_state tp__dstar_best(const struct tp_mind *session)
+{
+    struct tp_key unused;
+    return session->dstar->queue.count ? tp_keyed_least(&session->dstar->queue, &unused) : TP_STATE_NONE;
 }
 
 static void set(struct tp_mind *session, struct node node, enum value which, uint64_t value)
@@ -274,7 +293,8 @@ static bool expand(struct tp_tick *tick, tp_state state)
     return true;
 }
 
-/* The moves out of a blocked cell may cost less than h says (the cell weighs 1, whatever the least weight is): by how much. */
+/* The moves out of a blocked cell may cost less than h says (the cell weighs 1, whatever the least weight is), and the way on from where
+ * they lead than h says from here, by the rounding: by how much in all. */
 static uint64_t excess_of_h(const struct tp_mind *session)
 {
     const struct tp_search *search = &session->search;
@@ -284,7 +304,7 @@ static uint64_t excess_of_h(const struct tp_mind *session)
                          ? search->domain->successors(search, session->at, successors)
                          : 0;
     for (uint32_t i = 0; i < count; i++) {
-        tp_cost h = tp_search_h(search, session->at, successors[i].state);
+        tp_cost h = tp_search_h(search, session->at, successors[i].state) + search->h_unit;
         if (h > successors[i].cost && h - successors[i].cost > most)
             most = h - successors[i].cost;
     }
@@ -340,7 +360,7 @@ void tp__dstar_move_keys(struct tp_mind *session)
     struct tp_dstar *dstar = session->dstar;
     if (dstar->last == session->at)
         return;
-    dstar->km += tp_search_h(&session->search, dstar->last, session->at) + 1;
+    dstar->km += tp_search_h(&session->search, dstar->last, session->at) + session->search.h_unit;
     dstar->last = session->at;
 }
 
@@ -590,7 +610,7 @@ static void follow(struct tp_tick *tick)
         dstar->stood = session->at;
         dstar->walk_left -= dstar->walk_left > 0;
     } else if (session->path_complete && next_move(session, session->at) != TP_MOVE_NONE) {
-        tick->reply->status = TP_STATUS_BLOCKED; /* what it saw could not be remembered */
+        tp__session_block(tick, next_move(session, session->at)); /* what it saw could not be remembered */
     }
 }
 

@@ -38,15 +38,15 @@ class Facts:
         self.defaults = {"TICKPATHD_" + name.upper().replace("-", "_"): default for name, default in rows}
         self.version = re.search(r'TP_VERSION "([^"]+)"', deployed.read("src", "base", "version.h")).group(1)
         self.stop_s = int(re.search(r"STOP_SECONDS_MAX = (\d+)", deployed.read("daemon", "server.c")).group(1))
-        self.uid = int(re.search(r"^ *echo 'tickpath:x:(\d+):\d+:", deployed.read("deploy", "docker-runtime.sh"), re.MULTILINE).group(1))
         self.image = deployed.dockerfile()
+        self.uid = int(self.image["user"].partition(":")[0])
 
     def number(self, settings, name):
         return int(settings.get(name) or self.defaults[name])
 
     def end_s(self, settings):
         """The longest from SIGTERM to the end."""
-        return self.number(settings, "TICKPATHD_DRAIN_MS") / 1000 + self.stop_s
+        return (self.number(settings, "TICKPATHD_DRAIN_DELAY_MS") + self.number(settings, "TICKPATHD_DRAIN_MS")) / 1000 + self.stop_s
 
 
 def port_of(address):
@@ -87,6 +87,26 @@ def check_served(processes, settings, pages, name):
             check(answer, "%s: the page %s says %s" % (name, page, http(stats, page)))
     daemon.terminate()
     check(daemon.wait() == 0, "%s: the daemon ended badly:\n%s" % (name, daemon.log()))
+
+
+# ---- Dockerfile ----
+
+
+def check_dockerfile(facts):
+    """What tests/system/check_image.py does not see: it carries the lines out."""
+    said = facts.image
+    check(said["base"] == "scratch", "the image begins with %s" % said["base"])
+    user = "'tickpath:x:%d:%d:tickpath:%s:" % (facts.uid, facts.uid, said["volumes"][0])
+    check(user in deployed.read("deploy", "docker-runtime.sh"), "docker-runtime.sh makes no user %s" % user)
+    check(said["user"] == "%d:%d" % (facts.uid, facts.uid) and facts.uid > 0, "the image's user is %s" % said["user"])
+    check(said["volumes"] == [said["workdir"]] == [said["env"]["TICKPATHD_DATA"]], "the image's volumes are %s" % said["volumes"])
+    sources = [name for word, rest in deployed.docker_lines() if word == "COPY" and "--from" not in rest for name in deployed.docker_copy(rest)[1]]
+    check(all(os.path.exists(os.path.join(ROOT, name)) for name in sources), "the Dockerfile copies %s" % sources)
+    scripts = [rest.split()[0] for word, rest in deployed.docker_lines() if word == "RUN"]
+    check(scripts and all(os.access(os.path.join(ROOT, name), os.X_OK) for name in scripts), "the Dockerfile runs %s" % scripts)
+    laid = re.search(r"^programs=\((.*)\)$", deployed.read("deploy", "docker-runtime.sh"), re.MULTILINE).group(1)
+    for program in (said["entrypoint"][0], said["health"][0]):
+        check('"$out%s"' % program in laid.split(), "the Dockerfile names %s, which is not in the image" % program)
 
 
 # ---- compose.yaml and haproxy.cfg ----
@@ -385,6 +405,7 @@ def main():
     folder = tempfile.mkdtemp(prefix="tickpath-deploy-")
     try:
         with Processes(folder) as processes:
+            check_dockerfile(facts)
             check_compose(processes, facts)
             if check_shapes(objects):
                 check_manifests(objects, processes, facts)

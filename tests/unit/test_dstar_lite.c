@@ -175,11 +175,18 @@ static void check_walk(struct play *play, uint64_t *costs)
                  "status %d on %u", (int)reply.status, play->cell);
 }
 
-/* After each batch, and whatever else happened, the plan is as good as a fresh one. */
-static void many_batches(const char *name, bool small_budgets)
+static void block(struct play *play, uint32_t cell)
+{
+    struct tp_change change = {.kind = TP_CHANGE_CELL, .class_to = '@', .x = cell % play->map->width, .y = cell / play->map->width};
+    play_apply(play, &change, 1);
+}
+
+/* After each batch, and whatever else happened, the plan is as good as a fresh one. The agent is caught in a blocked cell in so many
+ * percent of the batches. */
+static void many_batches(const char *name, bool small_budgets, uint32_t caught, uint64_t batches)
 {
     struct tp_test_rng rng = tp_test_rng(name);
-    uint64_t batches = tp_test_promised(300, 10000), compared = 0, repaired = 0, restarts = 0;
+    uint64_t compared = 0, repaired = 0, restarts = 0;
     for (uint64_t done = 0, map_number = 0; done < batches; map_number++) {
         struct tp_map *map = random_map(&rng);
         struct tp_session_params params = random_params(&rng, map);
@@ -199,6 +206,8 @@ static void many_batches(const char *name, bool small_budgets)
                 play_retarget(&play, play.goal + 1);
             if (tp_test_percent(&rng, 10))
                 play_at(&play, random_cell(&rng, map));
+            if (caught && play.cell != play.goal && tp_test_percent(&rng, caught))
+                block(&play, play.cell);
             struct tp_tick_reply reply;
             uint64_t tries = 0, tries_max = 1;
             bool told;
@@ -234,13 +243,20 @@ static void many_batches(const char *name, bool small_budgets)
 
 START_TEST(it_equals_a_fresh_search_after_every_batch)
 {
-    many_batches("batches", false);
+    many_batches("batches", false, 0, tp_test_promised(300, 10000));
 }
 END_TEST
 
 START_TEST(it_equals_a_fresh_search_with_small_budgets)
 {
-    many_batches("batches under small budgets", true);
+    many_batches("batches under small budgets", true, 0, tp_test_promised(300, 10000));
+}
+END_TEST
+
+/* Moves out of a blocked cell cost less than h says: the search has to go on further for them. */
+START_TEST(it_equals_a_fresh_search_where_the_agent_is_caught)
+{
+    many_batches("caught", _i, 80, tp_test_steps(2000, 60000));
 }
 END_TEST
 
@@ -629,6 +645,7 @@ static Suite *dstar_suite(void)
     tcase_add_test(tcase, the_queue_gives_the_least_key);
     tcase_add_test(tcase, it_equals_a_fresh_search_after_every_batch);
     tcase_add_test(tcase, it_equals_a_fresh_search_with_small_budgets);
+    tcase_add_loop_test(tcase, it_equals_a_fresh_search_where_the_agent_is_caught, 0, 2);
     tcase_add_test(tcase, a_large_batch_is_taken_up_over_many_ticks);
     tcase_add_test(tcase, a_flood_elsewhere_delays_nobody);
     tcase_add_test(tcase, a_flood_stops_no_vehicle);
