@@ -46,8 +46,10 @@ static int check(const struct tp_call *call, const Tickpath__Tick *tick, struct 
     return 0;
 }
 
+/* What came of a tick. Most do little of most kinds: what seldom happens is looked at together. */
 static void count(const struct tp_call *call, const struct tp_schedule *schedule, uint64_t tick_us)
 {
+    enum { SELDOM = TP_FLAG_BACK_MOVE | TP_FLAG_LOOPING | TP_FLAG_RESTARTED | TP_FLAG_NODE_CAP };
     if (!TP_METRICS)
         return;
     struct tp_agent *agents = schedule->sessions->agents;
@@ -57,16 +59,26 @@ static void count(const struct tp_call *call, const struct tp_schedule *schedule
     uint64_t moves = 0, back_moves = 0, restarts = 0, caps = 0, arrivals = 0, flips = 0, looping = 0, pauses = 0;
     for (size_t i = 0; i < schedule->served; i++) {
         const struct tp_tick_reply *reply = &schedule->replies[i];
+        const struct tp_tick_work *did = &reply->work;
+        bool has_moved = reply->from != reply->to;
+        by_status[reply->status]++;
+        moves += has_moved;
+        if ((did->expansions | did->traced | did->generated | did->learned | did->guide) != 0) {
+            work.expansions += did->expansions;
+            work.traced += did->traced;
+            work.generated += did->generated;
+            work.learned += did->learned;
+            work.guide += did->guide;
+        }
         struct tp_agent *agent = &agents[schedule->slots[i]];
         if (agent->state != reply->status) {
             tp_metric_gauge_add(&metrics->session_states[agent->state], -1);
             tp_metric_gauge_add(&metrics->session_states[reply->status], 1);
             agent->state = (uint8_t)reply->status;
         }
-        bool has_moved = reply->from != reply->to;
-        by_status[reply->status]++;
-        moves += has_moved;
         arrivals += has_moved && reply->status == TP_STATUS_ARRIVED;
+        if (((reply->flags & SELDOM) | reply->flips) == 0)
+            continue;
         bool is_paused = reply->status == TP_STATUS_BLOCKED && reply->flags & TP_FLAG_BACK_MOVE;
         back_moves += (reply->flags & TP_FLAG_BACK_MOVE) != 0 && !is_paused;
         pauses += is_paused;
@@ -74,35 +86,37 @@ static void count(const struct tp_call *call, const struct tp_schedule *schedule
         looping += (reply->flags & TP_FLAG_LOOPING) != 0;
         restarts += (reply->flags & TP_FLAG_RESTARTED) != 0;
         caps += (reply->flags & TP_FLAG_NODE_CAP) != 0;
-        work.expansions += reply->work.expansions;
-        work.traced += reply->work.traced;
-        work.generated += reply->work.generated;
-        work.learned += reply->work.learned;
-        work.guide += reply->work.guide;
     }
-    tp_metric_add(&metrics->agent_ticks_refused, schedule->refused_count);
-    tp_metric_add(&metrics->agent_ticks_starved, schedule->starved);
     tp_metric_add(&metrics->moves, moves);
-    tp_metric_add(&metrics->back_moves, back_moves);
-    tp_metric_add(&metrics->pauses, pauses);
-    tp_metric_add(&metrics->flips, flips);
-    tp_metric_add(&metrics->looping, looping);
-    tp_metric_add(&metrics->arrivals, arrivals);
     for (unsigned status = TP_STATUS_MOVING; status <= TP_STATUS_UNREACHABLE; status++)
-        tp_metric_add(&metrics->statuses[status - 1], by_status[status]);
-    tp_metric_add(&metrics->restarts, restarts);
-    tp_metric_add(&metrics->node_cap, caps);
-    tp_metric_add(&metrics->expansions, work.expansions);
-    tp_metric_add(&metrics->traced, work.traced);
-    tp_metric_add(&metrics->generated, work.generated);
-    tp_metric_add(&metrics->learned, work.learned);
-    tp_metric_add(&metrics->guide_expansions, work.guide);
-    tp_shard_count_memory(call->shard);
+        if (by_status[status] != 0)
+            tp_metric_add(&metrics->statuses[status - 1], by_status[status]);
+    if ((schedule->refused_count | schedule->starved | back_moves | pauses | flips | looping | restarts | caps | arrivals) != 0) {
+        tp_metric_add(&metrics->agent_ticks_refused, schedule->refused_count);
+        tp_metric_add(&metrics->agent_ticks_starved, schedule->starved);
+        tp_metric_add(&metrics->ticks_starved, schedule->starved > 0);
+        tp_metric_add(&metrics->back_moves, back_moves);
+        tp_metric_add(&metrics->pauses, pauses);
+        tp_metric_add(&metrics->flips, flips);
+        tp_metric_add(&metrics->looping, looping);
+        tp_metric_add(&metrics->arrivals, arrivals);
+        tp_metric_add(&metrics->restarts, restarts);
+        tp_metric_add(&metrics->node_cap, caps);
+    }
+    if ((work.expansions | work.traced | work.learned | work.guide | work.generated) != 0) {
+        tp_metric_add(&metrics->expansions, work.expansions);
+        tp_metric_add(&metrics->traced, work.traced);
+        tp_metric_add(&metrics->generated, work.generated);
+        tp_metric_add(&metrics->learned, work.learned);
+        tp_metric_add(&metrics->guide_expansions, work.guide);
+    }
+    if (work.guide != 0 || call->shard->pool.used_bytes != call->shard->used_counted)
+        tp_shard_count_memory(call->shard);
+    if (schedule->total_us != TP_TOTAL_NONE)
+        tp_metric_add(&metrics->ticks_deadline_missed, tick_us > schedule->total_us);
     tp_metric_observe(&metrics->tick_seconds, tick_us);
     tp_metric_observe(&metrics->tick_expansions, work.expansions);
     tp_metric_observe(&metrics->tick_sessions, schedule->served);
-    tp_metric_add(&metrics->ticks_starved, schedule->starved > 0);
-    tp_metric_add(&metrics->ticks_deadline_missed, schedule->total_us != TP_TOTAL_NONE && tick_us > schedule->total_us);
 }
 
 /* Room for the paths, taken before anything moves: a tick that moved agents is always answered. */

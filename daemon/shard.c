@@ -60,6 +60,7 @@ void tp_shard_count_memory(struct tp_shard *shard)
     struct tp_field_cache_stats now, *counted = &shard->fields_counted;
     struct tp_metrics *metrics = shard->metrics;
     tp_field_cache_stats(shard->fields, &now);
+    shard->used_counted = shard->pool.used_bytes;
     int64_t used = (int64_t)shard->pool.used_bytes, guide = (int64_t)now.bytes;
     tp_metric_gauge_set(&metrics->pool_bytes[TP_METRIC_POOL_GUIDE], guide);
     tp_metric_gauge_set(&metrics->pool_bytes[TP_METRIC_POOL_SESSIONS], used > guide ? used - guide : 0);
