@@ -52,6 +52,7 @@ struct tp_shard {
     const struct tp_map **current; /* by map slot; a reference each, NULL: not published */
     const struct tp_world_layers **layers; /* likewise: those of the current version */
     uint64_t *seq;                         /* likewise: of its publication */
+    uint64_t versions;                     /* of maps, taken so far */
 };
 
 /* Sets up what the fields above don't give. TP_ERR_NO_MEMORY. */
