@@ -424,19 +424,27 @@ void tp__command_open_session(const struct tp_call *call)
 
 /* ---- set_goal, close_session ---- */
 
+bool tp__call_session(const struct tp_call *call, bool has_session, uint64_t session, uint32_t *slot)
+{
+    const struct tp_sessions *sessions = &call->peer->sessions;
+    *slot = has_session ? tp_sessions_find(sessions, session) : TP_AGENT_NONE;
+    if (*slot != TP_AGENT_NONE)
+        return true;
+    int ended = has_session ? tp_sessions_ended(sessions, session) : 0;
+    if (ended != 0)
+        tp__call_refuse(call, ended, "session", "its map began anew, or was dropped: open it again");
+    else
+        tp__call_refuse(call, TP_ERR_NOT_FOUND, "session", "not a session of this connection");
+    return false;
+}
+
 void tp__command_set_goal(const struct tp_call *call)
 {
     const Tickpath__SetGoal *set = call->request->set_goal;
     struct tp_sessions *sessions = &call->peer->sessions;
-    uint32_t slot = set->has_session ? tp_sessions_find(sessions, set->session) : TP_AGENT_NONE;
-    if (slot == TP_AGENT_NONE && set->has_session && tp_sessions_ended(sessions, set->session) != 0) {
-        tp__call_refuse(call, tp_sessions_ended(sessions, set->session), "session", "its map began anew, or was dropped: open it again");
+    uint32_t slot;
+    if (!tp__call_session(call, set->has_session, set->session, &slot))
         return;
-    }
-    if (slot == TP_AGENT_NONE) {
-        tp__call_refuse(call, TP_ERR_NOT_FOUND, "session", "not a session of this connection");
-        return;
-    }
     if (!set->has_goal) {
         tp__call_refuse(call, TP_ERR_INVALID_ARGUMENT, "goal", "must be given");
         return;

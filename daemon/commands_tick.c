@@ -145,6 +145,7 @@ static void count(const struct tp_call *call, const struct tp_schedule *schedule
             tp_metric_gauge_add(&metrics->session_states[reply->status], 1);
             agent->state = (uint8_t)reply->status;
         }
+        agent->flags = (uint16_t)reply->flags;
         arrivals += has_moved && reply->status == TP_STATUS_ARRIVED;
         if (((reply->flags & SELDOM) | reply->flips) == 0)
             continue;

@@ -25,7 +25,9 @@ enum { TP_CONFIG_TEXT_MAX = 1024 };
     X(ADDRESS, listen, "listen", "127.0.0.1:7878", 0, 0, "HOST:PORT",                                        \
       "where clients connect; port 0: the kernel chooses")                                                   \
     X(ADDRESS, stats, "stats", "", 0, 0, "HOST:PORT",                                                        \
-      "where /livez, /readyz, /metrics and /stats answer; empty: nowhere")                                   \
+      "where /livez, /readyz, /metrics, /stats and the live view (/) answer; empty: nowhere")                                   \
+    X(TEXT, stats_token, "stats-token", "", 0, 0, "TOKEN",                                                    \
+      "what /, /view and /stats want; without one they answer on loopback only. Better given as a variable")   \
     X(TEXT, port_file, "port-file", "", 0, 0, "FILE",                                                        \
       "write the port bound by --listen here, and the stats port on a second line")                          \
     X(NUMBER, threads, "threads", 0, 0, 256, "", "event loops; 0: one per processor")                        \

@@ -100,6 +100,10 @@ static void close_connection(struct tp_connection *connection)
         loop->first = connection->next;
     if (connection->next != NULL)
         connection->next->previous = connection->previous;
+    if (loop->view != NULL && loop->view_at == connection) {
+        loop->view_at = connection->next;
+        tp_view_copy_next(loop->view);
+    }
     if (connection->is_runnable) {
         struct tp_connection **link = &loop->runnable;
         while (*link != connection)
@@ -450,6 +454,17 @@ void tp_connection_look_all(struct tp_loop *loop)
         look(connection, now_ms);
         connection = next;
     }
+}
+
+/* ---- Who looks on ---- */
+
+bool tp_connection_view(struct tp_loop *loop)
+{
+    uint32_t looks = TP_VIEW_SLICE;
+    while (loop->view_at != NULL && looks > 0)
+        if (tp_view_copy_some(loop->view, &loop->view_at->peer.sessions, &looks))
+            loop->view_at = loop->view_at->next;
+    return loop->view_at == NULL;
 }
 
 void tp_connection_drop_all(struct tp_loop *loop, const char *reason)

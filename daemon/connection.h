@@ -33,6 +33,9 @@ void tp_connection_end_sessions(struct tp_loop *loop, const struct tp_world_publ
 /* Looks at every connection's timeouts. */
 void tp_connection_look_all(struct tp_loop *loop);
 
+/* Copies a slice of what loop->view asks for; whether that was the last. */
+bool tp_connection_view(struct tp_loop *loop);
+
 /* Gives one more turn to those that had frames left. */
 void tp_connection_run_again(struct tp_loop *loop);
 

@@ -1,48 +1,14 @@
-/* What a session's search holds, copied so that it can be looked at elsewhere: the reply to DumpSession, and JSON text for operators.
+/* A dump (search/dump.h) of a session that a connection has: with its id, its map's name, and whether it starves.
  *
- * What it is: one call that copies a bounded slice on the session's own loop, and functions that make something of the copy on any thread. A dump
- * is of one moment. More than it has room for comes in further dumps, from `scan.cursor` on; the search may have gone on meanwhile, which `ticks`
- * tells.
- * What it refuses: nothing; the rectangle is cut off at the map's edges. Who calls it: commands, the stats endpoint's live view.
+ * Who calls it: commands and the stats endpoint's live view, on the session's own loop, between frames.
  */
 #ifndef TP_DAEMON_DUMP_H
 #define TP_DAEMON_DUMP_H
 
 #include "daemon/sessions.h"
-#include "search/inspect.h"
+#include "search/dump.h"
 
-enum {
-    TP_DUMP_STATES_MAX = 4096, /* cells of one dump, */
-    TP_DUMP_LOOKS_MAX = 8192,  /* and looks for them (inspect.h): some 0.2 ms */
-    TP_DUMP_PATH_MAX = 4096,   /* cells of each path */
-};
-
-/* Plain data: it may be copied, and read on any thread. */
-struct tp_dump {
-    uint64_t id;
-    char map[TP_WORLD_NAME_MAX + 1];
-    const struct tp_algorithm *algorithm; /* a row of the registry */
-    struct tp_inspection whole;
-    uint32_t starved_ticks;       /* on end, that it got no share of a total in */
-    struct tp_inspect_scan scan;  /* as far as this dump goes: .cursor is where the next one goes on, unless .done */
-    uint32_t path_count;          /* with the cursor 0: the path followed, the agent's own cell first; */
-    uint32_t fresh_count;         /* and one that is being traced, as far as it is */
-    bool path_cut, fresh_cut;     /* there is more of it than TP_DUMP_PATH_MAX */
-    uint32_t state_count;
-    uint32_t path[TP_DUMP_PATH_MAX], fresh[TP_DUMP_PATH_MAX];
-    struct tp_inspect_state states[TP_DUMP_STATES_MAX];
-};
-
-/* Copies what the session of an agent holds of a rectangle, from a cursor on, at most `states_max` cells of it. Own loop, between frames.
- * Cost: bounded by the numbers above. */
+/* Copies what the session of an agent holds of a rectangle, from a cursor on, at most `states_max` cells of it. Cost: bounded, some 0.3 ms. */
 void tp_dump_take(struct tp_dump *dump, const struct tp_agent *agent, uint64_t id, const struct tp_inspect_scan *rectangle, uint32_t states_max);
-
-/* The same as JSON (its form: README, What a session's search holds): zero-ended, malloc'd, freed by the caller; its length in *size. NULL: out of memory. Any
- * thread. */
-char *tp_dump_json(const struct tp_dump *dump, size_t *size) TP_MUST_CHECK;
-
-/* The words for a hold, its name and what it means; "?" for none of the list. */
-const char *tp_dump_hold_name(enum tp_hold hold);
-const char *tp_dump_hold_means(enum tp_hold hold);
 
 #endif

@@ -12,6 +12,8 @@
 #include "daemon/accept.h"
 #include "daemon/log.h"
 #include "daemon/text.h"
+#include "daemon/view_gate.h"
+#include "daemon/view_http.h"
 
 #include <errno.h>
 #include <microhttpd.h>
@@ -26,6 +28,9 @@ enum { CONNECTIONS_MAX = 64, CONNECTION_TIMEOUT_S = 5, CONNECTION_BYTES = 16384 
 struct tp_http {
     struct MHD_Daemon *daemon;
     const struct tp_stats_source *source;
+    struct tp_view *view;
+    const char *token;
+    bool is_loopback;
 };
 
 /* ---- Pages ---- */
@@ -110,7 +115,7 @@ static struct page page_find(const struct tp_stats_source *source, const char *p
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
         if (strcmp(path, pages[i].path) == 0)
             return pages[i].make(source, accept);
-    return page_of_words(MHD_HTTP_NOT_FOUND, "there are /livez, /readyz, /metrics and /stats\n");
+    return page_of_words(MHD_HTTP_NOT_FOUND, "there are /, /livez, /readyz, /metrics and /stats\n");
 }
 
 /* ---- libmicrohttpd ---- */
@@ -139,13 +144,39 @@ static enum MHD_Result page_send(struct MHD_Connection *connection, const struct
     return result;
 }
 
+/* The first state of every request: its header has been seen. The view has states of its own after that. */
+static char seen;
+
+static bool is_open_to_all(const char *path)
+{
+    return strcmp(path, "/livez") == 0 || strcmp(path, "/readyz") == 0 || strcmp(path, "/metrics") == 0;
+}
+
+static enum MHD_Result answer_good(const struct tp_http *http, struct MHD_Connection *connection, const char *url,
+                                   void **state)
+{
+    bool is_view = http->view != NULL && tp_view_http_is_ours(url);
+    void *view_state = *state != &seen ? *state : NULL;
+    enum MHD_Result result;
+    if (!is_open_to_all(url) && view_state == NULL &&
+        !tp_view_gate_opens(connection, url, http->token, http->is_loopback, &result))
+        return result;
+    if (is_view) {
+        result = tp_view_http_answer(http->view, connection, url, &view_state);
+        *state = view_state != NULL ? view_state : &seen;
+        return result;
+    }
+    const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+    struct page page = page_find(http->source, url, accept);
+    return page_send(connection, &page);
+}
+
 /* libmicrohttpd asks at the end of the header, where an answer would also end the connection, and again at
  * the end of the request: that is when a good one is answered. One that carries a body is none of ours. */
 static enum MHD_Result answer(void *context, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *upload,
                               size_t *upload_size, void **state)
 {
-    static char seen;
     (void)version, (void)upload;
     const struct tp_http *http = context;
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
@@ -158,9 +189,16 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
         *state = &seen;
         return MHD_YES;
     }
-    const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
-    struct page page = page_find(http->source, url, accept);
-    return page_send(connection, &page);
+    return answer_good(http, connection, url, state);
+}
+
+static void request_end_cb(void *context, struct MHD_Connection *connection, void **state,
+                           enum MHD_RequestTerminationCode how)
+{
+    (void)context, (void)connection, (void)how;
+    if (*state != &seen)
+        tp_view_http_end(*state);
+    *state = NULL;
 }
 
 /* libmicrohttpd's own words: about its peers, so for whoever looks closely only. */
@@ -189,14 +227,19 @@ int tp_http_start(struct tp_http **out, const struct tp_http_config *config, uin
     if (!http)
         return TP_ERR_NO_MEMORY;
     http->source = config->source;
+    http->view = config->view;
+    http->token = config->token;
+    http->is_loopback = tp_view_gate_is_loopback(config->host);
 
-    unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+    unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO | MHD_USE_ITC | MHD_USE_ERROR_LOG |
+                     MHD_ALLOW_SUSPEND_RESUME;
     if (address.ss_family == AF_INET6)
         flags |= MHD_USE_IPv6;
     errno = 0;
     http->daemon = MHD_start_daemon(
         flags, config->port, NULL, NULL, answer, http, MHD_OPTION_EXTERNAL_LOGGER, log_words, NULL,
-        MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address, MHD_OPTION_CONNECTION_LIMIT,
+        MHD_OPTION_NOTIFY_COMPLETED,
+        request_end_cb, NULL, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONNECTION_TIMEOUT_S,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
     if (!http->daemon) {

@@ -14,11 +14,21 @@ static void close_handles(struct tp_loop *loop)
     uv_close((uv_handle_t *)&loop->again, NULL);
 }
 
+static void give_view_back(struct tp_loop *loop)
+{
+    struct tp_view_copy *view = loop->view;
+    loop->view = NULL;
+    if (view != NULL)
+        view->done(view);
+}
+
 static void handle_mail(struct tp_loop *loop, struct tp_mail *mail)
 {
     switch (mail->kind) {
     case TP_SHARD_MAIL_MAP: {
         struct tp_world_publication *publication = (struct tp_world_publication *)mail;
+        if (loop->view != NULL && (publication->ends || publication->map == NULL))
+            tp_view_copy_forget(loop->view, publication->of);
         if (publication->ends) {
             tp_connection_end_sessions(loop, publication);
             tp_world_ended(loop->shard.world, publication);
@@ -47,7 +57,14 @@ static void handle_mail(struct tp_loop *loop, struct tp_mail *mail)
         loop->is_dropping = true;
         tp_connection_drop_all(loop, "shutdown");
         break;
+    case TP_LOOP_MAIL_VIEW:
+        TP_CHECK(loop->view == NULL);
+        loop->view = (struct tp_view_copy *)mail;
+        loop->view_at = loop->first;
+        tp_loop_again(loop);
+        break;
     case TP_LOOP_MAIL_STOP:
+        give_view_back(loop);
         close_handles(loop);
         break;
     default:
@@ -115,7 +132,9 @@ static void loop_again_cb(uv_idle_t *again)
     tp_connection_run_again(loop);
     if (tp_shard_has_closed(&loop->shard))
         tp_shard_free_closed(&loop->shard);
-    if (loop->runnable == NULL && !tp_shard_has_closed(&loop->shard))
+    if (loop->view != NULL && tp_connection_view(loop))
+        give_view_back(loop);
+    if (loop->runnable == NULL && loop->view == NULL && !tp_shard_has_closed(&loop->shard))
         uv_idle_stop(again);
 }
 

@@ -11,6 +11,7 @@
 #include "daemon/loop.h"
 #include "daemon/store_embedded.h"
 #include "daemon/store_redis.h"
+#include "daemon/view.h"
 #include "daemon/world_thread.h"
 
 #include <inttypes.h>
@@ -44,6 +45,7 @@ struct server {
     _Alignas(TP_LINE_BYTES) struct tp_acceptor acceptor;
     uint16_t port, stats_port;
     struct tp_life life;
+    struct tp_view *view;
     struct tp_http *http;
     struct tp_stats_source stats;
 };
@@ -77,6 +79,13 @@ static void post_shard_cb(void *context, unsigned shard, struct tp_mail *mail)
 {
     struct server *server = context;
     tp_loop_post(&server->loops[shard], mail);
+}
+
+static void post_view_cb(void *context, unsigned loop, struct tp_mail *mail)
+{
+    struct server *server = context;
+    mail->kind = TP_LOOP_MAIL_VIEW;
+    tp_loop_post(&server->loops[loop], mail);
 }
 
 static void submit_cb(void *context, struct tp_world_request *request)
@@ -157,6 +166,7 @@ static void stop_world(struct server *server)
     if (server->has_world_thread)
         tp_world_thread_stop(&server->world_thread);
     server->has_world_thread = false;
+    tp_view_quiet(server->view);
 }
 
 static int64_t left_cb(void *context)
@@ -304,7 +314,18 @@ static enum tp_exit start_http(struct server *server)
         .not_ready = not_ready,
         .each_map = each_map,
     };
-    struct tp_http_config http = {config->stats.host, config->stats.port, &server->stats};
+    struct tp_view_config view = {.world = server->world,
+                                  .source = &server->stats,
+                                  .loops = server->threads,
+                                  .context = server,
+                                  .post = post_view_cb};
+    if (tp_view_start(&server->view, &view) != 0)
+        return fail(TP_EXIT_FAILED, "cannot start the view");
+    struct tp_http_config http = {.host = config->stats.host,
+                                  .port = config->stats.port,
+                                  .source = &server->stats,
+                                  .view = server->view,
+                                  .token = config->stats_token};
     char words[160] = "out of memory";
     int error = tp_http_start(&server->http, &http, &server->stats_port, words);
     if (error != 0)
@@ -401,6 +422,7 @@ static void unwind(struct server *server)
 static enum tp_exit end(struct server *server)
 {
     bool has_dropped = false;
+    tp_view_stop(server->view);
     tp_http_stop(server->http);
     tp_life_stop(&server->life);
     for (unsigned i = 0; i < server->loops_made; i++) {
@@ -410,6 +432,7 @@ static enum tp_exit end(struct server *server)
         has_dropped = has_dropped || server->loops[i].has_dropped;
         tp_loop_fini(&server->loops[i]);
     }
+    tp_view_close(server->view);
     if (server->store != NULL) /* before the world, which its events go to */
         server->store->ops->close(server->store);
     tp_world_thread_discard(&server->world_thread);

@@ -105,6 +105,7 @@ int tp_sessions_add(struct tp_sessions *sessions, struct tp_session *session, st
     agent->is_vehicle = agent->is_bounded = agent->is_unbounded = false;
     agent->priority = TP_PRIORITY_DEFAULT;
     agent->guide_units = agent->waited = 0;
+    agent->flags = 0;
     agent->search = agent->guide = (struct tp_share){0};
     tp_agent_set_off(agent);
     agent->layer = agent->told = NULL;

@@ -40,6 +40,7 @@ struct tp_agent {
     uint64_t ticks_looked, looked_ms; /* its ticks when they were last found to have grown, and when (daemon/idle.h) */
     uint8_t priority;        /* of its share of a total, 1..TP_PRIORITY_MAX */
     bool is_unbounded;       /* its tick may make more expansions than its budget has (tba's longest-path rule) */
+    uint16_t flags;          /* of its last tick, enum tp_flag: for who looks on (daemon/view_copy.h) */
     bool is_fresh;           /* it set off since its last tick: that it asks is not known, but to be expected */
     uint32_t guide_units;    /* it may spend in a tick; 0: nothing guides it */
     uint32_t waited;         /* ticks on end that it was starved in */

@@ -309,6 +309,16 @@ struct tp_world_map *tp_world_find(struct tp_world *world, const char *name)
     return is_published ? &entry->shared : NULL;
 }
 
+const struct tp_map *tp_world_peek(struct tp_world *world, const char *name, const struct tp_world_map **of)
+{
+    pthread_mutex_lock(&world->lock);
+    struct tp__world_entry *entry = tp__world_find(world, name);
+    const struct tp_map *map = entry != NULL && entry->published != NULL ? tp_map_ref(entry->published) : NULL;
+    pthread_mutex_unlock(&world->lock);
+    *of = map != NULL ? &entry->shared : NULL;
+    return map;
+}
+
 const struct tp_map *tp_world_current(struct tp_world *world, const struct tp_world_map *map,
                                       const struct tp_world_layers **layers, uint64_t *seq)
 {

@@ -73,6 +73,11 @@ test    header    sys/sdt.h                     systemtap-sdt-dev
 test    command   protoc                        protobuf-compiler
 test    command   redis-server|redis-check-rdb  redis-tools
 test    command   haproxy                       haproxy
+test    command   prometheus                    prometheus
+test    command   promtool                      prometheus
+test    command   chromium                      chromium
+test    command   node                          nodejs
+test    command   npm                           npm
 package command   debootstrap                   debootstrap
 package command   unshare                       util-linux
 package command   dpkg-buildpackage             dpkg-dev

@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+import yaml
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
@@ -131,7 +133,7 @@ def check_compose(processes, facts):
     file = deployed.compose()
     services = file["services"]
     names = deployed.compose_daemons(services)
-    check(len(names) == 2 and set(services) == {*names, "haproxy", "redis"}, "compose.yaml has the services %s" % sorted(services))
+    check(len(names) == 2 and set(services) == {*names, "haproxy", "redis", "prometheus", "grafana"}, "compose.yaml has the services %s" % sorted(services))
     for name, service in services.items():
         check_service(name, service, file, facts)
     for name in names:
@@ -146,11 +148,31 @@ def check_compose(processes, facts):
         check(limit >= 1.5 * facts.number(settings, "TICKPATHD_NODE_BYTES_MAX"), "%s: search memory leaves too little of %d" % (where, limit))
         check(set(service["networks"]) == {"front", "store"}, "%s: networks %s" % (where, service["networks"]))
     check(services["redis"]["networks"] == ["store"] and file["networks"]["store"]["internal"], "Redis is reached by more than the daemons")
-    check(services["haproxy"]["networks"] == ["front"], "HAProxy reaches Redis")
+    for name in ("haproxy", "prometheus", "grafana"):
+        check(services[name]["networks"] == ["front"], "%s reaches Redis" % name)
+    check_watch(services, names)
     settings = {**facts.image["env"], **services[names[0]]["environment"]}
     pages = check_haproxy(services, names, settings, facts)
     check_redis(services["redis"]["command"], services["redis"]["volumes"][0].split(":")[1], "compose.yaml")
     check_served(processes, settings, pages, "compose")
+
+
+def check_watch(services, names):
+    """Prometheus and Grafana, which only the profile starts; tests/integration/check_monitoring.py has what they are told."""
+    watching = {name for name, service in services.items() if service.get("profiles") == ["watch"]}
+    check(watching == {"prometheus", "grafana"}, "the profile watch has %s" % watching)
+    for name in watching:
+        check(all(port.startswith("127.0.0.1:") for port in services[name]["ports"]), "%s is published to others: %s" % (name, services[name]["ports"]))
+    config = yaml.safe_load(deployed.read("deploy", "prometheus", "prometheus.yml"))
+    jobs = {job["job_name"]: job["static_configs"][0]["targets"] for job in config["scrape_configs"]}
+    ports = {key: variables for key, variables in deployed.haproxy()[1].items() if key.endswith("STATS")}
+    check(jobs["tickpathd"] == ["%s:%s" % (name, ports["TICKPATHD_A_STATS"]) for name in names], "Prometheus scrapes %s" % jobs)
+    check(jobs["haproxy"] == ["haproxy" + ports["TICKPATH_BALANCER_STATS"]], "Prometheus scrapes %s" % jobs)
+    mounts = dict(volume.split(":")[:2] for volume in services["prometheus"]["volumes"])
+    told = [word.partition("=")[2] for word in services["prometheus"]["command"] if word.startswith("--config.file=")]
+    check(told == [mounts["./prometheus/prometheus.yml"]], "Prometheus reads %s" % told)
+    for rules in config["rule_files"]:
+        check(mounts["./prometheus/" + rules] == os.path.join(os.path.dirname(told[0]), rules), "%s is at %s" % (rules, mounts))
 
 
 def check_redis(command, folder, where):
@@ -318,12 +340,14 @@ def check_daemons(objects, processes, facts):
     check(all(container[probe]["httpGet"]["port"] == "stats" for probe in pages), "%s: probes of another port" % where)
     check(spec["securityContext"]["runAsUser"] == facts.uid, "%s: the image's user is %d" % (where, facts.uid))
     check(spec["enableServiceLinks"] is False, "%s: the cluster makes TICKPATHD_ variables of services" % where)
-    sleep = container["lifecycle"]["preStop"]["exec"]["command"]
-    check(sleep[0] == "sleep", "%s: preStop is %s" % (where, sleep))
     noticed = container["readinessProbe"]["periodSeconds"] * container["readinessProbe"]["failureThreshold"]
-    check(float(sleep[1]) > noticed, "%s: takes no connections before the cluster knows" % where)
+    delay = facts.number(settings, "TICKPATHD_DRAIN_DELAY_MS") / 1000
+    check(delay > noticed, "%s: takes no connections before the cluster knows" % where)
+    notes = deployment["spec"]["template"]["metadata"]["annotations"]
+    wanted = {"prometheus.io/scrape": "true", "prometheus.io/port": str(port_of(settings["TICKPATHD_STATS"])), "prometheus.io/path": "/metrics"}
+    check(notes == wanted, "%s: Prometheus is told %s" % (where, notes))
     grace = spec["terminationGracePeriodSeconds"]
-    check(grace >= float(sleep[1]) + facts.end_s(settings), "%s: killed after %d s, before it has drained" % (where, grace))
+    check(grace >= facts.end_s(settings), "%s: killed after %d s, before it has drained" % (where, grace))
     limits = container["resources"]["limits"]
     check(quantity(limits["memory"]) >= 1.5 * facts.number(settings, "TICKPATHD_NODE_BYTES_MAX"), "%s: search memory leaves too little of %s" % (where, limits))
     check(facts.number(settings, "TICKPATHD_THREADS") == quantity(limits["cpu"]), "%s: more threads than processors, or fewer" % where)
@@ -393,6 +417,8 @@ def check_heads():
     for folder, _, names in os.walk(deployed.DEPLOY):
         for name in names:
             path = os.path.relpath(os.path.join(folder, name), ROOT)
+            if name.endswith(".json") or path.startswith("deploy/debian/"):  # the one has no comments, the others forms of their own
+                continue
             lines = deployed.read(path).splitlines()
             check(lines[0].startswith("#") and lines[1].startswith("#"), "%s does not say what it is" % path)
             if not name.endswith(".sh"):

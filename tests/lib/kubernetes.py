@@ -26,7 +26,6 @@ CONTAINER = {
     "startupProbe!": PROBE,
     "readinessProbe!": PROBE,
     "livenessProbe!": PROBE,
-    "lifecycle": {"preStop!": {"exec!": {"command!": [STRING]}}},
     "resources!": {"requests!": {"*": QUANTITY}, "limits!": {"*": QUANTITY}},
     "securityContext!": {
         "allowPrivilegeEscalation!": BOOL,
@@ -36,7 +35,7 @@ CONTAINER = {
     "volumeMounts": [{"name!": STRING, "mountPath!": STRING}],
 }
 POD = {
-    "metadata!": {"labels!": LABELS},
+    "metadata!": {"labels!": LABELS, "annotations": LABELS},
     "spec!": {
         "automountServiceAccountToken": BOOL,
         "enableServiceLinks": BOOL,
