@@ -29,7 +29,9 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototyp
 STD := -std=c11
 INCLUDE := -Isrc -I. -I$(BUILD)/gen
 CFLAGS_ALL = $(STD) $(OPT) $(WARN) $(SANFLAGS) $(INCLUDE) -MMD -MP $(CFLAGS) $(CPPFLAGS)
-DAEMON_DEFS := -D_GNU_SOURCE
+# METRICS=0 builds a daemon that counts nothing (make bench-metrics).
+METRICS ?= 1
+DAEMON_DEFS := -D_GNU_SOURCE -DTP_METRICS=$(METRICS)
 PKGS_DAEMON := libuv libprotobuf-c hiredis libmicrohttpd libzstd libxxhash
 PKGS_TOOL := libprotobuf-c libpng
 
@@ -79,7 +81,7 @@ $(PROTO_OBJ): $(BUILD)/gen/proto/tickpath.pb-c.c $(BUILD)/how
 	$(CC) $(STD) $(OPT) $(SANFLAGS) -I$(BUILD)/gen $(CFLAGS) $(CPPFLAGS) -c -o $@ $<
 
 # How things are compiled here: where that changes, all is made anew.
-how := $(CC) $(STD) $(OPT) $(WARN) $(SANFLAGS) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS)
+how := $(CC) $(STD) $(OPT) $(WARN) $(SANFLAGS) $(DAEMON_DEFS) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS)
 $(BUILD)/how: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(how)' | cmp -s - $@ || printf '%s\n' '$(how)' > $@
