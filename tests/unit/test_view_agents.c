@@ -21,12 +21,19 @@ struct seen {
 struct reader {
     struct seen by_index[INDICES];
     const uint8_t *at, *end;
+    const char *fault; /* the first found; NULL: none */
 };
+
+static void expect(struct reader *reader, bool holds, const char *words)
+{
+    if (!holds && reader->fault == NULL)
+        reader->fault = words;
+}
 
 static uint8_t read_byte(struct reader *reader)
 {
-    ck_assert_msg(reader->at < reader->end, "a frame is cut short");
-    return *reader->at++;
+    expect(reader, reader->at < reader->end, "a frame is cut short");
+    return reader->at < reader->end ? *reader->at++ : 0;
 }
 
 static uint64_t read_varint(struct reader *reader)
@@ -43,8 +50,8 @@ static uint64_t read_varint(struct reader *reader)
 static struct seen *read_index(struct reader *reader, uint64_t *next)
 {
     *next += read_varint(reader) + 1;
-    ck_assert_msg(*next <= INDICES, "index %" PRIu64, *next - 1);
-    return &reader->by_index[*next - 1];
+    expect(reader, *next <= INDICES, "an index is too large");
+    return &reader->by_index[(*next - 1) % INDICES];
 }
 
 static void read_new(struct reader *reader, struct tp_view_agent *agent)
@@ -83,25 +90,25 @@ static uint64_t apply(struct reader *reader, const struct tp_view_buffer *frame)
     read_varint(reader);
     uint64_t there = read_varint(reader), next = 0;
     ck_assert_uint_eq(read_varint(reader), 0);
-    for (uint64_t left = read_varint(reader); left > 0; left--) {
+    for (uint64_t left = read_varint(reader); left > 0 && reader->fault == NULL; left--) {
         struct seen *seen = read_index(reader, &next);
-        ck_assert_msg(seen->is_there, "one is gone that was not there");
+        expect(reader, seen->is_there, "one is gone that was not there");
         seen->is_there = false;
     }
     next = 0;
-    for (uint64_t left = read_varint(reader); left > 0; left--) {
+    for (uint64_t left = read_varint(reader); left > 0 && reader->fault == NULL; left--) {
         struct seen *seen = read_index(reader, &next);
-        ck_assert_msg(!seen->is_there, "a new one has a taken index");
+        expect(reader, !seen->is_there, "a new one has a taken index");
         seen->is_there = true;
         read_new(reader, &seen->agent);
     }
     next = 0;
-    for (uint64_t left = read_varint(reader); left > 0; left--) {
+    for (uint64_t left = read_varint(reader); left > 0 && reader->fault == NULL; left--) {
         struct seen *seen = read_index(reader, &next);
-        ck_assert_msg(seen->is_there, "one changes that is not there");
+        expect(reader, seen->is_there, "one changes that is not there");
         read_changed(reader, &seen->agent);
     }
-    ck_assert_msg(reader->at == reader->end, "bytes after a frame");
+    expect(reader, reader->at == reader->end, "bytes after a frame");
     return there;
 }
 
@@ -147,12 +154,14 @@ static void take(struct tp_view_agents *agents, const struct truth *truth, unsig
 static const char *differs(const struct reader *reader, const struct truth *truth, uint64_t there)
 {
     uint64_t seen = 0, wanted = 0;
+    if (reader->fault != NULL)
+        return reader->fault;
     for (unsigned i = 0; i < AGENTS; i++)
         wanted += truth->loop[i] >= 0;
     for (unsigned i = 0; i < INDICES; i++) {
         if (!reader->by_index[i].is_there)
             continue;
-        const struct tp_view_agent *agent = &reader->by_index[i].agent, *of = &truth->agent[(agent->id >> 20) - 1];
+        const struct tp_view_agent *agent = &reader->by_index[i].agent, *of = &truth->agent[((agent->id >> 20) - 1) % AGENTS];
         seen++;
         if (agent->id != of->id || agent->cell != of->cell || agent->goal != of->goal || agent->status != of->status ||
             agent->flags != of->flags || truth->loop[of - truth->agent] < 0)
