@@ -73,7 +73,6 @@ test    header    sys/sdt.h                     systemtap-sdt-dev
 test    command   protoc                        protobuf-compiler
 test    command   redis-server|redis-check-rdb  redis-tools
 test    command   haproxy                       haproxy
-test    command   prometheus                    prometheus
 test    command   promtool                      prometheus
 test    command   chromium                      chromium
 test    command   node                          nodejs
