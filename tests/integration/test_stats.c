@@ -317,7 +317,7 @@ static uint16_t http_port;
 static void http_begin(void)
 {
     source_begin();
-    struct tp_http_config config = {.host = "127.0.0.1", .port = 0, .source = &source};
+    struct tp_http_config config = {.host = "127.0.0.1", .port = 0, .source = &source, .token = ""};
     char reason[160];
     ck_assert_msg(tp_http_start(&http, &config, &http_port, reason) == 0, "%s", reason);
     ck_assert_uint_ne(http_port, 0);
@@ -366,7 +366,7 @@ static const char *http_once(const char *request)
     return text;
 }
 
-#define ASK(method, path) method " " path " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+#define ASK(method, path) method " " path " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 
 static void check_status(const char *answer, int status)
 {
@@ -399,7 +399,7 @@ START_TEST(test_http_pages)
     check_status(answer, 200);
     ck_assert_ptr_nonnull(strstr(answer, "Content-Type: text/plain; version=0.0.4"));
     check_exposition(body_of(answer));
-    answer = http_once("GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+    answer = http_once("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
                        "Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5\r\n\r\n");
     check_status(answer, 200);
     ck_assert_ptr_nonnull(strstr(answer, "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n"));
@@ -437,7 +437,7 @@ START_TEST(test_http_refusals)
     }
     static const char *const refused[] = {
         ASK("POST", "/metrics"), ASK("DELETE", "/stats"), ASK("OPTIONS", "/livez"), ASK("BREW", "/livez"),
-        "PUT /stats HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello"};
+        "PUT /stats HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello"};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         const char *answer = http_once(refused[i]);
         check_status(answer, 405);
@@ -472,12 +472,12 @@ START_TEST(test_http_keep_alive_and_slow_peers)
     ck_assert_int_eq(send(slow, "GET /li", 7, MSG_NOSIGNAL), 7);
     int fd = http_connect();
     for (int i = 0; i < 3; i++) {
-        const char *answer = http_say(fd, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n", 300);
+        const char *answer = http_say(fd, "GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 300);
         check_status(answer, 200);
     }
     close(fd);
     const char *answer =
-        http_say(slow, "vez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", WIRE_TIMEOUT_MS);
+        http_say(slow, "vez HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", WIRE_TIMEOUT_MS);
     check_status(answer, 200);
     close(slow);
 }
