@@ -29,9 +29,11 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototyp
 STD := -std=c11
 INCLUDE := -Isrc -I. -I$(BUILD)/gen
 CFLAGS_ALL = $(STD) $(OPT) $(WARN) $(SANFLAGS) $(INCLUDE) -MMD -MP $(CFLAGS) $(CPPFLAGS)
+# METRICS=0 builds a daemon that counts nothing (make bench-metrics).
+METRICS ?= 1
 # A service manager is told, and its sockets are taken, where libsystemd is.
 SYSTEMD := $(shell pkg-config --exists libsystemd && echo libsystemd)
-DAEMON_DEFS := -D_GNU_SOURCE $(if $(SYSTEMD),-DTP_HAS_SYSTEMD)
+DAEMON_DEFS := -D_GNU_SOURCE -DTP_METRICS=$(METRICS) $(if $(SYSTEMD),-DTP_HAS_SYSTEMD)
 PKGS_DAEMON := libuv libprotobuf-c hiredis libmicrohttpd libzstd libxxhash $(SYSTEMD)
 PKGS_TOOL := libprotobuf-c libpng
 
@@ -81,7 +83,7 @@ $(PROTO_OBJ): $(BUILD)/gen/proto/tickpath.pb-c.c $(BUILD)/how
 	$(CC) $(STD) $(OPT) $(SANFLAGS) -I$(BUILD)/gen $(CFLAGS) $(CPPFLAGS) -c -o $@ $<
 
 # How things are compiled here: where that changes, all is made anew.
-how := $(CC) $(STD) $(OPT) $(WARN) $(SANFLAGS) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(DAEMON_DEFS)
+how := $(CC) $(STD) $(OPT) $(WARN) $(SANFLAGS) $(DAEMON_DEFS) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS)
 $(BUILD)/how: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(how)' | cmp -s - $@ || printf '%s\n' '$(how)' > $@

@@ -3,6 +3,7 @@
 #include "daemon/commands.h"
 
 #include "base/limits.h"
+#include "daemon/probes.h"
 #include "daemon/refusal.h"
 #include "map/layer.h"
 
@@ -407,6 +408,8 @@ void tp__command_open_session(const struct tp_call *call)
         tp__call_refuse(call, error, refusal.field, refusal.reason);
         return;
     }
+    TP_PROBE4(session__opened, tp_sessions_id(&call->peer->sessions, slot),
+              tp_session_algorithm(call->peer->sessions.agents[slot].session)->name, params.start, params.goal);
     tp_metric_add(&call->shard->metrics->sessions_opened, 1);
     tp_shard_count_memory(call->shard);
     Tickpath__SessionOpened opened = TICKPATH__SESSION_OPENED__INIT;

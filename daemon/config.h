@@ -64,6 +64,8 @@ enum { TP_CONFIG_TEXT_MAX = 1024 };
       "drop a connection that has not said hello by then")                                                   \
     X(NUMBER, slow_reader_ms, "slow-reader-ms", 30000, 1, 86400000, "ms",                                    \
       "drop a connection whose output stays full for so long")                                               \
+    X(NUMBER, slow_tick_us, "slow-tick-us", 50000, 0, 3600000000, "us",                                      \
+      "log and count ticks that take longer, their waiting here included; 0: none")                          \
     X(NUMBER, fold_batches, "fold-batches", 4096, 1, 1000000, "",                                            \
       "batches in a map's log before it is folded into a new snapshot")                                      \
     X(NUMBER, snapshot_seconds, "snapshot-seconds", 60, 1, 86400, "s",                                       \

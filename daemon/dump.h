@@ -8,7 +8,7 @@
 #include "daemon/sessions.h"
 #include "search/dump.h"
 
-/* Copies what the session of an agent holds of a rectangle, from a cursor on, at most `states_max` cells of it. Cost: bounded, some 0.3 ms. */
+/* Copies what the session of an agent holds of a rectangle, from a cursor on, at most `states_max` cells of it. Cost: bounded, some 0.2 ms. */
 void tp_dump_take(struct tp_dump *dump, const struct tp_agent *agent, uint64_t id, const struct tp_inspect_scan *rectangle, uint32_t states_max);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/line.h"
+#include "daemon/slow.h"
 #include "search/algorithm.h"
 #include "search/session.h"
 
@@ -129,10 +130,12 @@ enum tp_metric_pool {
     X(COUNTER, guide_settled, "", NONE, "Areas settled by goal fields: their work, done once for all who share.") \
     X(HISTOGRAM, starved_ticks, "", NONE, "Ticks on end that a session was starved in, counted when it is so no more.") \
     X(HISTOGRAM, tick_seconds, "seconds", NONE, "Time to serve one tick request, all its sessions.")         \
+    X(HISTOGRAM, tick_wait_seconds, "seconds", NONE, "Time from the reading of a tick request's last byte to its serving.") \
     X(HISTOGRAM, tick_expansions, "", NONE, "Expansions of one tick request, all its sessions.")             \
     X(HISTOGRAM, tick_sessions, "", NONE, "Sessions of one tick request.")                                   \
     X(COUNTER, ticks_deadline_missed, "", NONE, "Tick requests with a total of time that was over before they were served.") \
     X(COUNTER, ticks_starved, "", NONE, "Tick requests in which a session was starved.")                     \
+    X(COUNTER, ticks_slow, "", NONE, "Tick requests that took longer than slow-tick-us, waiting here included.")\
     X(GAUGE, subscriptions_open, "", NONE, "Subscriptions to the changes of maps, of all connections, now.") \
     X(COUNTER, pushes, "", NONE, "Messages about changes of maps pushed to subscribers.")                    \
     X(GAUGE, maps, "", NONE, "Maps in memory.")                                                              \
@@ -179,6 +182,7 @@ struct tp_histogram {
 struct tp_metrics {
     _Alignas(2 * TP_LINE_BYTES) char thread[16]; /* "loop0", "world", "store": for the JSON's per-thread view */
     TP_METRIC_LIST(TP_METRIC_FIELD)
+    struct tp_slow slow; /* of a loop */
 };
 /* Two lines, since processors fetch them in pairs: a thread's numbers begin and end with a pair. */
 _Static_assert(_Alignof(struct tp_metrics) == 2 * TP_LINE_BYTES && sizeof(struct tp_metrics) % (2 * TP_LINE_BYTES) == 0,

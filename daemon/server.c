@@ -326,6 +326,7 @@ static enum tp_exit start_http(struct server *server)
         .store_name = server->store->ops->name,
         .store_volatile = server->store->is_volatile,
         .started_unix_ms = (int64_t)(tp_clock_unix_us() / 1000),
+        .started_us = tp_clock_now_us(),
         .threads = server->threads,
         .context = server,
         .uptime_ms = uptime_ms,

@@ -1,5 +1,7 @@
 #include "daemon/shard.h"
 
+#include "daemon/probes.h"
+
 #include <stdlib.h>
 
 /* What decoding may blow a frame up to: a repeated message of two bytes becomes a struct of some seventy. */
@@ -49,6 +51,8 @@ void tp_shard_fini(struct tp_shard *shard)
 
 void tp_shard_count_closed(struct tp_shard *shard, uint32_t count)
 {
+    if (count > 0)
+        TP_PROBE1(session__closed, count);
     tp_metric_add(&shard->metrics->sessions_closed, count);
     tp_metric_gauge_add(&shard->metrics->sessions_closing, (int64_t)count);
 }
@@ -60,6 +64,7 @@ void tp_shard_count_memory(struct tp_shard *shard)
     struct tp_field_cache_stats now, *counted = &shard->fields_counted;
     struct tp_metrics *metrics = shard->metrics;
     tp_field_cache_stats(shard->fields, &now);
+    shard->used_counted = shard->pool.used_bytes;
     int64_t used = (int64_t)shard->pool.used_bytes, guide = (int64_t)now.bytes;
     tp_metric_gauge_set(&metrics->pool_bytes[TP_METRIC_POOL_GUIDE], guide);
     tp_metric_gauge_set(&metrics->pool_bytes[TP_METRIC_POOL_SESSIONS], used > guide ? used - guide : 0);
@@ -111,6 +116,7 @@ static void offer(struct tp_shard *shard, const struct tp_world_map *of, const s
         shard->current[of->slot] = map;
         shard->layers[of->slot] = layers;
         shard->seq[of->slot] = seq;
+        shard->versions++;
         map = map_before;
         layers = layers_before;
         retire_fields(shard, layers, shard->layers[of->slot]);

@@ -43,7 +43,8 @@ struct tp_stats_source {
     const struct tp_upload_quota *uploads;
     const char *store_name;             /* "memory", "folder", "redis" */
     bool store_volatile;
-    int64_t started_unix_ms; /* wall clock at start */
+    int64_t started_unix_ms; /* wall clock at start, */
+    uint64_t started_us;     /* and the loops' clock then */
     unsigned threads;        /* event loops */
     void *context;           /* first parameter of all below */
     uint64_t (*uptime_ms)(void *context);

@@ -4,6 +4,7 @@
 #include "base/version.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <time.h>
 
 /* The bound of the first bucket at or above which `share_percent` of the values lie below; the histogram
@@ -123,6 +124,75 @@ static void json_time(struct tp_text *text, int64_t unix_ms)
     tp_text_add(text, "\"%s.%03uZ\"", words, (unsigned)(unix_ms % 1000));
 }
 
+struct slow {
+    struct tp_slow_tick tick;
+    const char *thread;
+};
+
+static int slowest_first(const void *a, const void *b)
+{
+    uint64_t left = tp_slow_waited_us(&((const struct slow *)a)->tick), right = tp_slow_waited_us(&((const struct slow *)b)->tick);
+    return (left < right) - (left > right);
+}
+
+static void json_slow_tick(struct tp_text *text, const struct tp_stats_source *source, const struct slow *slow)
+{
+    const struct tp_slow_tick *tick = &slow->tick;
+    const struct tp_metric_info seconds = {.scale = 1e-6};
+    const struct {
+        const char *name;
+        uint64_t us;
+    } times[] = {{"seconds", tp_slow_waited_us(tick)}, {"queued_seconds", tick->queued_us}, {"world_seconds", tick->world_us},
+                 {"served_seconds", tick->took_us}};
+    const struct {
+        const char *name;
+        uint64_t number;
+    } numbers[] = {{"sessions", tick->sessions},   {"refused", tick->refused},   {"expansions", tick->expansions},
+                   {"traced", tick->traced},       {"restarts", tick->restarts}, {"guide_expansions", tick->guide_expansions},
+                   {"versions", tick->versions},   {"starved", tick->starved},   {"memory_bytes", tick->memory_bytes}};
+    tp_text_add(text, "{\"at\":");
+    json_time(text, source->started_unix_ms + ((int64_t)tick->at_us - (int64_t)source->started_us) / 1000);
+    tp_text_add(text, ",\"thread\":\"%s\"", slow->thread);
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        tp_text_add(text, ",\"%s\":", times[i].name);
+        tp__stats_add_scaled(text, &seconds, times[i].us);
+    }
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        tp_text_add(text, ",\"%s\":%" PRIu64, numbers[i].name, numbers[i].number);
+    tp_text_add(text, ",\"deadline_missed\":%s,\"why\":[", tick->total_us != 0 && tick->took_us > tick->total_us ? "true" : "false");
+    const char *causes[TP_SLOW_CAUSES];
+    size_t count = tp_slow_why(tick, causes);
+    for (size_t i = 0; i < count; i++)
+        tp_text_add(text, "%s\"%s\"", i ? "," : "", causes[i]);
+    tp_text_add(text, "]}");
+}
+
+/* The slowest of all loops, the slowest first. */
+static void json_slow_ticks(struct tp_text *text, const struct tp_stats_source *source)
+{
+    struct slow *all = calloc(source->metrics_count * TP_SLOW_TICKS, sizeof *all);
+    uint64_t now_us = source->started_us + source->uptime_ms(source->context) * 1000;
+    size_t count = 0;
+    if (all == NULL) {
+        text->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < source->metrics_count; i++) {
+        struct tp_slow_tick ticks[TP_SLOW_TICKS];
+        size_t kept = tp_slow_read(&source->metrics[i]->slow, now_us, ticks);
+        for (size_t j = 0; j < kept; j++)
+            all[count++] = (struct slow){ticks[j], source->metrics[i]->thread};
+    }
+    qsort(all, count, sizeof *all, slowest_first);
+    tp_text_add(text, "[");
+    for (size_t i = 0; i < count && i < TP_SLOW_TICKS; i++) {
+        tp_text_add(text, "%s", i ? "," : "");
+        json_slow_tick(text, source, &all[i]);
+    }
+    tp_text_add(text, "]");
+    free(all);
+}
+
 char *tp_stats_render_json(const struct tp_stats_source *source, size_t *size)
 {
     struct tp_text text = {0};
@@ -147,7 +217,9 @@ char *tp_stats_render_json(const struct tp_stats_source *source, size_t *size)
     tp_text_add(&text, "},\"maps\":[");
     struct map_list list = {.text = &text, .comma = ""};
     source->each_map(source->context, json_map, &list);
-    tp_text_add(&text, "],\"metrics\":");
+    tp_text_add(&text, "],\"slow_ticks\":");
+    json_slow_ticks(&text, source);
+    tp_text_add(&text, ",\"metrics\":");
     json_metrics(&text, source->metrics, source->metrics_count, &facts);
     tp_text_add(&text, ",\"by_thread\":{");
     for (size_t i = 0; i < source->metrics_count; i++) {

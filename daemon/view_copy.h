@@ -12,7 +12,7 @@
 #include "daemon/mailbox.h"
 #include "daemon/sessions.h"
 
-enum { TP_VIEW_SLICE = 512 }; /* agents looked at before the loop goes on to other things */
+enum { TP_VIEW_SLICE = 1024 }; /* agents looked at before the loop goes on to other things */
 
 struct tp_view_agent {
     uint64_t id;

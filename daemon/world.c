@@ -1,6 +1,7 @@
 #include "daemon/world.h"
 
 #include "base/check.h"
+#include "daemon/probes.h"
 #include "daemon/world_internal.h"
 
 #include <stdarg.h>
@@ -147,6 +148,8 @@ static void answer(struct tp_world *world, struct tp_world_request *request)
         if (request->refusal.error != 0) {
             tp_metric_add(&world->config.metrics->batches_refused, 1);
         } else {
+            if (!request->applied_before)
+                TP_PROBE4(change__applied, request->name, request->epoch, request->version, request->batch.count);
             tp_metric_add(&world->config.metrics->batches_applied, !request->applied_before);
             tp_metric_add(&world->config.metrics->batches_repeated, request->applied_before);
             tp_metric_add(&world->config.metrics->changes_applied, request->applied_before ? 0 : request->batch.count);

@@ -70,11 +70,11 @@ test    python    yaml                          python3-yaml
 test    python    jsonschema                    python3-jsonschema
 test    python    prometheus_client             python3-prometheus-client
 test    command   prometheus                    prometheus
+test    header    sys/sdt.h                     systemtap-sdt-dev
 test    command   protoc                        protobuf-compiler
 test    command   redis-server|redis-check-rdb  redis-tools
 test    command   haproxy                       haproxy
 test    command   systemd-analyze               systemd
-test    command   prometheus                    prometheus
 test    command   promtool                      prometheus
 test    command   chromium                      chromium
 test    command   node                          nodejs

@@ -124,7 +124,7 @@ function showAgent() {
         pairs.push(["algorithm", search.algorithm], ["path", `${search.path.length} cells${search.path_complete ? ", complete" : ""}`]);
         pairs.push(["open, closed", `${short(search.open.length)}, ${short(search.closed.length)}`], ["h raised", `${short(search.raised.length)} states`]);
         pairs.push(["ticks", short(search.ticks)], ["expansions", short(search.expansions)], ["restarts", short(search.restarts)]);
-        if (search.why_words)
+        if (search.why_words && agent.status !== 1)
             pairs.push(["last tick", search.why_words]);
     }
     rows(list, pairs);
@@ -136,7 +136,7 @@ function noteChange(changes, closed, opened) {
     what.textContent = changes.isCut ? `version ${changes.version}: more than can be listed`
         : `version ${changes.version}: ` + ([closed ? `${closed} closed` : "", opened ? `${opened} opened` : ""].filter(Boolean).join(", ") || `${changes.cells.length / 2} cells`);
     when.className = "when";
-    when.textContent = new Date().toLocaleTimeString();
+    when.textContent = new Date().toTimeString().slice(0, 8);
     line.append(what, when);
     list.prepend(line);
     while (list.children.length > 40)
@@ -330,8 +330,9 @@ function showNumbers(numbers) {
         state.rate = {frames: state.frames / seconds, bytes: state.bytes / seconds};
     numbersAt = now;
     state.frames = state.bytes = 0;
-    for (const chart of charts)
-        chart.add(numbers);
+    if (numbers.seconds > 0.1) // the first come at once, and are of no time
+        for (const chart of charts)
+            chart.add(numbers);
     if (!numbers.ready)
         showLink("wait", numbers.why || "not ready");
     else

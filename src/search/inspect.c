@@ -145,13 +145,18 @@ void tp_session_inspect(const struct tp_session *session, struct tp_inspection *
 
 /* ---- States ---- */
 
-/* Of a state of the tree: whether it is open. A breadth-first lookahead opens closed states again, and marks them so. */
-static bool is_open_in_tree(const struct tp_mind *mind, tp_state state)
+/* What the tree has of a state: false if nothing. A breadth-first lookahead opens closed states again, and marks them so. */
+static bool look_in_tree(const struct tp_mind *mind, uint32_t x, uint32_t y, bool *is_open, tp_cost *g)
 {
     const struct tp_search *search = &mind->search;
-    uint32_t x = tp_state_x(search, state), y = tp_state_y(search, state);
-    uint8_t flags = tp_nodes_find(&search->nodes, x, y)->meta[tp_tile_slot(x, y)];
-    return !(flags & TP_NODE_CLOSED) || (tp__looks_breadth_first(mind) && flags & TP_NODE_REACHED);
+    const struct tp_node_tile *tile = search->active ? tp_nodes_find(&search->nodes, x, y) : NULL;
+    uint32_t slot = tp_tile_slot(x, y);
+    *g = tile ? tp_nodes_g(&search->nodes, tile, slot) : TP_COST_INFINITE;
+    if (*g == TP_COST_INFINITE)
+        return false;
+    uint8_t flags = tile->meta[slot];
+    *is_open = !(flags & TP_NODE_CLOSED) || (tp__looks_breadth_first(mind) && flags & TP_NODE_REACHED);
+    return true;
 }
 
 /* Adds what is known of a state to what its cell is. */
@@ -161,13 +166,10 @@ static void add_state(const struct tp_mind *mind, tp_state state, struct tp_insp
     uint32_t x = tp_state_x(search, state), y = tp_state_y(search, state);
     tp_cost g = TP_COST_INFINITE;
     bool is_open = false, is_known = false;
-    if (is_backward(mind)) {
+    if (is_backward(mind))
         is_known = mind->dstar && mind->dstar->active && tp__dstar_look(mind, state, &is_open, &g);
-    } else if (search->active && tp_search_knows(search, state)) {
-        is_known = true;
-        is_open = is_open_in_tree(mind, state);
-        g = tp_search_g(search, state);
-    }
+    else
+        is_known = look_in_tree(mind, x, y, &is_open, &g);
     if (is_known)
         out->what |= is_open ? TP_INSPECT_OPEN : TP_INSPECT_CLOSED;
     if (g < out->g)

@@ -145,7 +145,6 @@ async function keys(page) {
     await page.keyboard.press("0");
     await page.keyboard.press("?");
     check(await page.locator("#help").isVisible(), "? shows the keys");
-    await picture(page, "view-keys.png");
     await page.keyboard.press("Escape");
     check(!await page.locator("#help").isVisible(), "escape closes them");
 
@@ -226,7 +225,6 @@ async function onPhone(browser) {
 async function comesBack(page) {
     await ask("end the daemon");
     check(await becomes(page, () => document.querySelector("#link").dataset.state === "gone" && !document.querySelector("#banner").hidden), "the page says that the daemon is gone");
-    await picture(page, "view-gone.png");
     await ask("start the daemon");
     check(await becomes(page, (count) => document.querySelector("#link").dataset.state === "live" && window.tickpathView.stage.agents.size === count, AGENTS), "it comes back by itself, with the agents");
     check(await page.locator("#banner").isHidden(), "and no longer says so");

@@ -207,7 +207,7 @@ def check_haproxy(services, names, settings, facts):
     published = [port.rpartition(":")[2] for port in services["haproxy"]["ports"]]
     for key, port in zip(("TICKPATH_BIND", "TICKPATH_BALANCER_STATS"), published):
         check(variables[key] == ":" + port, "haproxy.cfg binds %s; compose.yaml publishes %s" % (variables[key], published))
-    check(all(p.split(":")[0] in ("127.0.0.1", "${TICKPATH_PUBLISH") for p in services["haproxy"]["ports"]), "published: %s" % published)
+    check(all(p.split(":")[0] == "127.0.0.1" for p in services["haproxy"]["ports"]), "published: %s" % published)
     check(int(variables["TICKPATH_CONNECTIONS_MAX"]) >= 2 * facts.number(settings, "TICKPATHD_CONNECTIONS_MAX"), "HAProxy's bound is the lower one")
     begins = lines.index(["listen", "tickpath"])
     ends = next(i for i, line in enumerate(lines) if i > begins and line[0] in ("listen", "frontend", "backend"))

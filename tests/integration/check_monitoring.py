@@ -51,8 +51,28 @@ def dashboard_queries(board):
 
 # ---- what is asked for is there ----
 
+# Queries with a fault each, which must be seen.
+FAULTY = (
+    "rate(tickpath_no_such_total[1m])",
+    "rate(tickpath_maps[1m])",
+    "tickpath_moves_total",
+    "rate(tickpath_moves_total)",
+    "tickpath_maps[1m]",
+    'tickpath_sessions_open{algorithm="no-such"}',
+    'rate(tickpath_errors_total{code=~"INTERNAL|NO_SUCH"}[1m])',
+    'tickpath_maps{algorithm="guided"}',
+    "sum by (algorithm) (tickpath_maps)",
+    "histogram_quantile(0.9, sum by (instance) (rate(tickpath_tick_seconds_bucket[1m])))",
+    "histogram_quantile(0.9, sum by (le) (rate(tickpath_tick_seconds_count[1m])))",
+    "rate(tickpath_tick_seconds[1m])",
+    "rate(tickpath_moves_total_sum[1m])",
+    "1 + 1",
+)
+
 
 def check_queries(numbers, board):
+    for query in FAULTY:
+        check(promql.faults(query, numbers), "nothing is found wrong with %s" % query)
     recorded = {rule["record"]: rule["expr"] for rule in rules() if "record" in rule}
     asked = [(rule.get("alert") or rule["record"], rule["expr"]) for rule in rules()]
     asked += [(title, query) for title, query, _ in dashboard_queries(board)]

@@ -303,52 +303,98 @@ START_TEST(test_workload)
 }
 END_TEST
 
-/* One loop, and a tick that keeps it busy for long: the probes and the numbers answer before the tick does.
- */
-START_TEST(test_probes_while_a_loop_is_busy)
+/* The same tick two times in one write: the second waits for the first. */
+static void send_twice(struct wire *wire, Tickpath__Tick *tick)
 {
-    wire_daemon_start(&daemon_, "--stats", "127.0.0.1:0", "--threads", "1", NULL);
-    enum { SIDE = 500, CROWD = 4 };
-    struct wire wire;
-    wire_open_greeted(&wire, daemon_.port);
+    Tickpath__Request request = TICKPATH__REQUEST__INIT;
+    request.has_id = 1;
+    request.id = 1000000;
+    request.body_case = TICKPATH__REQUEST__BODY_TICK;
+    request.tick = tick;
+    size_t size;
+    uint8_t *frame = wire_frame(&request, &size), *both = malloc(2 * size);
+    memcpy(both, frame, size);
+    memcpy(both + size, frame, size);
+    ck_assert(wire_send_bytes(wire, both, 2 * size));
+    free(both);
+    free(frame);
+}
+
+/* Every loop has a tick that keeps it busy for long: the probes and the numbers answer before the first of the ticks does. Then the slow ticks are told with
+ * their causes: the long one, and one that waited behind it. */
+START_TEST(test_probes_while_all_loops_are_busy)
+{
+    enum { SIDE = 500, CROWD = 4, LOOPS = 2, LONGEST_MS = 2000 };
+    wire_daemon_start(&daemon_, "--stats", "127.0.0.1:0", "--threads", "2", "--slow-tick-us", "1000", NULL);
+    struct wire wires[LOOPS]; /* one on each loop */
+    for (int i = 0; i < LOOPS; i++)
+        wire_open_greeted(&wires[i], daemon_.port);
     /* Walls from both sides in turn, one door each: every A* sees the whole map. */
     uint8_t *cells = malloc(SIDE * SIDE);
     memset(cells, '.', SIDE * SIDE);
     for (int x = 10, wall = 0; x < SIDE - 10; x += 20, wall++)
         for (int y = 0; y < SIDE - 1; y++)
             cells[(wall % 2 ? y : y + 1) * SIDE + x] = '@';
-    wire_put_map(&wire, "walls", SIDE, SIDE, cells);
+    wire_put_map(&wires[0], "walls", SIDE, SIDE, cells);
     free(cells);
-    for (uint32_t i = 0; i < CROWD; i++)
-        wire_open_session(&wire, "walls", i * SIDE, SIDE * SIDE - 1, "astar", 1000000000);
+    for (int i = 0; i < LOOPS; i++)
+        for (uint32_t j = 0; j < CROWD; j++)
+            wire_open_session(&wires[i], "walls", j * SIDE, SIDE * SIDE - 1, "astar", 1000000000);
 
     Tickpath__Tick tick = TICKPATH__TICK__INIT;
     tick.has_all = tick.all = 1;
-    wire_send(&wire, TICKPATH__REQUEST__BODY_TICK, &tick);
+    for (int i = 0; i < LOOPS; i++)
+        send_twice(&wires[i], &tick);
     unsigned during = 0;
     uint64_t slowest_ms = 0, from = wire_now_ms();
-    Tickpath__Reply *reply = NULL;
-    for (;;) {
+    Tickpath__Reply *reply[LOOPS] = {NULL};
+    while (reply[0] == NULL && reply[1] == NULL) {
         uint64_t asked = wire_now_ms();
         free(page("/livez", 200));
         free(page("/metrics", 200));
         uint64_t took = wire_now_ms() - asked;
-        enum wire_got got = wire_poll(&wire, &reply, 0);
-        ck_assert_int_ne(got, WIRE_GOT_CLOSE);
-        if (got == WIRE_GOT_FRAME)
-            break;
-        during++;
+        for (int i = 0; i < LOOPS; i++)
+            ck_assert_int_ne(wire_poll(&wires[i], &reply[i], 0), WIRE_GOT_CLOSE);
+        during += reply[0] == NULL && reply[1] == NULL;
         slowest_ms = took > slowest_ms ? took : slowest_ms;
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
         ck_assert_uint_lt(wire_now_ms() - from, 120000);
     }
     printf("busy for %" PRIu64 " ms; %u probes meanwhile, the slowest took %" PRIu64 " ms\n",
            wire_now_ms() - from, during, slowest_ms);
-    ck_assert_int_eq(reply->body_case, TICKPATH__REPLY__BODY_TICKED);
-    ck_assert_uint_eq(reply->ticked->n_session, CROWD);
-    wire_reply_free(reply);
     ck_assert_uint_ge(during, 3);
-    wire_close(&wire);
+    ck_assert_uint_lt(slowest_ms, LONGEST_MS);
+    for (int i = 0; i < LOOPS; i++)
+        for (int j = 0; j < 2; j++) {
+            if (reply[i] == NULL)
+                reply[i] = wire_recv(&wires[i]);
+            ck_assert_int_eq(reply[i]->body_case, TICKPATH__REPLY__BODY_TICKED);
+            ck_assert_uint_eq(reply[i]->ticked->n_session, CROWD);
+            wire_reply_free(reply[i]);
+            reply[i] = NULL;
+        }
+
+    char *text = page("/stats", 200), *all = strstr(text, "\"slow_ticks\":["), *end = strstr(text, "\"metrics\":{");
+    ck_assert(all != NULL && end > all);
+    *end = '\0';
+    size_t ticks = 0, searched = 0, queued = 0;
+    for (const char *at = all; (at = strstr(at, "{\"at\":\"2")) != NULL; at++, ticks++) {
+        const char *why = strstr(at, "\"why\":["), *over = strchr(why, ']');
+        const char *search = strstr(why, "\"search\""), *queue = strstr(why, "\"queue\"");
+        ck_assert_ptr_nonnull(strstr(at, "\"sessions\":4,"));
+        searched += search != NULL && search < over;
+        queued += queue != NULL && queue < over;
+    }
+    ck_assert_msg(ticks == 2 * LOOPS && searched >= LOOPS && queued == LOOPS, "of %zu slow ticks %zu searched, %zu waited: %s", ticks,
+                  searched, queued, all);
+    free(text);
+    text = page("/metrics", 200);
+    ck_assert_uint_eq(metric(text, "ticks_slow"), 2 * LOOPS);
+    ck_assert_uint_eq(metric(text, "tick_wait_seconds"), 2 * LOOPS);
+    ck_assert(tp_test_sample(text, "tickpath_tick_wait_seconds_sum") > 0.001);
+    free(text);
+    for (int i = 0; i < LOOPS; i++)
+        wire_close(&wires[i]);
 }
 END_TEST
 
@@ -503,7 +549,7 @@ static Suite *stats_served_suite(void)
     TCase *served = tcase_create("daemon");
     tcase_add_checked_fixture(served, begin, end);
     tcase_add_test(served, test_workload);
-    tcase_add_test(served, test_probes_while_a_loop_is_busy);
+    tcase_add_test(served, test_probes_while_all_loops_are_busy);
     tcase_add_test(served, test_bytes_of_versions);
     tcase_add_test(served, test_bytes_of_guided);
     tcase_add_test(served, test_no_endpoint);

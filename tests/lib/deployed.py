@@ -63,7 +63,8 @@ def dockerfile():
 
 
 def compose():
-    return yaml.safe_load(read("deploy", "compose.yaml"))
+    """As it is where none of the variables is set that it asks for."""
+    return yaml.safe_load(re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", read("deploy", "compose.yaml")))
 
 
 def compose_daemons(services):

@@ -21,7 +21,7 @@ CONTAINER = {
     "command": [STRING],
     "args": [STRING],
     "envFrom": [{"configMapRef!": {"name!": STRING}}],
-    "env": [{"name!": STRING, "value": STRING, "valueFrom": {"secretKeyRef!": {"name!": STRING, "key!": STRING}}}],
+    "env": [{"name!": STRING, "value": STRING, "valueFrom": {"secretKeyRef!": {"name!": STRING, "key!": STRING, "optional": BOOL}}}],
     "ports": [{"name!": STRING, "containerPort!": NUMBER}],
     "startupProbe!": PROBE,
     "readinessProbe!": PROBE,

@@ -164,7 +164,10 @@ def lay_out(folder):
     os.makedirs(root + "/usr/local/bin")
     for path in PROGRAMS:
         shutil.copy2(os.path.join(BIN, os.path.basename(path)), root + path)
-    image.run([os.path.join(ROOT, "deploy", "docker-runtime.sh"), root], "docker-runtime.sh")
+    # It starts the programs in the root: with /proc there, which the sanitizers want.
+    os.mkdir(root + "/proc")
+    script = 'mount -t proc proc "$1/proc" && exec "$0" "$1"'
+    image.run(["unshare", "--mount", "sh", "-c", script, os.path.join(ROOT, "deploy", "docker-runtime.sh"), root], "docker-runtime.sh")
     return root
 
 

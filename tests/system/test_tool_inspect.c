@@ -2,8 +2,10 @@
  * a picture whose cells have the colours of its legend; what it can't do is refused. With --stats it asks a running daemon. */
 #include "base/error.h"
 #include "client/cli/look_draw.h"
+#include "client/tickpath_client.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/tool.h"
+#include "tests/lib/wire.h"
 
 #include <png.h>
 #include <stdio.h>
@@ -208,6 +210,63 @@ START_TEST(what_can_not_be_done_is_refused)
 }
 END_TEST
 
+/* A daemon's session, through its stats port: what the tool writes is what the daemon's reply to DumpSession says. With a token, and without it, and with
+ * a session that is not there. */
+START_TEST(a_running_daemon_is_asked)
+{
+    static const char token[] = "look-but-do-not-touch";
+    struct wire_daemon daemon;
+    struct tp_client *client;
+    struct tp_client_error error;
+    wire_daemon_init(&daemon);
+    wire_daemon_start(&daemon, "--stats", "127.0.0.1:0", "--stats-token", token, NULL);
+    ck_assert_int_eq(tp_client_open(&client, "127.0.0.1", daemon.port, "test_tool_inspect", WIRE_TIMEOUT_MS, &error), 0);
+    uint8_t cells[WIDTH * HEIGHT];
+    const char *row = strstr(map_text, "map\n") + 4;
+    for (int y = 0; y < HEIGHT; y++, row += WIDTH + 1)
+        memcpy(cells + y * WIDTH, row, WIDTH);
+    ck_assert_int_eq(tp_client_put_map(client, "m", WIDTH, HEIGHT, cells, NULL, 0, false, NULL, WIRE_TIMEOUT_MS), 0);
+    const struct tp_client_session_params params = {
+        .map = "m", .start = START, .goal = GOAL, .algorithm = "tbwa", .budget = {.kind = TP_CLIENT_BUDGET_K, .amount = 6}};
+    struct tp_client_session session;
+    ck_assert_int_eq(tp_client_open_session(client, &params, &session, WIRE_TIMEOUT_MS), 0);
+    const struct tp_client_tick tick = {.all = true};
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(tp_client_tick(client, &tick, NULL, WIRE_TIMEOUT_MS), 0);
+    char *json = tool_ok("inspect --stats 127.0.0.1:%u --session %llu --token %s --map %s --json - --png %s/look.png", daemon.stats_port,
+                         (unsigned long long)session.id, token, map_file, folder);
+    char id[24];
+    snprintf(id, sizeof id, "%llu", (unsigned long long)session.id);
+    ck_assert_str_eq(word_of(json, "id"), id);
+    ck_assert_str_eq(word_of(json, "map"), "m");
+    ck_assert_str_eq(word_of(json, "algorithm"), "tbwa");
+    struct tp_client_dump dump;
+    ck_assert_int_eq(tp_client_dump_session(client, session.id, NULL, &dump, WIRE_TIMEOUT_MS), 0);
+    ck_assert_uint_eq(number_of(json, "ticks"), dump.ticks);
+    ck_assert_uint_eq(number_of(json, "cell"), dump.cell);
+    ck_assert_uint_eq(number_of(json, "touched"), dump.touched);
+    ck_assert_uint_gt(dump.state_count, 10);
+    for (size_t i = 0; i < dump.state_count; i++)
+        ck_assert(list_holds(json, dump.state_whats[i] & TP_CLIENT_STATE_OPEN ? "open" : "closed", dump.state_cells[i]));
+    for (size_t i = 0; i < dump.path_count; i++)
+        ck_assert(list_holds(json, "path", dump.path[i]));
+    free(json);
+    struct tool_run run;
+    tool_run(&run, "inspect --stats 127.0.0.1:%u --session %s", daemon.stats_port, id);
+    ck_assert_msg(run.exit_code == 2 && strstr(run.err, "--token") != NULL, "%d: %s", run.exit_code, run.err);
+    tool_run_fini(&run);
+    tool_run(&run, "inspect --stats 127.0.0.1:%u --session 12345 --token %s", daemon.stats_port, token);
+    ck_assert_msg(run.exit_code == 1 && strstr(run.err, "no session 12345") != NULL, "%d: %s", run.exit_code, run.err);
+    tool_run_fini(&run);
+    tool_run(&run, "inspect --stats 127.0.0.1:%u --session %s --token %s", daemon.port, id, token); /* the port of the protocol */
+    ck_assert_msg(run.exit_code == 1, "%d: %s", run.exit_code, run.err);
+    tool_run_fini(&run);
+    tp_client_close(client);
+    wire_daemon_stop(&daemon);
+    wire_daemon_fini(&daemon);
+}
+END_TEST
+
 /* What is taken for a piece: the library's own text, and nothing else. */
 START_TEST(only_dumps_are_pieces)
 {
@@ -236,6 +295,7 @@ static Suite *inspect_suite(void)
     tcase_add_test(tests, pictures_are_bounded);
     tcase_add_loop_test(tests, what_can_not_be_done_is_refused, 0, (int)(sizeof refused / sizeof refused[0]));
     tcase_add_test(tests, only_dumps_are_pieces);
+    tcase_add_test(tests, a_running_daemon_is_asked);
     suite_add_tcase(suite, tests);
     return suite;
 }
