@@ -31,8 +31,10 @@ INCLUDE := -Isrc -I. -I$(BUILD)/gen
 CFLAGS_ALL = $(STD) $(OPT) $(WARN) $(SANFLAGS) $(INCLUDE) -MMD -MP $(CFLAGS) $(CPPFLAGS)
 # METRICS=0 builds a daemon that counts nothing (make bench-metrics).
 METRICS ?= 1
-DAEMON_DEFS := -D_GNU_SOURCE -DTP_METRICS=$(METRICS)
-PKGS_DAEMON := libuv libprotobuf-c hiredis libmicrohttpd libzstd libxxhash
+# A service manager is told, and its sockets are taken, where libsystemd is.
+SYSTEMD := $(shell pkg-config --exists libsystemd && echo libsystemd)
+DAEMON_DEFS := -D_GNU_SOURCE -DTP_METRICS=$(METRICS) $(if $(SYSTEMD),-DTP_HAS_SYSTEMD)
+PKGS_DAEMON := libuv libprotobuf-c hiredis libmicrohttpd libzstd libxxhash $(SYSTEMD)
 PKGS_TOOL := libprotobuf-c libpng
 
 SRC := $(wildcard src/*/*.c src/*/*/*.c)

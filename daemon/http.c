@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { CONNECTIONS_MAX = 64, CONNECTION_TIMEOUT_S = 5, CONNECTION_BYTES = 16384 };
 
@@ -31,6 +32,7 @@ struct tp_http {
     struct tp_view *view;
     const char *token;
     bool is_loopback;
+    bool is_inherited; /* the listening socket */
 };
 
 /* ---- Pages ---- */
@@ -236,10 +238,15 @@ int tp_http_start(struct tp_http **out, const struct tp_http_config *config, uin
     if (address.ss_family == AF_INET6)
         flags |= MHD_USE_IPv6;
     errno = 0;
+    const struct MHD_OptionItem where[] = {
+        config->is_inherited ? (struct MHD_OptionItem){MHD_OPTION_LISTEN_SOCKET, config->fd, NULL}
+                             : (struct MHD_OptionItem){MHD_OPTION_SOCK_ADDR, 0, &address},
+        {MHD_OPTION_END, 0, NULL}};
+    http->is_inherited = config->is_inherited;
     http->daemon = MHD_start_daemon(
         flags, config->port, NULL, NULL, answer, http, MHD_OPTION_EXTERNAL_LOGGER, log_words, NULL,
         MHD_OPTION_NOTIFY_COMPLETED,
-        request_end_cb, NULL, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address, MHD_OPTION_CONNECTION_LIMIT,
+        request_end_cb, NULL, MHD_OPTION_ARRAY, where, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONNECTION_TIMEOUT_S,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
     if (!http->daemon) {
@@ -249,7 +256,7 @@ int tp_http_start(struct tp_http **out, const struct tp_http_config *config, uin
         return TP_ERR_IO;
     }
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_BIND_PORT);
-    *port = info ? info->port : config->port;
+    *port = info && !config->is_inherited ? info->port : config->port;
     *out = http;
     return TP_OK;
 }
@@ -258,6 +265,9 @@ void tp_http_stop(struct tp_http *http)
 {
     if (!http)
         return;
+    int fd = http->is_inherited ? MHD_quiesce_daemon(http->daemon) : -1; /* a stop alone might shut it for others too */
     MHD_stop_daemon(http->daemon);
+    if (fd >= 0)
+        close(fd);
     free(http);
 }

@@ -17,6 +17,8 @@ struct tp_view;
 struct tp_http_config {
     const char *host;                     /* numeric IPv4 or IPv6 address, without brackets */
     uint16_t port;                        /* 0: chosen by the kernel */
+    bool is_inherited;                    /* `fd` is taken, a listening socket at that address that others hold too; closed by stop */
+    int fd;
     const struct tp_stats_source *source; /* borrowed until stop */
     struct tp_view *view;                 /* borrowed until stop; NULL: there is none */
     const char *token;                    /* of the view and /stats (daemon/view_gate.h), borrowed likewise; "": none */

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "daemon/clock.h"
 #include "daemon/log.h"
+#include "daemon/supervisor.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -122,6 +123,22 @@ static bool move_on(struct tp_life *life)
     return true;
 }
 
+/* Tells the watchdog four times in its interval, as long as every loop was heard of in half of it. */
+static void tell_watchdog(struct tp_life *life, uint64_t now_ms)
+{
+    enum tp_life_state state = tp_life_state(life);
+    if (life->watchdog_ms == 0 || state == TP_LIFE_STARTING || now_ms - life->told_ms < life->watchdog_ms / 4)
+        return;
+    bool was_stuck = life->is_stuck;
+    life->is_stuck = !life->answers(life->context, life->watchdog_ms / 2);
+    if (life->is_stuck && !was_stuck)
+        tp_log(TP_LOG_ERROR, "a loop does not answer: the watchdog is not told", "watchdog_ms=%" PRIu64, life->watchdog_ms);
+    if (life->is_stuck)
+        return;
+    life->told_ms = now_ms;
+    tp_supervisor_tell("WATCHDOG=1");
+}
+
 static void life_look_cb(uv_timer_t *timer)
 {
     struct tp_life *life = timer->data;
@@ -130,6 +147,7 @@ static void life_look_cb(uv_timer_t *timer)
         life->trim_ms = now_ms;
         tp_trim_look(&life->trim);
     }
+    tell_watchdog(life, now_ms);
     while (move_on(life)) {
     }
 }
@@ -186,7 +204,9 @@ int tp_life_start(struct tp_life *life)
     uv_signal_init(&life->uv, &life->sigterm);
     uv_signal_init(&life->uv, &life->sigint);
     uv_timer_init(&life->uv, &life->look);
-    uv_timer_start(&life->look, life_look_cb, TP_TRIM_MS, TP_TRIM_MS);
+    life->watchdog_ms = tp_supervisor_watchdog_ms();
+    uint64_t look_ms = life->watchdog_ms > 0 && life->watchdog_ms / 8 < TP_TRIM_MS ? life->watchdog_ms / 8 + 1 : TP_TRIM_MS;
+    uv_timer_start(&life->look, life_look_cb, look_ms, look_ms);
     if (uv_async_init(&life->uv, &life->wake, life_wake_cb) == 0) {
         if (uv_signal_start(&life->sigterm, life_signal_cb, SIGTERM) == 0 &&
             uv_signal_start(&life->sigint, life_signal_cb, SIGINT) == 0 &&

@@ -15,7 +15,7 @@
  *
  * What it is: the states as a table, one function that moves, a thread with a loop of its own, since a loop that
  * searches hears nothing. What it refuses: to do the work of a state: the server does, when `enter` tells it. The same thread
- * gives memory back (daemon/trim.h). Who calls it: the server; any thread may ask for the state.
+ * gives memory back (daemon/trim.h), and keeps a service manager's watchdog quiet as long as every loop answers: one that is stuck ends that. Who calls it: the server; any thread may ask for the state.
  */
 #ifndef TP_DAEMON_LIFE_H
 #define TP_DAEMON_LIFE_H
@@ -46,6 +46,7 @@ struct tp_life {
     struct tp_trim trim;
     void *context;                                           /* first parameter of both below */
     void (*enter)(void *context, enum tp_life_state state); /* a state was entered; on the life's thread */
+    bool (*answers)(void *context, uint64_t within_ms); /* whether every loop was heard of since; likewise */
     int64_t (*left)(void *context); /* connections, and what else must be gone before STOPPING; likewise */
 
     /* its own */
@@ -53,6 +54,8 @@ struct tp_life {
     _Alignas(TP_LINE_BYTES) _Atomic int state;   /* enum tp_life_state */
     int signals;                                 /* heard and not yet acted on */
     uint64_t drain_ms, until_ms, trim_ms;        /* of the drain under way; when the state ends; when trim looked last */
+    uint64_t watchdog_ms, told_ms;               /* the manager's; 0: none; when it was told last */
+    bool is_stuck;                               /* a loop does not answer; said */
     uv_loop_t uv;
     uv_signal_t sigterm, sigint;
     uv_timer_t look;

@@ -118,6 +118,7 @@ static void loop_look_at_slabs(struct tp_loop *loop)
 static void loop_look_cb(uv_timer_t *look)
 {
     struct tp_loop *loop = look->data;
+    atomic_store_explicit(&loop->looked_ms, tp_clock_now_ms(), memory_order_relaxed);
     tp_connection_look_all(loop);
     loop_look_at_slabs(loop);
     if (++loop->looks < TP_LOOP_TRIM_LOOKS)
@@ -156,6 +157,7 @@ int tp_loop_init(struct tp_loop *loop, struct tp_pool_cap *cap, _Atomic int64_t 
     uv_idle_init(&loop->uv, &loop->again);
     loop->wake.data = loop->look.data = loop->again.data = loop->touching.data = loop;
     uv_timer_start(&loop->look, loop_look_cb, TP_LOOP_LOOK_MS, TP_LOOP_LOOK_MS);
+    atomic_store(&loop->looked_ms, tp_clock_now_ms());
     tp_mailbox_init(&loop->box);
     loop->connections = connections;
     loop->runnable_end = &loop->runnable;

@@ -41,6 +41,7 @@ struct tp_loop {
     uv_loop_t uv;
     _Alignas(TP_LINE_BYTES) uv_async_t wake;
     _Alignas(TP_LINE_BYTES) uv_timer_t look;
+    _Atomic uint64_t looked_ms; /* tp_clock_now_ms when the loop looked last: whether it still answers; any thread reads */
     uv_work_t touching; /* of `ahead`, memory that will be needed, on a thread of libuv's */
     void *ahead;
     uv_idle_t again; /* active while `runnable` is not empty, closed sessions wait to be freed or `view` is to be filled */

@@ -11,6 +11,7 @@
 #include "daemon/loop.h"
 #include "daemon/store_embedded.h"
 #include "daemon/store_redis.h"
+#include "daemon/supervisor.h"
 #include "daemon/view.h"
 #include "daemon/world_thread.h"
 
@@ -44,6 +45,7 @@ struct server {
     _Alignas(TP_LINE_BYTES) _Atomic int64_t connections;
     _Alignas(TP_LINE_BYTES) struct tp_acceptor acceptor;
     uint16_t port, stats_port;
+    int stats_fd; /* handed over; -1: none */
     struct tp_life life;
     struct tp_view *view;
     struct tp_http *http;
@@ -177,10 +179,25 @@ static int64_t left_cb(void *context)
     return is_accepting ? connections + 1 : connections;
 }
 
+/* Whether every loop has looked at its connections in the last milliseconds. */
+static bool answers_cb(void *context, uint64_t within_ms)
+{
+    struct server *server = context;
+    uint64_t now_ms = tp_clock_now_ms();
+    for (unsigned i = 0; i < server->threads; i++) {
+        uint64_t looked_ms = atomic_load_explicit(&server->loops[i].looked_ms, memory_order_relaxed);
+        if (looked_ms < now_ms && now_ms - looked_ms > within_ms)
+            return false;
+    }
+    return true;
+}
+
 /* The life's thread. */
 static void enter_cb(void *context, enum tp_life_state state)
 {
     struct server *server = context;
+    if (state == TP_LIFE_LEAVING)
+        tp_supervisor_tell("STOPPING=1\nSTATUS=draining");
     if (state == TP_LIFE_DRAINING)
         tp_acceptor_end(&server->acceptor);
     if (state == TP_LIFE_STOPPING) {
@@ -295,7 +312,10 @@ static enum tp_exit make_loops(struct server *server)
 static enum tp_exit start_http(struct server *server)
 {
     const struct tp_config *config = server->config;
-    if (config->stats.host[0] == '\0')
+    struct tp_address at = config->stats;
+    if (server->stats_fd >= 0 && tp_listener_bound(server->stats_fd, &at) != 0)
+        return fail(TP_EXIT_PORT, "the stats socket has no address");
+    if (at.host[0] == '\0')
         return TP_EXIT_CLEAN;
     server->stats = (struct tp_stats_source){
         .metrics = (const struct tp_metrics *const *)server->metrics,
@@ -321,8 +341,10 @@ static enum tp_exit start_http(struct server *server)
                                   .post = post_view_cb};
     if (tp_view_start(&server->view, &view) != 0)
         return fail(TP_EXIT_FAILED, "cannot start the view");
-    struct tp_http_config http = {.host = config->stats.host,
-                                  .port = config->stats.port,
+    struct tp_http_config http = {.host = at.host,
+                                  .port = at.port,
+                                  .is_inherited = server->stats_fd >= 0,
+                                  .fd = server->stats_fd,
                                   .source = &server->stats,
                                   .view = server->view,
                                   .token = config->stats_token};
@@ -375,12 +397,32 @@ static enum tp_exit make(struct server *server)
     return code;
 }
 
+/* Those that a service manager hands over, else one of our own. */
+static int open_sockets(struct server *server, char words[256])
+{
+    struct tp_supervisor_sockets sockets;
+    struct tp_address bound;
+    if (tp_supervisor_take(&sockets, words) != 0)
+        return TP_ERR_IO;
+    server->stats_fd = sockets.stats;
+    server->acceptor.fd = sockets.clients;
+    server->acceptor.is_inherited = sockets.clients >= 0;
+    if (sockets.clients < 0 && tp_listener_open(&server->config->listen, &server->acceptor.fd, words) != 0)
+        return TP_ERR_IO;
+    if (tp_listener_bound(server->acceptor.fd, &bound) != 0) {
+        snprintf(words, 256, "the listening socket has no address");
+        return TP_ERR_IO;
+    }
+    server->port = bound.port;
+    return 0;
+}
+
 static enum tp_exit start(struct server *server)
 {
     const struct tp_config *config = server->config;
     char words[256];
     raise_descriptors();
-    if (tp_listener_open(&config->listen, &server->acceptor.fd, &server->port, words) != 0)
+    if (open_sockets(server, words) != 0)
         return fail(TP_EXIT_PORT, words);
     enum tp_exit code = make(server);
     if (code != TP_EXIT_CLEAN)
@@ -403,6 +445,7 @@ static enum tp_exit start(struct server *server)
     if (code != TP_EXIT_CLEAN)
         return code;
     tp_life_serving(&server->life);
+    tp_supervisor_tell("READY=1\nSTATUS=serving on port %u", server->port);
     tp_log(TP_LOG_INFO, "listening", "host=%s port=%u stats_port=%u threads=%u store=%s version=%s",
            config->listen.host, server->port, server->stats_port, server->threads, server->store->ops->name,
            TP_VERSION);
@@ -452,11 +495,12 @@ enum tp_exit tp_server_run(const struct tp_config *config)
     if (server == NULL)
         return TP_EXIT_FAILED;
     server->config = server->acceptor.config = server->life.config = config;
-    server->acceptor.fd = -1;
+    server->acceptor.fd = server->stats_fd = -1;
     server->acceptor.connections = &server->connections;
     server->life.context = server;
     server->life.enter = enter_cb;
     server->life.left = left_cb;
+    server->life.answers = answers_cb;
     server->life.trim = (struct tp_trim){.cap = &server->cap, .held = &server->held};
     server->started_us = tp_clock_now_us();
     server->threads = config->threads != 0 ? (unsigned)config->threads : uv_available_parallelism();

@@ -57,6 +57,7 @@ build   pkgconfig libmicrohttpd                 libmicrohttpd-dev
 build   pkgconfig libpng                        libpng-dev
 build   pkgconfig libzstd                       libzstd-dev
 build   pkgconfig libxxhash                     libxxhash-dev
+build   pkgconfig libsystemd                    libsystemd-dev
 test    command   clang                         clang
 test    clang     fuzzer                        libclang-rt-dev
 test    pkgconfig check                         check
@@ -73,6 +74,7 @@ test    header    sys/sdt.h                     systemtap-sdt-dev
 test    command   protoc                        protobuf-compiler
 test    command   redis-server|redis-check-rdb  redis-tools
 test    command   haproxy                       haproxy
+test    command   systemd-analyze               systemd
 test    command   promtool                      prometheus
 test    command   chromium                      chromium
 test    command   node                          nodejs
@@ -90,6 +92,7 @@ runtime library   libmicrohttpd                 libmicrohttpd-dev
 runtime library   libpng16                      libpng-dev
 runtime library   libzstd                       libzstd-dev
 runtime library   libxxhash                     libxxhash-dev
+runtime library   libsystemd                    libsystemd-dev
 TABLE
 }
 

@@ -1,4 +1,4 @@
-/* The daemon's life: options, addresses, inherited sockets, timeouts, draining. A real process each time. */
+/* The daemon's life: options, addresses, timeouts, draining. A real process each time. */
 #include "tests/lib/harness.h"
 #include "tests/lib/wire.h"
 
@@ -200,40 +200,6 @@ START_TEST(test_ipv6)
     ck_assert_int_ge(fd, 0);
     close(fd);
     wire_daemon_stop(&daemon_);
-}
-END_TEST
-
-/* A supervisor's socket: the daemon serves on it, whatever --listen says. */
-START_TEST(test_inherited_socket)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, size), 0);
-    ck_assert_int_eq(listen(fd, 8), 0);
-    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-    const char *program =
-        tp_test_program("tickpathd"); /* it asserts: not where descriptor 3 is no longer Check's */
-    pid_t pid = tp_test_fork();
-    if (pid == 0) {
-        char own[32];
-        snprintf(own, sizeof own, "%ld", (long)getpid());
-        setenv("LISTEN_PID", own, 1);
-        setenv("LISTEN_FDS", "1", 1);
-        if (fd != 3)
-            dup2(fd, 3);
-        execv(program, (char *const[]){"tickpathd", "--listen", "127.0.0.1:1", NULL});
-        _exit(127);
-    }
-    close(fd);
-    struct wire wire; /* the socket listens already: the connection waits until the daemon takes it */
-    wire_open_greeted(&wire, ntohs(address.sin_port));
-    wire_expect_alive(&wire);
-    wire_close(&wire);
-    ck_assert_int_eq(kill(pid, SIGTERM), 0);
-    int status;
-    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 END_TEST
 
@@ -471,7 +437,6 @@ static Suite *life_suite(void)
     tcase_add_test(cases, test_taken_port);
     tcase_add_test(cases, test_exit_codes_of_a_start);
     tcase_add_test(cases, test_ipv6);
-    tcase_add_test(cases, test_inherited_socket);
     tcase_add_test(cases, test_hello_timeout);
     tcase_add_test(cases, test_idle_timeout);
     tcase_add_test(cases, test_connections_max);
