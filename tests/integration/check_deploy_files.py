@@ -420,7 +420,7 @@ def check_heads():
             if name.endswith(".json") or path.startswith("deploy/debian/"):  # the one has no comments, the others forms of their own
                 continue
             lines = deployed.read(path).splitlines()
-            check(lines[0].startswith("#") and lines[1].startswith("#"), "%s does not say what it is" % path)
+            check(lines[0].startswith("#") and lines[1].startswith(("#", "/*")), "%s does not say what it is" % path)
             if not name.endswith(".sh"):
                 named = path if folder == deployed.DEPLOY else os.path.dirname(path) + "/"
                 check("`%s`" % named in readme, "README.md does not name %s" % named)

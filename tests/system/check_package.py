@@ -26,8 +26,10 @@ from processes import Processes, free_ports  # noqa: E402
 DEBIAN = os.path.join(deployed.DEPLOY, "debian")
 PACKAGES = ("tickpathd", "tickpath-client")
 CHROOT = shutil.which("chroot", path="/usr/sbin:/sbin:/usr/bin:/bin")
+CONF = "etc/tickpath/tickpathd.conf"
+UNITS = sorted(name for name in os.listdir(os.path.join(deployed.DEPLOY, "systemd")) if name.endswith((".service", ".socket")))
 HOLDS = {  # MULTIARCH stands for the folder of the machine's kind
-    "tickpathd": ["usr/bin/tickpathd", "usr/share/man/man8/tickpathd.8.gz"],
+    "tickpathd": ["usr/bin/tickpathd", CONF, "usr/share/man/man8/tickpathd.8.gz", *("lib/systemd/system/" + unit for unit in UNITS)],
     "tickpath-client": [
         "usr/bin/tickpath",
         "usr/include/tickpath_client.h",
@@ -92,6 +94,10 @@ def check_files():
     for words in installed:
         if words[0].startswith("deploy/"):
             check(glob.glob(os.path.join(ROOT, words[0])), "there is no %s to install" % words[0])
+    check(UNITS and "tickpathd.service" in UNITS, "the units are %s" % UNITS)
+    rules = deployed.read("deploy", "debian", "rules")
+    named = re.findall(r"[a-z-]+\.(?:service|socket)", "".join(re.findall(r"^\tdh_installsystemd.*$", rules, re.MULTILINE)))
+    check(sorted(named) == UNITS, "the rules know the units %s; there are %s" % (sorted(named), UNITS))
     for name in sorted(os.listdir(DEBIAN)):
         known = name in ("control", "changelog", "copyright", "rules", "source") or name.rpartition(".")[0] in PACKAGES
         check(known, "deploy/debian/%s is of no package" % name)
@@ -142,6 +148,15 @@ def check_daemon(root, folder):
         check(daemon.wait() == 0, "SIGTERM ends it with %s:\n%s" % (daemon.wait(0), daemon.log()))
 
 
+def check_units(root):
+    """What systemd says of the units where they were installed; whether dpkg's scripts turned on what they should."""
+    status, words = output([CHROOT, root, "systemd-analyze", "verify", "--man=no", *("/lib/systemd/system/" + unit for unit in UNITS)])
+    check(status == 0 and not words.strip(), "systemd says of the units: %s, %s" % (status, words))
+    wants = os.path.join(root, "etc/systemd/system")
+    enabled = sorted(os.path.basename(path) for path in glob.glob(wants + "/*.wants/*") if os.path.basename(path) in UNITS)
+    check(enabled == ["tickpathd.service"], "installed, %s are enabled" % enabled)
+
+
 def check_program(root, folder):
     """A program of the client library's, with what the package put down and nothing of this checkout."""
     with open(os.path.join(folder, "user.c"), "w", encoding="utf-8") as file:
@@ -161,11 +176,14 @@ def check_installed(folder, packages):
         return close()
     for word in ("tickpathd", "tickpath"):
         check(os.access(os.path.join(root, "usr/bin", word), os.X_OK), "/usr/bin/%s is not there" % word)
+    check(os.path.isfile(os.path.join(root, CONF)), "/%s is not there" % CONF)
+    check_units(root)
     check_program(root, inside)
     check_daemon(root, inside)
     status, words = output([CHROOT, root, "dpkg", "--purge", *PACKAGES])
     check(status == 0, "dpkg does not remove them: %s\n%s" % (status, words))
     left = [path for name in PACKAGES for path in HOLDS[name] if os.path.lexists(os.path.join(root, path))]
+    left += glob.glob(root + "/etc/systemd/system/*.wants/tickpathd*") + glob.glob(root + "/etc/tickpath")
     check(not left, "removed, they leave %s" % left)
     return close()
 
