@@ -232,10 +232,18 @@ def check_bounds(port, name):
 
 def check_slow_reader(port, name):
     """One that takes nothing is dropped, and holds nobody up."""
-    slow = socket.create_connection(("127.0.0.1", port))
-    slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
-    slow.sendall(("GET /view/stream?map=%s&fps=30 HTTP/1.1\r\nHost: localhost\r\n\r\n" % name).encode())
-    fast = Stream(port, "/view/stream?map=%s&fps=30" % name)
+    def taking_nothing():
+        slow = socket.create_connection(("127.0.0.1", port))
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        slow.sendall(("GET /view/stream?map=%s&fps=30 HTTP/1.1\r\nHost: localhost\r\n\r\n" % name).encode())
+        if slow.recv(12) == b"HTTP/1.1 200":
+            return slow
+        slow.close()
+        return None
+    slow = wait_for(taking_nothing, 10)  # streams closed before may still stand
+    fast = served(port, "/view/stream?map=%s&fps=30" % name)
+    if not check(slow and fast, "streams that were closed leave no room"):
+        return
     begun, frames = time.monotonic(), 0
     while time.monotonic() - begun < 2:
         frames += fast.event()[0] == "frame"
