@@ -28,9 +28,13 @@ endif
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
 STD := -std=c11
 INCLUDE := -Isrc -I. -I$(BUILD)/gen
-CFLAGS_ALL = $(STD) $(OPT) $(WARN) $(SANFLAGS) $(INCLUDE) -MMD -MP $(CFLAGS)
-DAEMON_DEFS := -D_GNU_SOURCE
-PKGS_DAEMON := libuv libprotobuf-c hiredis libmicrohttpd libzstd libxxhash
+CFLAGS_ALL = $(STD) $(OPT) $(WARN) $(SANFLAGS) $(INCLUDE) -MMD -MP $(CFLAGS) $(CPPFLAGS)
+# METRICS=0 builds a daemon that counts nothing (make bench-metrics).
+METRICS ?= 1
+# A service manager is told, and its sockets are taken, where libsystemd is.
+SYSTEMD := $(shell pkg-config --exists libsystemd && echo libsystemd)
+DAEMON_DEFS := -D_GNU_SOURCE -DTP_METRICS=$(METRICS) $(if $(SYSTEMD),-DTP_HAS_SYSTEMD)
+PKGS_DAEMON := libuv libprotobuf-c hiredis libmicrohttpd libzstd libxxhash $(SYSTEMD)
 PKGS_TOOL := libprotobuf-c libpng
 
 SRC := $(wildcard src/*/*.c src/*/*/*.c)
@@ -66,20 +70,20 @@ $(DAEMON_LIB): $(call obj,$(filter-out $(DAEMON_MAIN),$(DAEMON_SRC))) $(PROTO_OB
 	rm -f $@ && ar rcs $@ $^
 
 $(BUILD)/tickpathd: $(call obj,$(DAEMON_MAIN)) $(DAEMON_LIB) $(LIB)
-	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(PKGS_DAEMON)) -lpthread -lm
+	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $$(pkg-config --libs $(PKGS_DAEMON)) -lpthread -lm
 
 $(BUILD)/tickpath: $(call obj,$(TOOL_SRC)) $(CLIENT_LIB) $(LIB)
-	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(PKGS_TOOL)) -lpthread -lm
+	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $$(pkg-config --libs $(PKGS_TOOL)) -lpthread -lm
 
 $(BUILD)/gen/proto/tickpath.pb-c.c $(BUILD)/gen/proto/tickpath.pb-c.h &: proto/tickpath.proto
 	@mkdir -p $(BUILD)/gen/proto
 	protoc-c --proto_path=. --c_out=$(BUILD)/gen $<
 
 $(PROTO_OBJ): $(BUILD)/gen/proto/tickpath.pb-c.c $(BUILD)/how
-	$(CC) $(STD) $(OPT) $(SANFLAGS) -I$(BUILD)/gen -c -o $@ $<
+	$(CC) $(STD) $(OPT) $(SANFLAGS) -I$(BUILD)/gen $(CFLAGS) $(CPPFLAGS) -c -o $@ $<
 
 # How things are compiled here: where that changes, all is made anew.
-how := $(CC) $(STD) $(OPT) $(WARN) $(SANFLAGS) $(CFLAGS)
+how := $(CC) $(STD) $(OPT) $(WARN) $(SANFLAGS) $(DAEMON_DEFS) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS)
 $(BUILD)/how: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(how)' | cmp -s - $@ || printf '%s\n' '$(how)' > $@
@@ -105,7 +109,7 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/gen/proto/tickpath.pb-c.h $(BUILD)/how
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
 
-include $(sort $(wildcard client/*.mk tests/*.mk tests/*/*.mk))
+include $(sort $(wildcard client/*.mk daemon/*.mk tests/*.mk tests/*/*.mk))
 
 .PHONY: clean
 clean: ## remove everything made (in BUILD)

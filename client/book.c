@@ -544,6 +544,8 @@ int tp__book_answer(struct tp_client *client, struct tp__ticket *ticket, Tickpat
         noted = forgive(client, ticket, reply);
     } else if (reply->body_case == TICKPATH__REPLY__BODY_TICKED) {
         note_ticked(client, reply->ticked);
+    } else if (reply->body_case == TICKPATH__REPLY__BODY_SESSION_DUMP) {
+        reply->session_dump->session = handle_of(book, reply->session_dump->session);
     } else if (reply->body_case == TICKPATH__REPLY__BODY_LISTING) {
         for (size_t i = 0; i < reply->listing->n_session; i++)
             reply->listing->session[i]->session = handle_of(book, reply->listing->session[i]->session);
@@ -574,6 +576,9 @@ void tp__book_translate(const struct tp__book *book, Tickpath__Request *request)
         count = request->close_session->n_session;
     } else if (request->body_case == TICKPATH__REQUEST__BODY_SET_GOAL) {
         sessions = &request->set_goal->session;
+        count = 1;
+    } else if (request->body_case == TICKPATH__REQUEST__BODY_DUMP_SESSION) {
+        sessions = &request->dump_session->session;
         count = 1;
     }
     for (size_t i = 0; i < count; i++)

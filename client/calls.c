@@ -174,6 +174,16 @@ int tp_client_close_all_sessions(struct tp_client *client, uint32_t *closed, int
     return result;
 }
 
+int tp_client_dump_session(struct tp_client *client, uint64_t session, const struct tp_client_dump_rectangle *rectangle,
+                           struct tp_client_dump *out, int timeout_ms)
+{
+    struct call call = begin(client, timeout_ms);
+    int result = finish(client, &call, tp_client_send_dump_session(client, session, rectangle, &call.ticket, timeout_ms));
+    if (result == 0 && out != NULL)
+        *out = call.reply.dump;
+    return result;
+}
+
 int tp_client_list(struct tp_client *client, uint32_t what, struct tp_client_listing *out, int timeout_ms)
 {
     struct call call = begin(client, timeout_ms);

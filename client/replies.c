@@ -146,6 +146,61 @@ static int show_listing(struct tp_client *client, struct tp_client_listing *out,
     return 0;
 }
 
+static void show_dump(struct tp_client_dump *out, const Tickpath__SessionDump *dump)
+{
+    const ProtobufCEnumValue *hold = protobuf_c_enum_descriptor_get_value(&tickpath__hold__descriptor, (int)dump->hold);
+    size_t states = dump->n_state_cell;
+    *out = (struct tp_client_dump){
+        .session = dump->session,
+        .epoch = dump->epoch,
+        .version = dump->version,
+        .ticks = dump->ticks,
+        .cell = dump->cell,
+        .goals = dump->goal,
+        .goal_count = dump->n_goal,
+        .status = dump->status,
+        .flags = dump->flags,
+        .hold = (uint32_t)dump->hold,
+        .hold_name = hold != NULL ? hold->name : "?",
+        .step_cell = dump->has_step_cell ? dump->step_cell : TP_CLIENT_NO_CELL,
+        .root = dump->has_root ? dump->root : TP_CLIENT_NO_CELL,
+        .best = dump->has_best ? dump->best : TP_CLIENT_NO_CELL,
+        .starved_ticks = dump->starved_ticks,
+        .searches = dump->searches,
+        .found = dump->found,
+        .exhausted = dump->exhausted,
+        .partial = dump->partial,
+        .backward = dump->backward,
+        .packed = dump->packed,
+        .rests = dump->rests,
+        .led = dump->led,
+        .touched = dump->touched,
+        .queued = dump->queued,
+        .vx = dump->vx,
+        .vy = dump->vy,
+        .path = dump->path,
+        .path_count = dump->n_path,
+        .fresh = dump->fresh,
+        .fresh_count = dump->n_fresh,
+        .path_cut = dump->path_cut,
+        .fresh_cut = dump->fresh_cut,
+        .state_cells = dump->state_cell,
+        .state_whats = dump->state_what,
+        .state_gs = dump->state_g,
+        .state_raised = dump->n_state_raised > 0 ? dump->state_raised : NULL,
+        .state_count = states,
+        .has_next = dump->has_next_cursor,
+        .next_cursor = dump->next_cursor,
+    };
+}
+
+/* Whether its lists of states are as long as each other. */
+static bool dump_is_even(const Tickpath__SessionDump *dump)
+{
+    size_t states = dump->n_state_cell;
+    return dump->n_state_what == states && dump->n_state_g == states && (dump->n_state_raised == states || dump->n_state_raised == 0);
+}
+
 int tp__reply_show(struct tp_client *client, struct tp_client_reply *reply)
 {
     const Tickpath__Reply *held = client->held;
@@ -199,6 +254,12 @@ int tp__reply_show(struct tp_client *client, struct tp_client_reply *reply)
     case TICKPATH__REPLY__BODY_LISTING:
         reply->kind = TP_CLIENT_REPLY_LISTING;
         return show_listing(client, &reply->listing, held->listing);
+    case TICKPATH__REPLY__BODY_SESSION_DUMP:
+        if (!dump_is_even(held->session_dump))
+            return tp__break_with(client, TP_CLIENT_MALFORMED_FRAME, "the server sent a dump whose lists are not as long as each other");
+        reply->kind = TP_CLIENT_REPLY_DUMP;
+        show_dump(&reply->dump, held->session_dump);
+        return 0;
     case TICKPATH__REPLY__BODY_MAP_DROPPED:
         reply->kind = TP_CLIENT_REPLY_MAP_DROPPED;
         return 0;

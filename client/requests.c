@@ -417,6 +417,26 @@ int tp_client_send_tick(struct tp_client *client, const struct tp_client_tick *t
     return send_request(client, TICKPATH__REQUEST__BODY_TICK, &message, ticket, timeout_ms);
 }
 
+int tp_client_send_dump_session(struct tp_client *client, uint64_t session, const struct tp_client_dump_rectangle *rectangle,
+                                uint64_t *ticket, int timeout_ms)
+{
+    Tickpath__DumpSession message = TICKPATH__DUMP_SESSION__INIT;
+    message.has_session = 1;
+    message.session = session;
+    if (rectangle != NULL) {
+        message.has_x = message.has_y = message.has_width = message.has_height = rectangle->width != 0;
+        message.x = rectangle->x;
+        message.y = rectangle->y;
+        message.width = rectangle->width;
+        message.height = rectangle->height;
+        message.has_cursor = rectangle->cursor != 0;
+        message.cursor = rectangle->cursor;
+        message.has_limit = rectangle->limit != 0;
+        message.limit = rectangle->limit;
+    }
+    return send_request(client, TICKPATH__REQUEST__BODY_DUMP_SESSION, &message, ticket, timeout_ms);
+}
+
 int tp_client_send_close_sessions(struct tp_client *client, const uint64_t *sessions, size_t count,
                                   uint64_t *ticket, int timeout_ms)
 {

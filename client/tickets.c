@@ -251,6 +251,8 @@ static bool fits(Tickpath__Request__BodyCase request, Tickpath__Reply__BodyCase 
         return reply == TICKPATH__REPLY__BODY_TICKED;
     case TICKPATH__REQUEST__BODY_CLOSE_SESSION:
         return reply == TICKPATH__REPLY__BODY_SESSIONS_CLOSED;
+    case TICKPATH__REQUEST__BODY_DUMP_SESSION:
+        return reply == TICKPATH__REPLY__BODY_SESSION_DUMP;
     case TICKPATH__REQUEST__BODY_LIST:
         return reply == TICKPATH__REPLY__BODY_LISTING;
     default:

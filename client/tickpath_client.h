@@ -491,6 +491,37 @@ struct tp_client_session_info {
     uint64_t guide_expansions; /* units paid for what guides the search */
 };
 
+/* A look into a session's search; PROTOCOL.md, SessionDump, has the fields. */
+struct tp_client_dump_rectangle {
+    uint32_t x, y, width, height; /* width 0: the whole map */
+    uint64_t cursor;              /* next_cursor of the dump before, 0 at first */
+    uint32_t limit;               /* cells of the reply; 0: as many as it may have */
+};
+
+enum { TP_CLIENT_STATE_OPEN = 1, TP_CLIENT_STATE_CLOSED = 2, TP_CLIENT_STATE_RAISED = 4 };
+#define TP_CLIENT_NO_CELL UINT32_MAX
+
+struct tp_client_dump {
+    uint64_t session, epoch, version, ticks;
+    uint32_t cell;
+    const uint32_t *goals;
+    size_t goal_count;
+    uint32_t status, flags, hold;   /* of the last tick, 0: there was none; hold: why it did not move, a number of the protocol's Hold, */
+    const char *hold_name;          /* and its name there; "?" for one that this library does not know */
+    uint32_t step_cell, root, best; /* TP_CLIENT_NO_CELL: there is none */
+    uint32_t starved_ticks;
+    bool searches, found, exhausted, partial, backward, packed, rests, led, path_cut, fresh_cut;
+    uint64_t touched, queued;
+    int vx, vy;
+    const uint32_t *path, *fresh; /* with cursor 0 alone */
+    size_t path_count, fresh_count;
+    const uint32_t *state_cells, *state_whats; /* TP_CLIENT_STATE_* */
+    const uint64_t *state_gs, *state_raised;   /* state_raised NULL: the algorithm does not learn */
+    size_t state_count;
+    bool has_next;
+    uint64_t next_cursor;
+};
+
 struct tp_client_algorithm {
     const char *name, *title, *citation, *engine;
     uint32_t capabilities;
@@ -513,8 +544,7 @@ enum tp_client_list { TP_CLIENT_LIST_MAPS = 1, TP_CLIENT_LIST_SESSIONS = 2, TP_C
  * connection and is valid until the next call on it. `out` may be NULL. */
 
 /* A round trip. `payload` of at most 1024 bytes comes back and is compared. */
-int tp_client_ping(struct tp_client *client, const void *payload, size_t size,
-                   int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_ping(struct tp_client *client, const void *payload, size_t size, int timeout_ms) TP_CLIENT_MUST_CHECK;
 
 /* Uploads a map of width * height class bytes (borrowed), in chunks where it is large. No weights: the
  * server's default profile. `replace` replaces a map of that name that has no sessions. */
@@ -536,13 +566,11 @@ int tp_client_open_map(struct tp_client *client, const char *name, uint64_t min_
 
 /* Forgets a map, on the server and in its store. FAILED_PRECONDITION: sessions stand on it, or it is not in `epoch` (0:
  * any; with it a program drops only what it put itself). */
-int tp_client_drop_map(struct tp_client *client, const char *name, uint64_t epoch,
-                       int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_drop_map(struct tp_client *client, const char *name, uint64_t epoch, int timeout_ms) TP_CLIENT_MUST_CHECK;
 
 /* Gives a map one more profile, for sessions that name it; classes left out are impassable. The same again is fine;
  * ALREADY_EXISTS: another one of that name; RESOURCE_EXHAUSTED: the map has as many as it may. */
-int tp_client_put_profile(struct tp_client *client, const char *map, const char *name,
-                          const struct tp_client_weight *weights, size_t weight_count,
+int tp_client_put_profile(struct tp_client *client, const char *map, const char *name, const struct tp_client_weight *weights, size_t weight_count,
                           int timeout_ms) TP_CLIENT_MUST_CHECK;
 
 /* Sends a batch and waits until it is applied; *out says which version it made. A refusal changes nothing, and tp_client_error names the change that
@@ -571,28 +599,27 @@ int tp_client_next_push(struct tp_client *client, struct tp_client_push *push, i
 int tp_client_open_session(struct tp_client *client, const struct tp_client_session_params *params,
                            struct tp_client_session *out, int timeout_ms) TP_CLIENT_MUST_CHECK;
 
-int tp_client_set_goal(struct tp_client *client, uint64_t session, uint32_t goal,
-                       int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_set_goal(struct tp_client *client, uint64_t session, uint32_t goal, int timeout_ms) TP_CLIENT_MUST_CHECK;
 
 /* The same for a set of 1 to 16 goals, the nearest of which counts. */
-int tp_client_set_goals(struct tp_client *client, uint64_t session, const uint32_t *goals, size_t count,
-                        int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_set_goals(struct tp_client *client, uint64_t session, const uint32_t *goals, size_t count, int timeout_ms) TP_CLIENT_MUST_CHECK;
 
 /* One tick of the sessions named: a move and a status of each. What can't be ticked alone (closed, a map that is behind) stands in out->refused,
  * and the call gives 0; where the server refuses the request, nobody moved. */
-int tp_client_tick(struct tp_client *client, const struct tp_client_tick *tick, struct tp_client_ticked *out,
-                   int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_tick(struct tp_client *client, const struct tp_client_tick *tick, struct tp_client_ticked *out, int timeout_ms) TP_CLIENT_MUST_CHECK;
+
+/* Looks into a session's search, which it does not change (rectangle NULL: all of it, from the beginning). UNKNOWN_MESSAGE: the server is too old. */
+int tp_client_dump_session(struct tp_client *client, uint64_t session, const struct tp_client_dump_rectangle *rectangle,
+                           struct tp_client_dump *out, int timeout_ms) TP_CLIENT_MUST_CHECK;
 
 /* Closes the sessions named; none where there are none. Says in *closed (unless NULL) how many it closed. */
-int tp_client_close_sessions(struct tp_client *client, const uint64_t *sessions, size_t count,
-                             uint32_t *closed, int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_close_sessions(struct tp_client *client, const uint64_t *sessions, size_t count, uint32_t *closed, int timeout_ms) TP_CLIENT_MUST_CHECK;
 
 /* Closes every session of the connection. */
 int tp_client_close_all_sessions(struct tp_client *client, uint32_t *closed, int timeout_ms) TP_CLIENT_MUST_CHECK;
 
 /* `what`: enum tp_client_list, or'ed. */
-int tp_client_list(struct tp_client *client, uint32_t what, struct tp_client_listing *out,
-                   int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_list(struct tp_client *client, uint32_t what, struct tp_client_listing *out, int timeout_ms) TP_CLIENT_MUST_CHECK;
 
 /* ---- Pipelined calls ----
  *
@@ -600,36 +627,29 @@ int tp_client_list(struct tp_client *client, uint32_t what, struct tp_client_lis
  * waits only while the output is full. Tickets are collected in any order; replies that come meanwhile are
  * kept. Every ticket has to be collected or dropped once. */
 
-int tp_client_send_ping(struct tp_client *client, const void *payload, size_t size, uint64_t *ticket,
-                        int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_send_ping(struct tp_client *client, const void *payload, size_t size, uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
 int tp_client_send_open_map_of(struct tp_client *client, const char *name, uint64_t epoch, uint64_t min_version,
                                uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
-int tp_client_send_open_map(struct tp_client *client, const char *name, uint64_t min_version,
-                            uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
-int tp_client_send_drop_map(struct tp_client *client, const char *name, uint64_t epoch, uint64_t *ticket,
-                            int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_send_open_map(struct tp_client *client, const char *name, uint64_t min_version, uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_send_drop_map(struct tp_client *client, const char *name, uint64_t epoch, uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
 int tp_client_send_put_profile(struct tp_client *client, const char *map, const char *name,
                                const struct tp_client_weight *weights, size_t weight_count, uint64_t *ticket,
                                int timeout_ms) TP_CLIENT_MUST_CHECK;
-int tp_client_send_change(struct tp_client *client, const struct tp_client_changes *changes, uint64_t *ticket,
-                          int timeout_ms) TP_CLIENT_MUST_CHECK;
-int tp_client_send_subscribe(struct tp_client *client, const char *map, bool want_cells, uint64_t *ticket,
-                             int timeout_ms) TP_CLIENT_MUST_CHECK;
-int tp_client_send_unsubscribe(struct tp_client *client, const char *map, uint64_t *ticket,
-                               int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_send_change(struct tp_client *client, const struct tp_client_changes *changes, uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_send_subscribe(struct tp_client *client, const char *map, bool want_cells, uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_send_unsubscribe(struct tp_client *client, const char *map, uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
 int tp_client_send_open_session(struct tp_client *client, const struct tp_client_session_params *params,
                                 uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
-int tp_client_send_set_goal(struct tp_client *client, uint64_t session, uint32_t goal, uint64_t *ticket,
-                            int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_send_set_goal(struct tp_client *client, uint64_t session, uint32_t goal, uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
 int tp_client_send_set_goals(struct tp_client *client, uint64_t session, const uint32_t *goals, size_t count,
                              uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
-int tp_client_send_tick(struct tp_client *client, const struct tp_client_tick *tick, uint64_t *ticket,
-                        int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_send_tick(struct tp_client *client, const struct tp_client_tick *tick, uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_send_dump_session(struct tp_client *client, uint64_t session, const struct tp_client_dump_rectangle *rectangle,
+                                uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
 int tp_client_send_close_sessions(struct tp_client *client, const uint64_t *sessions, size_t count,
                                   uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK; /* INVALID_ARGUMENT for none */
 int tp_client_send_close_all_sessions(struct tp_client *client, uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
-int tp_client_send_list(struct tp_client *client, uint32_t what, uint64_t *ticket,
-                        int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_send_list(struct tp_client *client, uint32_t what, uint64_t *ticket, int timeout_ms) TP_CLIENT_MUST_CHECK;
 
 enum tp_client_reply_kind {
     TP_CLIENT_REPLY_NONE,
@@ -644,6 +664,7 @@ enum tp_client_reply_kind {
     TP_CLIENT_REPLY_LISTING,
     TP_CLIENT_REPLY_MAP_DROPPED,
     TP_CLIENT_REPLY_PROFILE_PUT,
+    TP_CLIENT_REPLY_DUMP,
     TP_CLIENT_REPLY_SUBSCRIBED, /* to tp_client_send_unsubscribe: with zeros */
 };
 
@@ -657,14 +678,14 @@ struct tp_client_reply {
         struct tp_client_ticked ticked;
         uint32_t closed; /* sessions closed */
         struct tp_client_listing listing;
+        struct tp_client_dump dump;
     };
 };
 
 /* Waits for the reply of a ticket. A refusal by the server is this call's error, and the ticket is then used
  * up. On TIMEOUT the ticket stays good. NOT_FOUND: no such ticket outstanding. What the reply points to is
  * valid until the next call on the connection. */
-int tp_client_collect(struct tp_client *client, uint64_t ticket, struct tp_client_reply *reply,
-                      int timeout_ms) TP_CLIENT_MUST_CHECK;
+int tp_client_collect(struct tp_client *client, uint64_t ticket, struct tp_client_reply *reply, int timeout_ms) TP_CLIENT_MUST_CHECK;
 
 /* Gives a ticket up: its reply, here or still to come, is dropped. */
 void tp_client_drop(struct tp_client *client, uint64_t ticket);

@@ -36,6 +36,7 @@ static const struct command commands[] = {
     [TICKPATH__REQUEST__BODY_PUT_GRAPH] = {"put_graph", tp__command_put_graph, IS_OPEN},
     [TICKPATH__REQUEST__BODY_SUBSCRIBE] = {"subscribe", tp__command_subscribe, 0},
     [TICKPATH__REQUEST__BODY_PUT_PROFILE] = {"put_profile", tp__command_put_profile, IS_OPEN},
+    [TICKPATH__REQUEST__BODY_DUMP_SESSION] = {"dump_session", tp__command_dump_session, 0},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 

@@ -37,6 +37,9 @@ struct tp_world_map *tp__call_map(const struct tp_call *call, const char *name);
 /* Whether the name is there and allowed; else an error was answered. */
 bool tp__call_name(const struct tp_call *call, const char *name);
 
+/* Gives the slot of a session of the connection; false: an error was answered. */
+bool tp__call_session(const struct tp_call *call, bool has_session, uint64_t session, uint32_t *slot);
+
 /* Fills the message; its strings borrow from `map`. */
 void tp__map_info(struct tp_world_map *of, const struct tp_map *map, Tickpath__MapInfo *out);
 
@@ -52,6 +55,7 @@ void tp__command_change_costs(const struct tp_call *call);
 void tp__command_subscribe(const struct tp_call *call);
 void tp__command_open_session(const struct tp_call *call);
 void tp__command_set_goal(const struct tp_call *call);
+void tp__command_dump_session(const struct tp_call *call);
 void tp__command_close_session(const struct tp_call *call);
 void tp__command_tick(const struct tp_call *call);
 void tp__command_list(const struct tp_call *call);

@@ -3,6 +3,7 @@
 #include "daemon/commands.h"
 
 #include "base/limits.h"
+#include "daemon/probes.h"
 #include "daemon/refusal.h"
 #include "map/layer.h"
 
@@ -407,8 +408,10 @@ void tp__command_open_session(const struct tp_call *call)
         tp__call_refuse(call, error, refusal.field, refusal.reason);
         return;
     }
+    TP_PROBE4(session__opened, tp_sessions_id(&call->peer->sessions, slot),
+              tp_session_algorithm(call->peer->sessions.agents[slot].session)->name, params.start, params.goal);
     tp_metric_add(&call->shard->metrics->sessions_opened, 1);
-    tp_metric_gauge_add(&call->shard->metrics->sessions_open, 1);
+    tp_shard_count_memory(call->shard);
     Tickpath__SessionOpened opened = TICKPATH__SESSION_OPENED__INIT;
     opened.has_session = opened.has_epoch = opened.has_version = opened.has_width = opened.has_height = 1;
     opened.session = tp_sessions_id(&call->peer->sessions, slot);
@@ -421,19 +424,27 @@ void tp__command_open_session(const struct tp_call *call)
 
 /* ---- set_goal, close_session ---- */
 
+bool tp__call_session(const struct tp_call *call, bool has_session, uint64_t session, uint32_t *slot)
+{
+    const struct tp_sessions *sessions = &call->peer->sessions;
+    *slot = has_session ? tp_sessions_find(sessions, session) : TP_AGENT_NONE;
+    if (*slot != TP_AGENT_NONE)
+        return true;
+    int ended = has_session ? tp_sessions_ended(sessions, session) : 0;
+    if (ended != 0)
+        tp__call_refuse(call, ended, "session", "its map began anew, or was dropped: open it again");
+    else
+        tp__call_refuse(call, TP_ERR_NOT_FOUND, "session", "not a session of this connection");
+    return false;
+}
+
 void tp__command_set_goal(const struct tp_call *call)
 {
     const Tickpath__SetGoal *set = call->request->set_goal;
     struct tp_sessions *sessions = &call->peer->sessions;
-    uint32_t slot = set->has_session ? tp_sessions_find(sessions, set->session) : TP_AGENT_NONE;
-    if (slot == TP_AGENT_NONE && set->has_session && tp_sessions_ended(sessions, set->session) != 0) {
-        tp__call_refuse(call, tp_sessions_ended(sessions, set->session), "session", "its map began anew, or was dropped: open it again");
+    uint32_t slot;
+    if (!tp__call_session(call, set->has_session, set->session, &slot))
         return;
-    }
-    if (slot == TP_AGENT_NONE) {
-        tp__call_refuse(call, TP_ERR_NOT_FOUND, "session", "not a session of this connection");
-        return;
-    }
     if (!set->has_goal) {
         tp__call_refuse(call, TP_ERR_INVALID_ARGUMENT, "goal", "must be given");
         return;

@@ -1,6 +1,8 @@
 #include "daemon/config.h"
 
+#include "daemon/exit.h"
 #include "daemon/log.h"
+#include "daemon/view_gate.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -170,6 +172,10 @@ int tp_config_read(struct tp_config *config, int argc, char *const *argv, char *
         snprintf(reason, 512, "--listen must not be empty");
         return TP_ERR_INVALID_ARGUMENT;
     }
+    if (config->stats_token[0] != '\0' && !tp_view_gate_is_token(config->stats_token)) {
+        snprintf(reason, 512, "--stats-token: 16 to 256 of A-Z a-z 0-9 . _ ~ -");
+        return TP_ERR_INVALID_ARGUMENT;
+    }
     if (config->data[0] != '\0' && config->redis[0] != '\0') {
         snprintf(reason, 512, "--data and --redis: give one of them");
         return TP_ERR_INVALID_ARGUMENT;
@@ -205,6 +211,10 @@ char *tp_config_help(void)
     }
     fprintf(out, "  %-26s %s\n  %-26s %s\n", "--version", "say the version and end", "--help",
             "say this and end");
+#define EXIT_LINE(name, code, words) fprintf(out, "  %3d  %s\n", code, words);
+    fputs("\nIt ends with\n", out);
+    TP_EXIT_LIST(EXIT_LINE)
+#undef EXIT_LINE
     if (fclose(out) != 0) {
         free(text);
         return NULL;

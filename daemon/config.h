@@ -25,7 +25,9 @@ enum { TP_CONFIG_TEXT_MAX = 1024 };
     X(ADDRESS, listen, "listen", "127.0.0.1:7878", 0, 0, "HOST:PORT",                                        \
       "where clients connect; port 0: the kernel chooses")                                                   \
     X(ADDRESS, stats, "stats", "", 0, 0, "HOST:PORT",                                                        \
-      "where /livez, /readyz, /metrics and /stats answer; empty: nowhere")                                   \
+      "where /livez, /readyz, /metrics, /stats and the live view (/) answer; empty: nowhere")                                   \
+    X(TEXT, stats_token, "stats-token", "", 0, 0, "TOKEN",                                                    \
+      "what /, /view and /stats want; without one they answer on loopback only. Better given as a variable")   \
     X(TEXT, port_file, "port-file", "", 0, 0, "FILE",                                                        \
       "write the port bound by --listen here, and the stats port on a second line")                          \
     X(NUMBER, threads, "threads", 0, 0, 256, "", "event loops; 0: one per processor")                        \
@@ -52,13 +54,18 @@ enum { TP_CONFIG_TEXT_MAX = 1024 };
     X(NUMBER, node_bytes_max, "node-bytes-max", 4294967296, 1048576, 1125899906842624, "bytes",              \
       "search memory of all sessions together, in slabs of 64 KiB; at the cap they answer with what they "   \
       "have")                                                                                                \
-    X(NUMBER, drain_ms, "drain-ms", 5000, 0, 3600000, "ms", "longest time from SIGTERM to the end")          \
+    X(NUMBER, drain_delay_ms, "drain-delay-ms", 0, 0, 3600000, "ms",                                         \
+      "after SIGTERM: time in which /readyz says draining and all is served as before")                      \
+    X(NUMBER, drain_ms, "drain-ms", 5000, 0, 3600000, "ms",                                                  \
+      "then: time until connections are dropped; after three quarters of it they are ended")                 \
     X(NUMBER, idle_timeout_ms, "idle-timeout-ms", 300000, 0, 86400000, "ms",                                 \
       "drop a connection that sends nothing for so long; 0: never")                                          \
     X(NUMBER, hello_timeout_ms, "hello-timeout-ms", 10000, 1, 86400000, "ms",                                \
       "drop a connection that has not said hello by then")                                                   \
     X(NUMBER, slow_reader_ms, "slow-reader-ms", 30000, 1, 86400000, "ms",                                    \
       "drop a connection whose output stays full for so long")                                               \
+    X(NUMBER, slow_tick_us, "slow-tick-us", 50000, 0, 3600000000, "us",                                      \
+      "log and count ticks that take longer, their waiting here included; 0: none")                          \
     X(NUMBER, fold_batches, "fold-batches", 4096, 1, 1000000, "",                                            \
       "batches in a map's log before it is folded into a new snapshot")                                      \
     X(NUMBER, snapshot_seconds, "snapshot-seconds", 60, 1, 86400, "s",                                       \

@@ -6,6 +6,7 @@
 #include "daemon/peer.h"
 
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum {
@@ -13,6 +14,7 @@ enum {
     LINGER_MS = 1000, /* how long what still comes in is discarded after the last reply */
     QUIET_MS = 100,   /* while draining: a connection that said nothing for so long is done */
     KEEPALIVE_S = 60, /* TCP probes of a silent peer */
+    CALL_OPEN = -1,
 };
 
 struct tp_connection {
@@ -32,6 +34,7 @@ struct tp_connection {
     uint64_t full_since_ms; /* output above the bound, or the last output not out; 0: it is not so */
     uint64_t shut_ms;
     int64_t queued_counted; /* what the gauge has of this connection */
+    int due_bytes; /* after the last call: what it had sent by then and we have not read; before: CALL_OPEN */
 };
 
 /* A write that libuv is to finish; lies in a spare buffer itself. */
@@ -45,6 +48,16 @@ struct output {
 static size_t queued_bytes(const struct tp_connection *connection)
 {
     return uv_stream_get_write_queue_size((const uv_stream_t *)&connection->tcp);
+}
+
+/* What has come and waits in the kernel: a loop that was busy has not read what came meanwhile. */
+static int unread_bytes(const struct tp_connection *connection)
+{
+    uv_os_fd_t fd;
+    int bytes = 0;
+    if (uv_fileno((const uv_handle_t *)&connection->tcp, &fd) != 0 || ioctl(fd, FIONREAD, &bytes) != 0)
+        return 0;
+    return bytes;
 }
 
 static void count_queued(struct tp_connection *connection, int64_t queued)
@@ -87,6 +100,10 @@ static void close_connection(struct tp_connection *connection)
         loop->first = connection->next;
     if (connection->next != NULL)
         connection->next->previous = connection->previous;
+    if (loop->view != NULL && loop->view_at == connection) {
+        loop->view_at = connection->next;
+        tp_view_copy_next(loop->view);
+    }
     if (connection->is_runnable) {
         struct tp_connection **link = &loop->runnable;
         while (*link != connection)
@@ -98,11 +115,11 @@ static void close_connection(struct tp_connection *connection)
     uv_close((uv_handle_t *)&connection->tcp, connection_close_cb);
 }
 
-static void drop(struct tp_connection *connection, const char *reason)
+static void drop(struct tp_connection *connection, enum tp_drop_reason why, const char *reason)
 {
     if (connection->is_closing)
         return;
-    tp_metric_add(&connection->loop->shard.metrics->connections_dropped, 1);
+    tp_metric_add(&connection->loop->shard.metrics->connections_dropped[why], 1);
     tp_log(TP_LOG_INFO, "connection dropped", "reason=\"%s\" sessions=%u", reason,
            connection->peer.sessions.count);
     close_connection(connection);
@@ -118,6 +135,8 @@ static void connection_shutdown_cb(uv_shutdown_t *shutdown, int status)
 /* ---- In and out ---- */
 
 static void turn(struct tp_connection *connection);
+static void tell_and_close(struct tp_connection *connection, enum tp_drop_reason why, int error, const char *words,
+                           const char *reason);
 
 static void connection_alloc_cb(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
@@ -134,8 +153,10 @@ static void connection_read_cb(uv_stream_t *stream, ssize_t size, const uv_buf_t
     if (size > 0) {
         tp_metric_add(&connection->loop->shard.metrics->received_bytes, (uint64_t)size);
         connection->heard_ms = uv_now(&connection->loop->uv);
+        if (connection->due_bytes > 0)
+            connection->due_bytes = size < connection->due_bytes ? connection->due_bytes - (int)size : 0;
         if (tp_peer_receive(&connection->peer, buffer->base, (size_t)size) != 0) {
-            drop(connection, "out of memory");
+            drop(connection, TP_DROP_SYSTEM, "out of memory");
             return;
         }
     } else if (size == UV_EOF) {
@@ -155,7 +176,7 @@ static void connection_read_cb(uv_stream_t *stream, ssize_t size, const uv_buf_t
     if (!connection->is_closing)
         turn(connection);
     if (tp_peer_keep(&connection->peer) != 0)
-        drop(connection, "out of memory");
+        drop(connection, TP_DROP_SYSTEM, "out of memory");
 }
 
 static void free_output(struct output *output)
@@ -185,7 +206,7 @@ static void write_later(struct tp_connection *connection, struct tp_frame_buffer
     size_t capacity;
     struct output *output = (struct output *)tp_spares_take(replies->spares, sizeof *output, &capacity);
     if (output == NULL) {
-        drop(connection, "out of memory");
+        drop(connection, TP_DROP_SYSTEM, "out of memory");
         return;
     }
     output->connection = connection;
@@ -195,7 +216,7 @@ static void write_later(struct tp_connection *connection, struct tp_frame_buffer
     *replies = (struct tp_frame_buffer){.spares = replies->spares};
     if (uv_write(&output->write, (uv_stream_t *)&connection->tcp, &buffer, 1, connection_write_cb) != 0) {
         free_output(output);
-        drop(connection, "the socket takes no more");
+        drop(connection, TP_DROP_SYSTEM, "the socket takes no more");
     }
 }
 
@@ -279,6 +300,10 @@ static void turn(struct tp_connection *connection)
             set_reading(connection, true); /* what still comes is discarded */
         return;
     }
+    if (connection->due_bytes == 0 && !has_more && tp_peer_is_listening(peer)) {
+        tell_and_close(connection, TP_DROP_DRAIN, TP_ERR_SHUTTING_DOWN, NULL, "last call");
+        return;
+    }
     if (has_more && !is_full) /* while it is full, a write that completes (or look) brings the next turn */
         run_later(connection);
     set_reading(connection, tp_peer_is_listening(peer) && !is_full && !has_more);
@@ -343,6 +368,7 @@ void tp_connection_open(struct tp_loop *loop, int fd, bool is_refused)
     }
     connection->loop = loop;
     connection->opened_ms = connection->heard_ms = uv_now(&loop->uv);
+    connection->due_bytes = CALL_OPEN;
     tp_peer_init(&connection->peer, &loop->shard, connection, next_seed(&loop->shard));
     tp_metric_gauge_add(&loop->shard.metrics->connections_open, 1);
     connection->next = loop->first;
@@ -353,13 +379,13 @@ void tp_connection_open(struct tp_loop *loop, int fd, bool is_refused)
     connection->tcp.data = connection;
     if (uv_tcp_open(&connection->tcp, fd) != 0) {
         close(fd);
-        drop(connection, "the socket cannot be watched");
+        drop(connection, TP_DROP_SYSTEM, "the socket cannot be watched");
         return;
     }
     uv_tcp_nodelay(&connection->tcp, 1);
     uv_tcp_keepalive(&connection->tcp, 1, KEEPALIVE_S);
     if (loop->is_dropping) {
-        drop(connection, "shutdown");
+        tp_connection_drop_all(loop, "shutdown");
         return;
     }
     if (is_refused) {
@@ -375,9 +401,10 @@ void tp_connection_open(struct tp_loop *loop, int fd, bool is_refused)
 /* ---- Timeouts ---- */
 
 /* Ends a connection with words. */
-static void tell_and_close(struct tp_connection *connection, int error, const char *words, const char *reason)
+static void tell_and_close(struct tp_connection *connection, enum tp_drop_reason why, int error, const char *words,
+                           const char *reason)
 {
-    tp_metric_add(&connection->loop->shard.metrics->connections_dropped, 1);
+    tp_metric_add(&connection->loop->shard.metrics->connections_dropped[why], 1);
     tp_log(TP_LOG_INFO, "connection ended", "reason=\"%s\" sessions=%u", reason,
            connection->peer.sessions.count);
     tp_peer_refuse(&connection->peer, error, words);
@@ -390,9 +417,12 @@ static void look(struct tp_connection *connection, uint64_t now_ms)
     const struct tp_config *config = shard->config;
     const struct tp_peer *peer = &connection->peer;
     uint64_t silent_ms = now_ms - connection->heard_ms;
+    if (connection->loop->is_last_call && connection->due_bytes == CALL_OPEN) {
+        connection->due_bytes = unread_bytes(connection);
+        run_later(connection); /* that turn, or a later one, ends it */
+    }
     if (connection->full_since_ms != 0 && now_ms - connection->full_since_ms >= config->slow_reader_ms) {
-        tp_metric_add(&shard->metrics->slow_reader_dropped, 1);
-        drop(connection, "it does not read its replies");
+        drop(connection, TP_DROP_SLOW_READER, "it does not read its replies");
     } else if (connection->full_since_ms != 0 && peer->state != TP_PEER_FLUSHING &&
                queued_bytes(connection) < config->output_bytes_max) {
         turn(connection); /* part of a long write is out */
@@ -400,16 +430,15 @@ static void look(struct tp_connection *connection, uint64_t now_ms)
         close_connection(connection);
     } else if (peer->state == TP_PEER_GREETING &&
                now_ms - connection->opened_ms >= config->hello_timeout_ms) {
-        tp_metric_add(&shard->metrics->timeouts_hello, 1);
-        tell_and_close(connection, TP_ERR_TIMEOUT, "no hello came in time", "no hello");
+        tell_and_close(connection, TP_DROP_HELLO_TIMEOUT, TP_ERR_TIMEOUT, "no hello came in time", "no hello");
     } else if (!connection->is_reading || !tp_peer_is_listening(peer)) {
         return; /* busy, or being told off */
     } else if (config->idle_timeout_ms != 0 && silent_ms >= config->idle_timeout_ms &&
                queued_bytes(connection) == 0) {
-        tp_metric_add(&shard->metrics->timeouts_idle, 1);
-        tell_and_close(connection, TP_ERR_TIMEOUT, "nothing came in time; a ping keeps a connection", "idle");
-    } else if (shard->is_draining && silent_ms >= QUIET_MS && queued_bytes(connection) == 0) {
-        tell_and_close(connection, TP_ERR_SHUTTING_DOWN, NULL, "drained");
+        tell_and_close(connection, TP_DROP_IDLE_TIMEOUT, TP_ERR_TIMEOUT, "nothing came in time; a ping keeps a connection", "idle");
+    } else if (shard->is_draining && silent_ms >= QUIET_MS && queued_bytes(connection) == 0 &&
+               unread_bytes(connection) == 0) {
+        tell_and_close(connection, TP_DROP_DRAIN, TP_ERR_SHUTTING_DOWN, NULL, "drained");
     }
 }
 
@@ -427,8 +456,25 @@ void tp_connection_look_all(struct tp_loop *loop)
     }
 }
 
+/* ---- Who looks on ---- */
+
+bool tp_connection_view(struct tp_loop *loop)
+{
+    uint32_t looks = TP_VIEW_SLICE;
+    while (loop->view_at != NULL && looks > 0)
+        if (tp_view_copy_some(loop->view, &loop->view_at->peer.sessions, &looks))
+            loop->view_at = loop->view_at->next;
+    return loop->view_at == NULL;
+}
+
 void tp_connection_drop_all(struct tp_loop *loop, const char *reason)
 {
-    while (loop->first != NULL)
-        drop(loop->first, reason);
+    while (loop->first != NULL) {
+        if (loop->first->is_shut) {
+            close_connection(loop->first);
+            continue;
+        }
+        loop->has_dropped = true;
+        drop(loop->first, TP_DROP_DRAIN, reason);
+    }
 }

@@ -350,9 +350,9 @@ int tp_folder_open(struct tp_folder *folder, const char *path, uint64_t fold_bat
     pthread_mutex_init(&folder->status_lock, NULL);
     if (open_files(folder, path) == 0 && tp__folder_scan(folder, ".log", &folder->old_logs) == 0)
         return 0;
-    snprintf(reason, 256, "data folder %.100s: %s", path,
-             errno == EWOULDBLOCK ? "another daemon uses it" : strerror(errno));
-    return TP_ERR_IO;
+    bool is_locked = errno == EWOULDBLOCK;
+    snprintf(reason, 256, "data folder %.100s: %s", path, is_locked ? "another daemon uses it" : strerror(errno));
+    return is_locked ? TP_ERR_FAILED_PRECONDITION : TP_ERR_IO;
 }
 
 void tp_folder_close(struct tp_folder *folder)

@@ -45,8 +45,8 @@ struct tp_folder {
     struct tp_store_status status;
 };
 
-/* Opens a folder, making it if need be, and takes its lock. TP_ERR_IO with words in reason[]. `folder` must
- * be closed in either case. */
+/* Opens a folder, making it if need be, and takes its lock. TP_ERR_FAILED_PRECONDITION (another daemon has the
+ * lock), TP_ERR_IO, with words in reason[]. `folder` must be closed in any case. */
 int tp_folder_open(struct tp_folder *folder, const char *path, uint64_t fold_batches,
                    struct tp_metrics *metrics, char reason[256]) TP_MUST_CHECK;
 void tp_folder_close(struct tp_folder *folder);

@@ -47,7 +47,7 @@ bool tp__folder_sync(struct tp_folder *folder, int fd)
     uint64_t began_us = tp_clock_now_us();
     bool is_synced = fdatasync(fd) == 0;
     tp_metric_add(&folder->metrics->store_syncs, 1);
-    tp_metric_observe(&folder->metrics->store_sync_us, tp_clock_now_us() - began_us);
+    tp_metric_observe(&folder->metrics->store_sync_seconds, tp_clock_now_us() - began_us);
     return is_synced;
 }
 

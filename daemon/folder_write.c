@@ -152,7 +152,6 @@ int tp__folder_write_snapshot(struct tp_folder *folder, struct tp__kept *kept, c
     else if (kept->tip.map != NULL && strcmp(old_log, new_log) != 0) /* else there was no log of ours */
         unlinkat(folder->fd, old_log, 0);
     begin_log(folder, kept, map, log_fd);
-    tp_metric_add(&folder->metrics->store_writes, 1);
     tp_metric_add(&folder->metrics->store_snapshots, 1);
     tp_metric_add(&folder->metrics->store_written_bytes, size);
     tp__folder_recover(folder);
@@ -232,7 +231,7 @@ static int write_batches(struct tp_folder *folder, struct tp__kept *kept, const 
         return error;
     }
     kept->log_batches += accepted;
-    tp_metric_add(&folder->metrics->store_writes, accepted);
+    tp_metric_add(&folder->metrics->store_batches, accepted);
     tp_metric_add(&folder->metrics->store_written_bytes, size);
     return 0;
 }

@@ -9,7 +9,11 @@
 #include "daemon/http.h"
 
 #include "daemon/address.h"
+#include "daemon/accept.h"
 #include "daemon/log.h"
+#include "daemon/text.h"
+#include "daemon/view_gate.h"
+#include "daemon/view_http.h"
 
 #include <errno.h>
 #include <microhttpd.h>
@@ -18,12 +22,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { CONNECTIONS_MAX = 64, CONNECTION_TIMEOUT_S = 5, CONNECTION_BYTES = 16384 };
 
 struct tp_http {
     struct MHD_Daemon *daemon;
     const struct tp_stats_source *source;
+    struct tp_view *view;
+    const char *token;
+    bool is_loopback;
+    bool is_inherited; /* the listening socket */
 };
 
 /* ---- Pages ---- */
@@ -49,38 +58,45 @@ static struct page page_of_bytes(const char *type, char *bytes, size_t size)
     return (struct page){.status = MHD_HTTP_OK, .type = type, .bytes = bytes, .size = size};
 }
 
-static struct page page_livez(const struct tp_stats_source *source)
+static struct page page_livez(const struct tp_stats_source *source, const char *accept)
 {
-    (void)source;
+    (void)source, (void)accept;
     return page_of_words(MHD_HTTP_OK, "ok\n");
 }
 
-static struct page page_readyz(const struct tp_stats_source *source)
+/* Every reason on a line of its own. */
+static struct page page_readyz(const struct tp_stats_source *source, const char *accept)
 {
-    const char *why = NULL;
-    if (source->ready(source->context, &why))
+    (void)accept;
+    const char *reasons[TP_STATS_REASONS_MAX];
+    size_t count = source->not_ready(source->context, reasons), size;
+    if (count == 0)
         return page_of_words(MHD_HTTP_OK, "ready\n");
+    struct tp_text text = {0};
+    for (size_t i = 0; i < count; i++)
+        tp_text_add(&text, "%s\n", reasons[i]);
     struct page page = page_of_words(MHD_HTTP_SERVICE_UNAVAILABLE, "not ready\n");
-    size_t size = why ? strlen(why) : 0;
-    char *line = size ? malloc(size + 2) : NULL;
-    if (line) {
-        memcpy(line, why, size);
-        memcpy(line + size, "\n", 2);
-        page.bytes = line;
-        page.size = size + 1;
-    }
+    page.bytes = tp_text_give(&text, &size);
+    if (page.bytes)
+        page.size = size;
     return page;
 }
 
-static struct page page_metrics(const struct tp_stats_source *source)
+static struct page page_metrics(const struct tp_stats_source *source, const char *accept)
 {
+    static const char *const types[] = {
+        [TP_STATS_TEXT] = "text/plain; version=0.0.4; charset=utf-8",
+        [TP_STATS_OPENMETRICS] = "application/openmetrics-text; version=1.0.0; charset=utf-8",
+    };
     size_t size;
-    char *bytes = tp_stats_render_prometheus(source, &size);
-    return page_of_bytes("text/plain; version=0.0.4; charset=utf-8", bytes, size);
+    enum tp_stats_format format = tp_accept_format(accept);
+    char *bytes = tp_stats_render_metrics(source, format, &size);
+    return page_of_bytes(types[format], bytes, size);
 }
 
-static struct page page_stats(const struct tp_stats_source *source)
+static struct page page_stats(const struct tp_stats_source *source, const char *accept)
 {
+    (void)accept;
     size_t size;
     char *bytes = tp_stats_render_json(source, &size);
     return page_of_bytes("application/json", bytes, size);
@@ -88,7 +104,7 @@ static struct page page_stats(const struct tp_stats_source *source)
 
 static const struct {
     const char *path;
-    struct page (*make)(const struct tp_stats_source *source);
+    struct page (*make)(const struct tp_stats_source *source, const char *accept); /* NULL: no such header */
 } pages[] = {
     {"/livez", page_livez},
     {"/readyz", page_readyz},
@@ -96,12 +112,12 @@ static const struct {
     {"/stats", page_stats},
 };
 
-static struct page page_find(const struct tp_stats_source *source, const char *path)
+static struct page page_find(const struct tp_stats_source *source, const char *path, const char *accept)
 {
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
         if (strcmp(path, pages[i].path) == 0)
-            return pages[i].make(source);
-    return page_of_words(MHD_HTTP_NOT_FOUND, "there are /livez, /readyz, /metrics and /stats\n");
+            return pages[i].make(source, accept);
+    return page_of_words(MHD_HTTP_NOT_FOUND, "there are /, /livez, /readyz, /metrics and /stats\n");
 }
 
 /* ---- libmicrohttpd ---- */
@@ -120,6 +136,8 @@ static enum MHD_Result page_send(struct MHD_Connection *connection, const struct
     enum MHD_Result result = MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, page->type);
     if (result == MHD_YES)
         result = MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    if (result == MHD_YES)
+        result = MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, MHD_HTTP_HEADER_ACCEPT);
     if (result == MHD_YES && page->status == MHD_HTTP_METHOD_NOT_ALLOWED)
         result = MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
     if (result == MHD_YES)
@@ -128,13 +146,39 @@ static enum MHD_Result page_send(struct MHD_Connection *connection, const struct
     return result;
 }
 
+/* The first state of every request: its header has been seen. The view has states of its own after that. */
+static char seen;
+
+static bool is_open_to_all(const char *path)
+{
+    return strcmp(path, "/livez") == 0 || strcmp(path, "/readyz") == 0 || strcmp(path, "/metrics") == 0;
+}
+
+static enum MHD_Result answer_good(const struct tp_http *http, struct MHD_Connection *connection, const char *url,
+                                   void **state)
+{
+    bool is_view = http->view != NULL && tp_view_http_is_ours(url);
+    void *view_state = *state != &seen ? *state : NULL;
+    enum MHD_Result result;
+    if (!is_open_to_all(url) && view_state == NULL &&
+        !tp_view_gate_opens(connection, url, http->token, http->is_loopback, &result))
+        return result;
+    if (is_view) {
+        result = tp_view_http_answer(http->view, connection, url, &view_state);
+        *state = view_state != NULL ? view_state : &seen;
+        return result;
+    }
+    const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+    struct page page = page_find(http->source, url, accept);
+    return page_send(connection, &page);
+}
+
 /* libmicrohttpd asks at the end of the header, where an answer would also end the connection, and again at
  * the end of the request: that is when a good one is answered. One that carries a body is none of ours. */
 static enum MHD_Result answer(void *context, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *upload,
                               size_t *upload_size, void **state)
 {
-    static char seen;
     (void)version, (void)upload;
     const struct tp_http *http = context;
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
@@ -147,8 +191,16 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
         *state = &seen;
         return MHD_YES;
     }
-    struct page page = page_find(http->source, url);
-    return page_send(connection, &page);
+    return answer_good(http, connection, url, state);
+}
+
+static void request_end_cb(void *context, struct MHD_Connection *connection, void **state,
+                           enum MHD_RequestTerminationCode how)
+{
+    (void)context, (void)connection, (void)how;
+    if (*state != &seen)
+        tp_view_http_end(*state);
+    *state = NULL;
 }
 
 /* libmicrohttpd's own words: about its peers, so for whoever looks closely only. */
@@ -177,14 +229,24 @@ int tp_http_start(struct tp_http **out, const struct tp_http_config *config, uin
     if (!http)
         return TP_ERR_NO_MEMORY;
     http->source = config->source;
+    http->view = config->view;
+    http->token = config->token;
+    http->is_loopback = tp_view_gate_is_loopback(config->host);
 
-    unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+    unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO | MHD_USE_ITC | MHD_USE_ERROR_LOG |
+                     MHD_ALLOW_SUSPEND_RESUME;
     if (address.ss_family == AF_INET6)
         flags |= MHD_USE_IPv6;
     errno = 0;
+    const struct MHD_OptionItem where[] = {
+        config->is_inherited ? (struct MHD_OptionItem){MHD_OPTION_LISTEN_SOCKET, config->fd, NULL}
+                             : (struct MHD_OptionItem){MHD_OPTION_SOCK_ADDR, 0, &address},
+        {MHD_OPTION_END, 0, NULL}};
+    http->is_inherited = config->is_inherited;
     http->daemon = MHD_start_daemon(
         flags, config->port, NULL, NULL, answer, http, MHD_OPTION_EXTERNAL_LOGGER, log_words, NULL,
-        MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address, MHD_OPTION_CONNECTION_LIMIT,
+        MHD_OPTION_NOTIFY_COMPLETED,
+        request_end_cb, NULL, MHD_OPTION_ARRAY, where, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONNECTION_TIMEOUT_S,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
     if (!http->daemon) {
@@ -194,7 +256,7 @@ int tp_http_start(struct tp_http **out, const struct tp_http_config *config, uin
         return TP_ERR_IO;
     }
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_BIND_PORT);
-    *port = info ? info->port : config->port;
+    *port = info && !config->is_inherited ? info->port : config->port;
     *out = http;
     return TP_OK;
 }
@@ -203,6 +265,9 @@ void tp_http_stop(struct tp_http *http)
 {
     if (!http)
         return;
+    int fd = http->is_inherited ? MHD_quiesce_daemon(http->daemon) : -1; /* a stop alone might shut it for others too */
     MHD_stop_daemon(http->daemon);
+    if (fd >= 0)
+        close(fd);
     free(http);
 }

@@ -1,9 +1,9 @@
-/* The stats endpoint: /livez, /readyz, /metrics and /stats over HTTP, on a port and a thread of its own, so
+/* The stats endpoint: /livez, /readyz, /metrics, /stats and the live view (daemon/view_http.h) over HTTP, on a port and a thread of its own, so
  * that a busy loop never holds up a probe.
  *
  * What it is: a small read-only HTTP server in front of daemon/stats.h. What it refuses: any method but GET
  * and HEAD (405), any other path (404), more than a few connections at once, a connection that says nothing
- * for long. Who calls it: the server's start and stop, from loop 0.
+ * for long, and whoever may not look on (daemon/view_gate.h). Who calls it: the server's start and stop, from loop 0.
  */
 #ifndef TP_DAEMON_HTTP_H
 #define TP_DAEMON_HTTP_H
@@ -12,11 +12,16 @@
 #include "daemon/stats.h"
 
 struct tp_http;
+struct tp_view;
 
 struct tp_http_config {
     const char *host;                     /* numeric IPv4 or IPv6 address, without brackets */
     uint16_t port;                        /* 0: chosen by the kernel */
+    bool is_inherited;                    /* `fd` is taken, a listening socket at that address that others hold too; closed by stop */
+    int fd;
     const struct tp_stats_source *source; /* borrowed until stop */
+    struct tp_view *view;                 /* borrowed until stop; NULL: there is none */
+    const char *token;                    /* of the view and /stats (daemon/view_gate.h), borrowed likewise; "": none */
 };
 
 /* Starts answering: gives the server in *out and the port bound in *port. /livez says 200 as long as the

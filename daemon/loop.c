@@ -14,11 +14,21 @@ static void close_handles(struct tp_loop *loop)
     uv_close((uv_handle_t *)&loop->again, NULL);
 }
 
+static void give_view_back(struct tp_loop *loop)
+{
+    struct tp_view_copy *view = loop->view;
+    loop->view = NULL;
+    if (view != NULL)
+        view->done(view);
+}
+
 static void handle_mail(struct tp_loop *loop, struct tp_mail *mail)
 {
     switch (mail->kind) {
     case TP_SHARD_MAIL_MAP: {
         struct tp_world_publication *publication = (struct tp_world_publication *)mail;
+        if (loop->view != NULL && (publication->ends || publication->map == NULL))
+            tp_view_copy_forget(loop->view, publication->of);
         if (publication->ends) {
             tp_connection_end_sessions(loop, publication);
             tp_world_ended(loop->shard.world, publication);
@@ -40,11 +50,21 @@ static void handle_mail(struct tp_loop *loop, struct tp_mail *mail)
     case TP_LOOP_MAIL_DRAIN:
         loop->shard.is_draining = true;
         break;
+    case TP_LOOP_MAIL_LAST_CALL:
+        loop->is_last_call = true;
+        break;
     case TP_LOOP_MAIL_DROP:
         loop->is_dropping = true;
         tp_connection_drop_all(loop, "shutdown");
         break;
+    case TP_LOOP_MAIL_VIEW:
+        TP_CHECK(loop->view == NULL);
+        loop->view = (struct tp_view_copy *)mail;
+        loop->view_at = loop->first;
+        tp_loop_again(loop);
+        break;
     case TP_LOOP_MAIL_STOP:
+        give_view_back(loop);
         close_handles(loop);
         break;
     default:
@@ -98,6 +118,7 @@ static void loop_look_at_slabs(struct tp_loop *loop)
 static void loop_look_cb(uv_timer_t *look)
 {
     struct tp_loop *loop = look->data;
+    atomic_store_explicit(&loop->looked_ms, tp_clock_now_ms(), memory_order_relaxed);
     tp_connection_look_all(loop);
     loop_look_at_slabs(loop);
     if (++loop->looks < TP_LOOP_TRIM_LOOKS)
@@ -112,7 +133,9 @@ static void loop_again_cb(uv_idle_t *again)
     tp_connection_run_again(loop);
     if (tp_shard_has_closed(&loop->shard))
         tp_shard_free_closed(&loop->shard);
-    if (loop->runnable == NULL && !tp_shard_has_closed(&loop->shard))
+    if (loop->view != NULL && tp_connection_view(loop))
+        give_view_back(loop);
+    if (loop->runnable == NULL && loop->view == NULL && !tp_shard_has_closed(&loop->shard))
         uv_idle_stop(again);
 }
 
@@ -134,10 +157,12 @@ int tp_loop_init(struct tp_loop *loop, struct tp_pool_cap *cap, _Atomic int64_t 
     uv_idle_init(&loop->uv, &loop->again);
     loop->wake.data = loop->look.data = loop->again.data = loop->touching.data = loop;
     uv_timer_start(&loop->look, loop_look_cb, TP_LOOP_LOOK_MS, TP_LOOP_LOOK_MS);
+    atomic_store(&loop->looked_ms, tp_clock_now_ms());
     tp_mailbox_init(&loop->box);
     loop->connections = connections;
     loop->runnable_end = &loop->runnable;
     loop->drain.kind = TP_LOOP_MAIL_DRAIN;
+    loop->last_call.kind = TP_LOOP_MAIL_LAST_CALL;
     loop->drop.kind = TP_LOOP_MAIL_DROP;
     loop->stop.kind = TP_LOOP_MAIL_STOP;
     return 0;

@@ -10,6 +10,7 @@
 #include "daemon/frame.h"
 #include "daemon/mailbox.h"
 #include "daemon/shard.h"
+#include "daemon/view_copy.h"
 
 #include <uv.h>
 
@@ -20,7 +21,9 @@ struct tp_connection;
 enum tp_loop_mail_kind {
     TP_LOOP_MAIL_ACCEPTED = TP_SHARD_MAIL_OWN, /* struct tp_loop_accepted */
     TP_LOOP_MAIL_DRAIN,                        /* refuse new opens, close what is quiet */
+    TP_LOOP_MAIL_LAST_CALL,                    /* answer what is there, then close */
     TP_LOOP_MAIL_DROP,                         /* close everything now */
+    TP_LOOP_MAIL_VIEW,                        /* struct tp_view_copy, from who looks on; one at a time */
     TP_LOOP_MAIL_STOP,                         /* no connection is left: end */
 };
 
@@ -38,17 +41,21 @@ struct tp_loop {
     uv_loop_t uv;
     _Alignas(TP_LINE_BYTES) uv_async_t wake;
     _Alignas(TP_LINE_BYTES) uv_timer_t look;
+    _Atomic uint64_t looked_ms; /* tp_clock_now_ms when the loop looked last: whether it still answers; any thread reads */
     uv_work_t touching; /* of `ahead`, memory that will be needed, on a thread of libuv's */
     void *ahead;
-    uv_idle_t again; /* active while `runnable` is not empty or closed sessions wait to be freed */
+    uv_idle_t again; /* active while `runnable` is not empty, closed sessions wait to be freed or `view` is to be filled */
     pthread_t thread;
-    bool has_thread, is_dropping;
+    bool has_thread, is_last_call, is_dropping;
+    bool has_dropped; /* while dropping: a connection that was owed something, or might have asked */
     unsigned looks; /* since memory was given back last */
     struct tp_connection *first; /* all connections, in no order */
     struct tp_connection
         *runnable; /* those that stopped in the midst of their frames, so that others get a turn */
     struct tp_connection **runnable_end;
-    struct tp_mail drain, drop, stop;
+    struct tp_view_copy *view;           /* being filled, a slice a round; NULL: nobody asks */
+    struct tp_connection *view_at;       /* where the next slice goes on */
+    struct tp_mail drain, last_call, drop, stop;
     char read_bytes[TP_LOOP_READ_BYTES]; /* where every read goes first */
 };
 

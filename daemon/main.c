@@ -3,6 +3,7 @@
 #include "base/version.h"
 #include "daemon/config.h"
 #include "daemon/log.h"
+#include "daemon/exit.h"
 #include "daemon/server.h"
 
 #include <signal.h>
@@ -25,19 +26,19 @@ int main(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN);
     if (tp_config_read(&config, argc, argv, environ, reason) != 0) {
         fprintf(stderr, "tickpathd: %s\ntickpathd --help lists the options\n", reason);
-        return 2;
+        return TP_EXIT_USAGE;
     }
     if (config.run == TP_RUN_VERSION) {
         puts("tickpathd " TP_VERSION);
-        return 0;
+        return TP_EXIT_CLEAN;
     }
     if (config.run == TP_RUN_HELP) {
         char *text = tp_config_help();
         if (text == NULL)
-            return 1;
+            return TP_EXIT_FAILED;
         fputs(text, stdout);
         free(text);
-        return 0;
+        return TP_EXIT_CLEAN;
     }
     tp_log_level_max = config.log_level;
     return tp_server_run(&config);

@@ -3,14 +3,94 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DESCRIBE(type_name, field, unit_text, help_text)                                                     \
-    {TP_METRIC_##type_name, #field, unit_text, help_text, offsetof(struct tp_metrics, field)},
+#define DESCRIBE(type_name, field, unit_text, set_name, help_text)                                           \
+    {TP_METRIC_##type_name,         #field,    unit_text,                                                    \
+     unit_text[0] == 's' ? 1e-6 : 1, TP_METRIC_SET_##set_name, help_text, offsetof(struct tp_metrics, field)},
 const struct tp_metric_info tp_metric_table[] = {TP_METRIC_LIST(DESCRIBE)};
 #undef DESCRIBE
 const size_t tp_metric_count = sizeof tp_metric_table / sizeof tp_metric_table[0];
 
+/* ---- Labels ---- */
+
+static const char *code_value(size_t i)
+{
+    return tp_error_name(-(int)i - 1);
+}
+
+static const char *const states[] = {"FRESH", "MOVING", "SEARCHING", "BLOCKED", "ARRIVED", "UNREACHABLE"};
+_Static_assert(TP_STATUS_MOVING == 1 && TP_STATUS_SEARCHING == 2 && TP_STATUS_BLOCKED == 3 && TP_STATUS_ARRIVED == 4 &&
+                   TP_STATUS_UNREACHABLE == 5,
+               "states[] is in their order");
+
+static const char *state_value(size_t i)
+{
+    return states[i];
+}
+
+static const char *status_value(size_t i)
+{
+    return states[i + 1];
+}
+
+static const char *algorithm_value(size_t i)
+{
+    return tp_algorithm_at(i)->name;
+}
+
+static const char *reason_value(size_t i)
+{
+#define WORD(name, word) [TP_DROP_##name] = word,
+    static const char *const words[] = {TP_DROP_REASON_LIST(WORD)};
+#undef WORD
+    return words[i];
+}
+
+static const char *pool_value(size_t i)
+{
+#define WORD(name, word) [TP_METRIC_POOL_##name] = word,
+    static const char *const words[] = {TP_METRIC_POOL_LIST(WORD)};
+#undef WORD
+    return words[i];
+}
+
+static const struct {
+    const char *label;
+    size_t values; /* 0: as many rows as the registry has */
+    const char *(*value)(size_t i);
+} sets[] = {
+    [TP_METRIC_SET_NONE] = {NULL, 1, NULL},
+    [TP_METRIC_SET_CODE] = {"code", TP_ERROR_COUNT, code_value},
+    [TP_METRIC_SET_STATUS] = {"status", TP_STATUS_UNREACHABLE, status_value},
+    [TP_METRIC_SET_STATE] = {"state", TP_STATUS_UNREACHABLE + 1, state_value},
+    [TP_METRIC_SET_ALGORITHM] = {"algorithm", 0, algorithm_value},
+    [TP_METRIC_SET_REASON] = {"reason", TP_DROP_REASON_COUNT, reason_value},
+    [TP_METRIC_SET_POOL] = {"pool", TP_METRIC_POOL_COUNT, pool_value},
+};
+
+const char *tp_metric_label(enum tp_metric_set set)
+{
+    return sets[set].label;
+}
+
+size_t tp_metric_values(enum tp_metric_set set)
+{
+    size_t values = sets[set].values;
+    while (sets[set].values == 0 && tp_algorithm_at(values) != NULL)
+        values++;
+    return values;
+}
+
+const char *tp_metric_value(enum tp_metric_set set, size_t i)
+{
+    return sets[set].value(i);
+}
+
+/* ---- Counting ---- */
+
 void tp_metric_observe(struct tp_histogram *histogram, uint64_t value)
 {
+    if (!TP_METRICS)
+        return;
     /* the least i with value <= 2^i */
     size_t i = value <= 1 ? 0 : 64u - (size_t)__builtin_clzll(value - 1);
     if (i >= TP_HISTOGRAM_BUCKETS)
@@ -19,29 +99,31 @@ void tp_metric_observe(struct tp_histogram *histogram, uint64_t value)
     tp_metric_add(&histogram->sum, value);
 }
 
+/* ---- Reading ---- */
+
 static const void *field_of(const struct tp_metrics *metrics, const struct tp_metric_info *info)
 {
     return (const char *)metrics + info->offset;
 }
 
 uint64_t tp_metrics_read_counter(const struct tp_metrics *const *all, size_t count,
-                                 const struct tp_metric_info *info)
+                                 const struct tp_metric_info *info, size_t value)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < count; i++) {
         const _Atomic uint64_t *field = field_of(all[i], info);
-        sum += atomic_load_explicit(field, memory_order_relaxed);
+        sum += atomic_load_explicit(&field[value], memory_order_relaxed);
     }
     return sum;
 }
 
 int64_t tp_metrics_read_gauge(const struct tp_metrics *const *all, size_t count,
-                              const struct tp_metric_info *info)
+                              const struct tp_metric_info *info, size_t value)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < count; i++) {
         const _Atomic int64_t *field = field_of(all[i], info);
-        sum += atomic_load_explicit(field, memory_order_relaxed);
+        sum += atomic_load_explicit(&field[value], memory_order_relaxed);
     }
     return sum;
 }

@@ -28,9 +28,10 @@ void tp_peer_init(struct tp_peer *peer, struct tp_shard *shard, void *transport,
     peer->shard = shard;
     peer->transport = transport;
     peer->state = TP_PEER_GREETING;
+    peer->versions_seen = shard->versions;
     tp_frame_decoder_init(&peer->input, shard->config->frame_bytes_max, &shard->spares);
     peer->output.spares = &shard->spares;
-    tp_sessions_init(&peer->sessions, &shard->closing, (uint32_t)shard->config->sessions_max, seed);
+    tp_sessions_init(&peer->sessions, &shard->closing, shard->metrics, (uint32_t)shard->config->sessions_max, seed);
 }
 
 void tp_peer_drop(struct tp_peer *peer)
@@ -63,10 +64,44 @@ void tp_peer_end_sessions(struct tp_peer *peer, const struct tp_world_map *map, 
     peer->is_retry = false; /* the frame at hand asks for it again */
 }
 
+uint64_t tp_peer_world_us(const struct tp_peer *peer, uint64_t now_us)
+{
+    return peer->world_us + (peer->state == TP_PEER_WAITING ? now_us - peer->waiting_since_us : 0);
+}
+
+static uint64_t now_us(const struct tp_peer *peer)
+{
+    const struct tp_clock *clock = &peer->shard->clock;
+    return clock->now_us(clock->context);
+}
+
+static void note_received(struct tp_peer *peer, size_t size)
+{
+    if (!TP_METRICS)
+        return;
+    uint64_t at_us = now_us(peer);
+    bool is_behind = tp_frame_decoder_held(&peer->input) > 0;
+    peer->received_bytes += size;
+    peer->last = (struct tp_peer_mark){peer->received_bytes, at_us, tp_peer_world_us(peer, at_us)};
+    if (!is_behind)
+        peer->first = peer->last;
+}
+
+/* When the frame at hand, which begins with what is held, came: no later than its last byte did. Where bytes came more than twice since, and it came in
+ * between, it is taken to have come last. */
+static void note_frame(struct tp_peer *peer, size_t size)
+{
+    uint64_t end = peer->received_bytes - tp_frame_decoder_held(&peer->input) + size;
+    if (end > peer->first.byte)
+        peer->first = peer->last;
+    peer->frame = peer->first;
+}
+
 int tp_peer_receive(struct tp_peer *peer, const void *bytes, size_t size)
 {
     if (peer->state == TP_PEER_FLUSHING || peer->state == TP_PEER_CLOSED)
         return 0; /* read only so that the client gets its last reply */
+    note_received(peer, size);
     return tp_frame_decoder_push(&peer->input, bytes, size);
 }
 
@@ -104,7 +139,7 @@ static void append_error(struct tp_peer *peer, uint64_t id, Tickpath__Error *err
     reply.id = id;
     reply.body_case = TICKPATH__REPLY__BODY_ERROR;
     reply.error = error;
-    tp_metric_add(&peer->shard->metrics->errors, 1);
+    tp_metric_add(&peer->shard->metrics->errors[error->code - 1], 1);
     if (!pack(peer, &reply, tickpath__reply__get_packed_size(&reply)))
         end_here(peer);
 }
@@ -218,6 +253,7 @@ void tp_peer_wait(struct tp_peer *peer, uint64_t id, struct tp_world_request *re
     peer->waiting_for = request;
     peer->waiting_id = id;
     peer->answers_frame = answers_frame;
+    peer->waiting_since_us = now_us(peer);
     peer->shard->submit(peer->shard->context, request);
 }
 
@@ -234,6 +270,7 @@ void tp_peer_answer(struct tp_peer *peer, struct tp_world_request *request)
     TP_CHECK(peer->waiting_for == request);
     peer->waiting_for = NULL;
     if (peer->state == TP_PEER_WAITING) {
+        peer->world_us = tp_peer_world_us(peer, now_us(peer));
         move_to(peer, TP_PEER_READY);
         if (request->refusal.error != 0)
             tp_peer_reply_refusal(peer, peer->waiting_id, &request->refusal);
@@ -261,7 +298,7 @@ static void arena_free(void *context, void *block)
 
 static void lose_framing(struct tp_peer *peer, int error, const char *words)
 {
-    tp_metric_add(&peer->shard->metrics->frames_bad, 1);
+    tp_metric_add(&peer->shard->metrics->connections_dropped[TP_DROP_BAD_FRAME], 1);
     tp_peer_refuse(peer, error, words);
 }
 
@@ -270,6 +307,7 @@ static void handle_frame(struct tp_peer *peer, const uint8_t *payload, size_t si
 {
     struct tp_arena *arena = &peer->shard->arena;
     tp_arena_reset(arena);
+    note_frame(peer, size);
     ProtobufCAllocator allocator = {arena_alloc, arena_free, arena};
     Tickpath__Request *request = tp_tick_read(arena, payload, size);
     if (request == NULL)

@@ -50,6 +50,13 @@ struct tp_peer {
     uint64_t waiting_id;                  /* id of the request */
     bool answers_frame;                   /* the answer only makes the frame that waits be handled again */
     struct tp_world_layer *layer; /* with is_retry: what the frame asked the world for, entered; NULL: none */
+    /* for how long frames wait: when bytes came, at which byte of all, and how long the world had been waited for by then */
+    uint64_t received_bytes;
+    struct tp_peer_mark {
+        uint64_t byte, at_us, world_us;
+    } first, last, frame; /* of the frame that is next, or one before; of the last bytes; of the frame at hand */
+    uint64_t world_us, waiting_since_us;
+    uint64_t versions_seen; /* of shard->versions, by its last tick */
     bool is_retry; /* the frame at hand was handled before: its map has been looked for */
 };
 
@@ -97,6 +104,9 @@ void tp_peer_reply(struct tp_peer *peer, uint64_t id, Tickpath__Reply__BodyCase 
 
 /* The same for a tick, packed straight from the schedule's answers. */
 void tp_peer_reply_ticked(struct tp_peer *peer, uint64_t id, const struct tp_ticked *ticked);
+
+/* How long the world had been waited for by now, of all requests so far. */
+uint64_t tp_peer_world_us(const struct tp_peer *peer, uint64_t now_us);
 
 /* Appends a reply that no request asked for; false when out of memory. */
 bool tp_peer_push(struct tp_peer *peer, Tickpath__Reply__BodyCase body_case, void *body);

@@ -36,7 +36,7 @@ static void tell_own(struct tp__redis_map *map, struct tp__redis_call *own, cons
 {
     const struct tp_map *now = map->history.tip.map;
     struct tp__redis_store *store = map->store;
-    tp_metric_observe(&store->metrics->store_log_us, tp_clock_now_us() - own->sent_us);
+    tp_metric_observe(&store->metrics->store_log_seconds, tp_clock_now_us() - own->sent_us);
     tp__redis_pending_end(own);
     if (decided->error != 0) {
         own->event.refused = decided->refused;

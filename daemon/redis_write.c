@@ -236,7 +236,6 @@ static void put_cb(struct tp_redis_conn *conn, const redisReply *reply, void *co
     } else {
         tp__redis_write_taken(store);
         tp_metric_add(&store->metrics->store_snapshots, 1);
-        tp_metric_add(&store->metrics->store_writes, 1);
         tp_metric_add(&store->metrics->store_written_bytes, call->snapshot_size);
         free(call->snapshot);
         call->snapshot = NULL;
@@ -445,9 +444,9 @@ static void xadd_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
             tp__redis_check(map, 0);
     } else {
         tp__redis_write_taken(store);
-        tp_metric_add(&store->metrics->store_writes, 1);
+        tp_metric_add(&store->metrics->store_batches, 1);
         tp_metric_add(&store->metrics->store_written_bytes, call->bytes);
-        tp_metric_observe(&store->metrics->store_sync_us, tp_clock_now_us() - call->sent_us);
+        tp_metric_observe(&store->metrics->store_sync_seconds, tp_clock_now_us() - call->sent_us);
         if (tp__redis_map_is_held(map) && map->load == NULL)
             tp__redis_passed_over(map, false);
     }

@@ -8,11 +8,12 @@
 /* An id is salt << SLOT_BITS | slot; a salt is never 0, so no id below 2^SLOT_BITS exists. */
 enum { SLOT_BITS = 20, CAPACITY_MIN = 8 };
 
-void tp_sessions_init(struct tp_sessions *sessions, struct tp_closing *closing, uint32_t count_max,
+void tp_sessions_init(struct tp_sessions *sessions, struct tp_closing *closing, struct tp_metrics *metrics, uint32_t count_max,
                       uint64_t seed)
 {
     TP_CHECK(count_max <= 1u << SLOT_BITS);
     *sessions = (struct tp_sessions){.closing = closing,
+                                     .metrics = metrics,
                                      .count_max = count_max,
                                      .first = TP_AGENT_NONE,
                                      .last = TP_AGENT_NONE,
@@ -65,6 +66,15 @@ static int grow(struct tp_sessions *sessions)
     return 0;
 }
 
+/* Counts one more, or one less, of the session's kinds. */
+static void count_one(const struct tp_sessions *sessions, const struct tp_agent *agent, int more)
+{
+    if (sessions->metrics == NULL)
+        return;
+    tp_metric_gauge_add(&sessions->metrics->sessions_open[agent->algorithm], more);
+    tp_metric_gauge_add(&sessions->metrics->session_states[agent->state], more);
+}
+
 bool tp_sessions_full(const struct tp_sessions *sessions)
 {
     return sessions->count >= sessions->count_max;
@@ -95,9 +105,13 @@ int tp_sessions_add(struct tp_sessions *sessions, struct tp_session *session, st
     agent->is_vehicle = agent->is_bounded = agent->is_unbounded = false;
     agent->priority = TP_PRIORITY_DEFAULT;
     agent->guide_units = agent->waited = 0;
+    agent->flags = 0;
     agent->search = agent->guide = (struct tp_share){0};
     tp_agent_set_off(agent);
     agent->layer = agent->told = NULL;
+    agent->algorithm = (uint8_t)tp_algorithm_index(tp_session_algorithm(session));
+    agent->state = 0;
+    count_one(sessions, agent, 1);
     agent->ended_error = 0;
     agent->previous = sessions->last;
     agent->next = TP_AGENT_NONE;
@@ -135,6 +149,7 @@ static void put_away(struct tp_sessions *sessions, uint32_t slot)
 {
     struct tp_agent *agent = &sessions->agents[slot];
     TP_CHECK(agent->session != NULL);
+    count_one(sessions, agent, -1);
     tp_closing_put(sessions->closing, agent->session);
     if (agent->layer != NULL)
         tp_world_layer_leave(agent->layer);

@@ -10,6 +10,7 @@
 #define TP_DAEMON_SESSIONS_H
 
 #include "daemon/closing.h"
+#include "daemon/metrics.h"
 #include "daemon/pace.h"
 #include "daemon/share.h"
 #include "daemon/world.h"
@@ -33,11 +34,13 @@ struct tp_agent {
     struct tp_agent_budget budget;
     bool is_vehicle;         /* its replies have a velocity */
     bool is_bounded;         /* its replies have a bound on its walk's cost */
+    uint8_t algorithm, state; /* where it is counted: sessions_open and session_states of daemon/metrics.h */
     uint32_t salt;           /* of the session, or of the last one that had the slot */
     uint32_t previous, next; /* in opening order, or among the ended; free slots use `next` */
     uint64_t ticks_looked, looked_ms; /* its ticks when they were last found to have grown, and when (daemon/idle.h) */
     uint8_t priority;        /* of its share of a total, 1..TP_PRIORITY_MAX */
     bool is_unbounded;       /* its tick may make more expansions than its budget has (tba's longest-path rule) */
+    uint16_t flags;          /* of its last tick, enum tp_flag: for who looks on (daemon/view_copy.h) */
     bool is_fresh;           /* it set off since its last tick: that it asks is not known, but to be expected */
     uint32_t guide_units;    /* it may spend in a tick; 0: nothing guides it */
     uint32_t waited;         /* ticks on end that it was starved in */
@@ -50,6 +53,7 @@ struct tp_agent {
 
 struct tp_sessions {
     struct tp_closing *closing; /* borrowed: where searches go that are closed */
+    struct tp_metrics *metrics; /* borrowed: where they are counted; NULL: nowhere */
     struct tp_agent *agents;
     uint32_t capacity, count, count_max; /* ended ones count, until they are closed */
     uint32_t first, last;                /* in opening order */
@@ -60,8 +64,8 @@ struct tp_sessions {
     struct tp_pace pace;
 };
 
-/* `seed` should be unforeseeable where clients must not guess each other's ids. `closing` is borrowed. */
-void tp_sessions_init(struct tp_sessions *sessions, struct tp_closing *closing, uint32_t count_max,
+/* `seed` should be unforeseeable where clients must not guess each other's ids. `closing` and `metrics` (NULL for none) are borrowed. */
+void tp_sessions_init(struct tp_sessions *sessions, struct tp_closing *closing, struct tp_metrics *metrics, uint32_t count_max,
                       uint64_t seed);
 
 /* Closes every session and frees the table. Returns how many were open and had not ended. Cost: O(sessions), not their searches. */

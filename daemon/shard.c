@@ -1,5 +1,7 @@
 #include "daemon/shard.h"
 
+#include "daemon/probes.h"
+
 #include <stdlib.h>
 
 /* What decoding may blow a frame up to: a repeated message of two bytes becomes a struct of some seventy. */
@@ -49,17 +51,23 @@ void tp_shard_fini(struct tp_shard *shard)
 
 void tp_shard_count_closed(struct tp_shard *shard, uint32_t count)
 {
+    if (count > 0)
+        TP_PROBE1(session__closed, count);
     tp_metric_add(&shard->metrics->sessions_closed, count);
-    tp_metric_gauge_add(&shard->metrics->sessions_open, -(int64_t)count);
     tp_metric_gauge_add(&shard->metrics->sessions_closing, (int64_t)count);
 }
 
-void tp_shard_count_fields(struct tp_shard *shard)
+void tp_shard_count_memory(struct tp_shard *shard)
 {
+    if (!TP_METRICS)
+        return;
     struct tp_field_cache_stats now, *counted = &shard->fields_counted;
     struct tp_metrics *metrics = shard->metrics;
     tp_field_cache_stats(shard->fields, &now);
-    tp_metric_gauge_add(&metrics->guide_bytes, (int64_t)(now.bytes - counted->bytes));
+    shard->used_counted = shard->pool.used_bytes;
+    int64_t used = (int64_t)shard->pool.used_bytes, guide = (int64_t)now.bytes;
+    tp_metric_gauge_set(&metrics->pool_bytes[TP_METRIC_POOL_GUIDE], guide);
+    tp_metric_gauge_set(&metrics->pool_bytes[TP_METRIC_POOL_SESSIONS], used > guide ? used - guide : 0);
     tp_metric_gauge_add(&metrics->guide_fields, (int64_t)(now.fields - counted->fields));
     tp_metric_add(&metrics->guide_fields_made, now.made - counted->made);
     tp_metric_add(&metrics->guide_fields_shared, now.shared - counted->shared);
@@ -78,7 +86,7 @@ void tp_shard_free_closed(struct tp_shard *shard)
 {
     size_t freed = tp_closing_free(&shard->closing, &shard->clock, TP_SHARD_FREE_US);
     tp_metric_gauge_add(&shard->metrics->sessions_closing, -(int64_t)freed);
-    tp_shard_count_fields(shard);
+    tp_shard_count_memory(shard);
 }
 
 void tp_shard_trim(struct tp_shard *shard)
@@ -95,7 +103,7 @@ static void retire_fields(struct tp_shard *shard, const struct tp_world_layers *
         if (was != NULL && was->blocks != NULL && (is == NULL || is->blocks != was->blocks))
             tp_field_cache_retire(shard->fields, was->blocks);
     }
-    tp_shard_count_fields(shard);
+    tp_shard_count_memory(shard);
 }
 
 /* Takes the references to `map` and `layers`. */
@@ -108,6 +116,7 @@ static void offer(struct tp_shard *shard, const struct tp_world_map *of, const s
         shard->current[of->slot] = map;
         shard->layers[of->slot] = layers;
         shard->seq[of->slot] = seq;
+        shard->versions++;
         map = map_before;
         layers = layers_before;
         retire_fields(shard, layers, shard->layers[of->slot]);

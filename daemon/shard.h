@@ -42,7 +42,8 @@ struct tp_shard {
     struct tp_slabs slabs; /* what the pool is made of */
     struct tp_pool pool;
     struct tp_field_cache *fields; /* of guided sessions; from the pool */
-    struct tp_field_cache_stats fields_counted; /* as the metrics have them */
+    struct tp_field_cache_stats fields_counted; /* as the metrics have them, */
+    uint64_t used_counted;                      /* and of the pool the bytes in use */
     struct tp_closing closing;     /* closed sessions whose memory goes back in slices */
     struct tp_arena arena;         /* reset with every frame */
     struct tp_spares spares;       /* of frames that come in pieces, and of replies */
@@ -51,6 +52,7 @@ struct tp_shard {
     const struct tp_map **current; /* by map slot; a reference each, NULL: not published */
     const struct tp_world_layers **layers; /* likewise: those of the current version */
     uint64_t *seq;                         /* likewise: of its publication */
+    uint64_t versions;                     /* of maps, taken so far */
 };
 
 /* Sets up what the fields above don't give. TP_ERR_NO_MEMORY. */
@@ -62,8 +64,8 @@ void tp_shard_fini(struct tp_shard *shard);
 /* Counts sessions that were closed just now. */
 void tp_shard_count_closed(struct tp_shard *shard, uint32_t count);
 
-/* Brings the metrics of goal fields up to date; to be called after ticks, and when sessions were freed. */
-void tp_shard_count_fields(struct tp_shard *shard);
+/* Brings the metrics of search memory and goal fields up to date; to be called after ticks, and when sessions were opened or freed. */
+void tp_shard_count_memory(struct tp_shard *shard);
 
 /* Whether closed sessions wait for tp_shard_free_closed. */
 bool tp_shard_has_closed(const struct tp_shard *shard);

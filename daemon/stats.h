@@ -1,5 +1,4 @@
-/* Renders what operators see: Prometheus text and JSON, from the metrics table and a few facts that are no
- * counters.
+/* Renders what operators see: Prometheus text, OpenMetrics and JSON, from the metrics table.
  *
  * What it is: pure functions from a source to text. No clock, socket or lock of its own.
  * What it refuses: map or client names as Prometheus labels (JSON lists the maps).
@@ -11,7 +10,16 @@
 #include "base/pool.h"
 #include "daemon/metrics.h"
 #include "daemon/store.h"
+#include "daemon/upload.h"
 #include "map/held.h"
+
+enum { TP_STATS_REASONS_MAX = 8 };
+
+#ifdef __clang__
+#define TP_STATS_COMPILER "clang " __clang_version__
+#else
+#define TP_STATS_COMPILER "gcc " __VERSION__
+#endif
 
 struct tp_stats_map {
     const char *name; /* borrowed until the callback returns */
@@ -32,26 +40,29 @@ struct tp_stats_source {
     size_t metrics_count;
     const struct tp_pool_cap *pool_cap; /* search memory: bytes now, bytes_max */
     const struct tp_map_held *held;     /* by all versions of maps and layers */
+    const struct tp_upload_quota *uploads;
     const char *store_name;             /* "memory", "folder", "redis" */
     bool store_volatile;
-    int64_t started_unix_ms; /* wall clock at start */
+    int64_t started_unix_ms; /* wall clock at start, */
+    uint64_t started_us;     /* and the loops' clock then */
     unsigned threads;        /* event loops */
     void *context;           /* first parameter of all below */
     uint64_t (*uptime_ms)(void *context);
     void (*store_status)(void *context, struct tp_store_status *out);
-    /* Whether requests are served: false while maps are loaded at start and while draining; *why is static
-     * words. */
-    bool (*ready)(void *context, const char **why);
+    /* Why requests are not served now: every reason that applies, as static words, at most TP_STATS_REASONS_MAX. Gives how many: 0, it is ready. */
+    size_t (*not_ready)(void *context, const char **reasons);
     void (*each_map)(void *context, tp_stats_map_cb each, void *each_context);
 };
 
-/* Gives the text (zero-ended, malloc'd, freed by the caller) and its length in *size; NULL when out of
- * memory. Prometheus exposition format 0.0.4: tickpath_<name>, HELP and TYPE lines from the table, histograms
- * cumulative; besides the table: tickpath_build_info{version}, tickpath_uptime_seconds, tickpath_ready,
- * tickpath_store_degraded, tickpath_store_volatile, tickpath_node_bytes, tickpath_node_bytes_max,
- * tickpath_map_bytes, tickpath_map_versions, tickpath_threads. JSON: one object with the same facts, the maps, and the
- * metrics summed and per thread. */
-char *tp_stats_render_prometheus(const struct tp_stats_source *source, size_t *size);
+enum tp_stats_format {
+    TP_STATS_TEXT,        /* Prometheus' text format, 0.0.4 */
+    TP_STATS_OPENMETRICS, /* OpenMetrics 1.0, without _created */
+};
+
+/* Both give the text (zero-ended, malloc'd, freed by the caller) and its length in *size; NULL when out of memory. Of the metrics: every line of the
+ * table, histograms cumulative; METRICS.md lists them. JSON: one object with the same numbers, the maps, and the metrics by thread;
+ * stats.schema.json says how it looks. */
+char *tp_stats_render_metrics(const struct tp_stats_source *source, enum tp_stats_format format, size_t *size);
 char *tp_stats_render_json(const struct tp_stats_source *source, size_t *size);
 
 #endif

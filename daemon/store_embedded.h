@@ -20,8 +20,8 @@
 #include "daemon/store.h"
 
 /* Opens the folder, making it if need be; starts the store's thread. `metrics` is borrowed until close.
- * TP_ERR_IO with words in reason[] (not a folder, no permission, in use by another daemon), TP_ERR_NO_MEMORY.
- */
+ * TP_ERR_IO (not a folder, no permission), TP_ERR_FAILED_PRECONDITION (another daemon uses it), with words in reason[];
+ * TP_ERR_NO_MEMORY. */
 int tp_store_embedded_open(struct tp_store **out, const char *path, uint64_t fold_batches,
                            struct tp_metrics *metrics, char reason[256]) TP_MUST_CHECK;
 

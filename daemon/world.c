@@ -1,6 +1,7 @@
 #include "daemon/world.h"
 
 #include "base/check.h"
+#include "daemon/probes.h"
 #include "daemon/world_internal.h"
 
 #include <stdarg.h>
@@ -147,10 +148,12 @@ static void answer(struct tp_world *world, struct tp_world_request *request)
         if (request->refusal.error != 0) {
             tp_metric_add(&world->config.metrics->batches_refused, 1);
         } else {
+            if (!request->applied_before)
+                TP_PROBE4(change__applied, request->name, request->epoch, request->version, request->batch.count);
             tp_metric_add(&world->config.metrics->batches_applied, !request->applied_before);
             tp_metric_add(&world->config.metrics->batches_repeated, request->applied_before);
             tp_metric_add(&world->config.metrics->changes_applied, request->applied_before ? 0 : request->batch.count);
-            tp_metric_observe(&world->config.metrics->change_us,
+            tp_metric_observe(&world->config.metrics->change_seconds,
                               world->config.now_us(world->config.context) - request->arrived_us);
         }
     }
@@ -304,6 +307,16 @@ struct tp_world_map *tp_world_find(struct tp_world *world, const char *name)
     bool is_published = entry != NULL && entry->published != NULL;
     pthread_mutex_unlock(&world->lock);
     return is_published ? &entry->shared : NULL;
+}
+
+const struct tp_map *tp_world_peek(struct tp_world *world, const char *name, const struct tp_world_map **of)
+{
+    pthread_mutex_lock(&world->lock);
+    struct tp__world_entry *entry = tp__world_find(world, name);
+    const struct tp_map *map = entry != NULL && entry->published != NULL ? tp_map_ref(entry->published) : NULL;
+    pthread_mutex_unlock(&world->lock);
+    *of = map != NULL ? &entry->shared : NULL;
+    return map;
 }
 
 const struct tp_map *tp_world_current(struct tp_world *world, const struct tp_world_map *map,

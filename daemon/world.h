@@ -216,6 +216,10 @@ bool tp_world_ready(const struct tp_world *world);
 /* The published map of that name, NULL if none. Any thread. Cost: a short lock. */
 struct tp_world_map *tp_world_find(struct tp_world *world, const char *name);
 
+/* Gives a reference to the published version of the map of that name, NULL if none, for who holds nothing of the map: *of
+ * only tells it from others, and is not to be read. Any thread. Cost: a short lock. */
+const struct tp_map *tp_world_peek(struct tp_world *world, const char *name, const struct tp_world_map **of);
+
 /* Gives a reference to the version published last, NULL when the map was dropped just now, its layers as a second reference, and
  * when it was published (struct tp_world_publication's seq). Any thread. Cost: a short lock. */
 const struct tp_map *tp_world_current(struct tp_world *world, const struct tp_world_map *map,

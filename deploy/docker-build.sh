@@ -1,6 +1,6 @@
 #!/bin/bash
-# The build stage of the Dockerfile, as a script: installs what building needs, builds, and lays out below OUT what
-# the runtime stage takes.
+# The first half of the Dockerfile's build stage, as a script: installs what building needs, builds, and lays out the programs
+# below OUT. docker-runtime.sh does the rest.
 #
 #   deploy/docker-build.sh [OUT]        OUT is /out unless given
 #
@@ -11,7 +11,5 @@ out=${1:-/out}
 
 deploy/install-deps.sh --build
 make -j"$(nproc)" build
-mkdir -p "$out/usr/local/bin" "$out/usr/local/lib/tickpath"
+install -d "$out/usr/local/bin"
 install -s -m 755 build/tickpathd build/tickpath "$out/usr/local/bin"
-install -m 755 deploy/install-deps.sh deploy/docker-runtime.sh deploy/healthcheck.sh "$out/usr/local/lib/tickpath"
-install -D -m 644 LICENSE "$out/usr/share/doc/tickpath/LICENSE"

@@ -4,17 +4,18 @@
 #   deploy/install-deps.sh              all: what building and testing need
 #   deploy/install-deps.sh --build      what `make` and `make demo` need
 #   deploy/install-deps.sh --runtime    the shared libraries that the built programs need
+#   deploy/install-deps.sh --package    what `make image-check` and `make deb` need, beside all
 #   deploy/install-deps.sh --list       with one of the above: print what is missing, install nothing
 #
 # Where all is there it does nothing: no apt-get, no network. It asks for each thing itself (a command, a library's
 # pkg-config file) and not for a package, so that a library built by hand counts too. No service
-# is needed: the tests run their own Redis (the program is in redis-tools) and HAProxy. Debian starts one with the package
-# haproxy, which as it comes serves no port; systemctl disable --now haproxy ends it.
+# is needed: the tests run their own Redis (the program is in redis-tools), HAProxy and Prometheus. Debian starts one with the packages
+# haproxy, which as it comes serves no port, and prometheus, which serves 9090; systemctl disable --now haproxy prometheus ends them.
 # Exit status: 0 all is there; 1 something is missing and could not be installed; 2 wrong usage.
 set -u
 
 usage() {
-    sed -n '2,8s/^# \{0,1\}//p' "$0"
+    sed -n '2,9s/^# \{0,1\}//p' "$0"
 }
 
 set_wanted=all
@@ -23,6 +24,7 @@ for argument in "$@"; do
     case $argument in
     --build) set_wanted=build ;;
     --runtime) set_wanted=runtime ;;
+    --package) set_wanted=package ;;
     --list) list_only=yes ;;
     -h | --help)
         usage
@@ -55,6 +57,7 @@ build   pkgconfig libmicrohttpd                 libmicrohttpd-dev
 build   pkgconfig libpng                        libpng-dev
 build   pkgconfig libzstd                       libzstd-dev
 build   pkgconfig libxxhash                     libxxhash-dev
+build   pkgconfig libsystemd                    libsystemd-dev
 test    command   clang                         clang
 test    clang     fuzzer                        libclang-rt-dev
 test    pkgconfig check                         check
@@ -64,9 +67,24 @@ test    command   gnuplot                       gnuplot-nox
 test    command   python3                       python3
 test    python    google.protobuf               python3-protobuf
 test    python    yaml                          python3-yaml
+test    python    jsonschema                    python3-jsonschema
+test    python    prometheus_client             python3-prometheus-client
+test    command   prometheus                    prometheus
+test    header    sys/sdt.h                     systemtap-sdt-dev
 test    command   protoc                        protobuf-compiler
 test    command   redis-server|redis-check-rdb  redis-tools
 test    command   haproxy                       haproxy
+test    command   systemd-analyze               systemd
+test    command   promtool                      prometheus
+test    command   chromium                      chromium
+test    command   node                          nodejs
+test    command   npm                           npm
+package command   debootstrap                   debootstrap
+package command   unshare                       util-linux
+package command   dpkg-buildpackage             dpkg-dev
+package command   dh                            debhelper
+package command   help2man                      help2man
+package command   lintian                       lintian
 runtime library   libuv                         libuv1-dev
 runtime library   libprotobuf-c                 libprotobuf-c-dev
 runtime library   libhiredis                    libhiredis-dev
@@ -74,6 +92,7 @@ runtime library   libmicrohttpd                 libmicrohttpd-dev
 runtime library   libpng16                      libpng-dev
 runtime library   libzstd                       libzstd-dev
 runtime library   libxxhash                     libxxhash-dev
+runtime library   libsystemd                    libsystemd-dev
 TABLE
 }
 
@@ -105,7 +124,7 @@ missing() {
     local set kind what package
     while read -r set kind what package; do
         case $set_wanted:$set in
-        all:build | all:test | build:build | runtime:runtime) ;;
+        all:build | all:test | build:build | runtime:runtime | package:build | package:test | package:package) ;;
         *) continue ;;
         esac
         have "$kind" "$what" || echo "$package"

@@ -25,6 +25,9 @@ check_pick = $(if $(ONLY),$(foreach t,$(1),$(if $(findstring $(ONLY),$(t)),$(t))
 check_order = $(filter %/test_expected %/test_soak,$(1)) $(filter-out %/test_expected %/test_soak,$(1))
 CHECK_PROGRAMS = $(call check_pick,$(call check_order,$(patsubst tests/%.c,$(CHECK_BUILD)/tests/%,$(TEST_SRC))))
 
+# Those whose length has a longer form (tests/lib/harness.h); the others would do the same again.
+CHECK_LONG = $(call check_pick,$(call check_order,$(patsubst tests/%.c,$(CHECK_BUILD)/tests/%,$(shell grep -lE 'tp_test_(long|steps|promised|seconds)|lib/cases\.h' $(TEST_SRC)))))
+
 # What a make started here may use: the caller's jobs, else two.
 check_jobs = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(CHECK_JOBS))
 
@@ -49,9 +52,9 @@ check: check-build ## run every test in its bounded form under ASan and UBSan
 
 # The reference figures have a long form of their own, check-papers: without sanitizers, which would make it hours.
 .PHONY: check-long
-check-long: check-build ## run every test in its longer form (SECONDS= or STEPS= lengthen it further, SHARE= takes a percent of it)
+check-long: check-build ## run every test that has a longer form in that (SECONDS= or STEPS= lengthen it further, SHARE= takes a percent of it)
 	@TICKPATH_LONG=1 $(check_run) --timeout $(if $(filter command,$(firstword $(origin SECONDS))),$$((1100 + 2 * $(SECONDS))),1100) \
-		$(filter-out %/test_expected,$(CHECK_PROGRAMS))
+		$(filter-out %/test_expected,$(CHECK_LONG))
 
 .PHONY: check-papers
 check-papers: deps ## compare every row of the table of reference figures (TICKPATH_MAPS, TICKPATH_EXPECTED)

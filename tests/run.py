@@ -37,7 +37,7 @@ def is_script(path):
 def python_with_modules():
     """The python3 that the scripts run under: the first that has what they import, for the PATH may name another one."""
     for python in (os.environ.get("TICKPATH_PYTHON"), "python3", "/usr/bin/python3"):
-        if python and subprocess.call([python, "-c", "import google.protobuf, yaml"], stderr=subprocess.DEVNULL) == 0:
+        if python and subprocess.call([python, "-c", "import google.protobuf, yaml, jsonschema, prometheus_client"], stderr=subprocess.DEVNULL) == 0:
             return python
     return sys.executable
 

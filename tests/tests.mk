@@ -29,3 +29,7 @@ $(BUILD)/tests/fault/test_folder: TEST_LDFLAGS := -Wl,--wrap=fdatasync,--wrap=fs
 
 .PHONY: tests
 tests: $(TEST_BIN) ## build the test programs
+
+.PHONY: docs-metrics
+docs-metrics: $(BUILD)/tests/unit/test_metrics_docs ## write daemon/METRICS.md anew from the metrics table
+	$< --write

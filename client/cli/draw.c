@@ -187,6 +187,16 @@ static void draw_ground(struct tp_image *image, const struct tp_draw *draw, uint
         }
 }
 
+static void draw_tints(struct tp_image *image, const struct tp_draw *draw, uint32_t scale)
+{
+    for (size_t i = 0; i < draw->tint_count; i++) {
+        const struct tp_draw_tint *tint = &draw->tints[i];
+        if (tint->cell < (uint64_t)draw->width * draw->height)
+            fill_cell(image, scale, tint->cell % draw->width, tint->cell / draw->width, (struct colour){tint->red, tint->green, tint->blue},
+                      tint->percent / 100.0);
+    }
+}
+
 /* Doors that are open or that are closed at the end. A door is at least 5 pixels wide, to be found. */
 static void draw_doors(struct tp_image *image, const struct tp_draw *draw, uint32_t scale, bool closed)
 {
@@ -411,6 +421,7 @@ int tp_draw_render(struct tp_image *image, const struct tp_draw *draw)
         return rc;
     double radius = draw->line > 0 ? draw->line / 2 : line_radius(scale, draw->agent_count);
     draw_ground(image, draw, scale);
+    draw_tints(image, draw, scale);
     draw_doors(image, draw, scale, false);
     rc = draw_ways(image, draw, scale, radius);
     if (rc) {

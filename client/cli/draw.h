@@ -40,6 +40,13 @@ struct tp_draw_door {
     bool closed; /* at the end */
 };
 
+/* Cells in a colour of their own, over the ground and under the ways. */
+struct tp_draw_tint {
+    uint32_t cell;
+    uint8_t red, green, blue;
+    uint8_t percent; /* of the colour, the rest being the ground's */
+};
+
 /* What to draw. Everything is borrowed for the call. */
 struct tp_draw {
     uint32_t width, height; /* cells */
@@ -49,6 +56,8 @@ struct tp_draw {
     size_t agent_count;
     const struct tp_draw_door *doors;
     size_t door_count;
+    const struct tp_draw_tint *tints;
+    size_t tint_count;
     uint32_t scale; /* pixels on a cell's side; 0 for one that makes the longer side about 1536 pixels */
     double line;    /* thickness of the ways in pixels; 0 for one that suits the scale */
 };

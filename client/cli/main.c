@@ -22,6 +22,8 @@ static const struct command commands[] = {
     {"run", NULL, "walk many agents through a daemon while doors open and close", tp_cli_run},
     {"load", NULL, "put a load on a daemon at a fixed rate, and measure", tp_cli_load},
     {"watch", NULL, "print the changes of a daemon's map as they come", tp_cli_watch},
+    {"inspect", NULL, "look into a session's search: JSON and a picture", tp_cli_inspect},
+    {"health", NULL, "ask a daemon whether it serves", tp_cli_health},
     {"map", "generate", "make a map", tp_cli_generate},
     {"draw", NULL, "draw a map and a trace", tp_cli_draw},
     {"report", NULL, "run the papers' experiments and write a page", tp_cli_report},

@@ -131,9 +131,8 @@ static bool parse_size(const struct tp_cli_option *option, const char *text, voi
     return true;
 }
 
-static bool parse_host_port(const char *text, void *value)
+bool tp_cli_read_host_port(const char *text, struct tp_cli_host_port *place)
 {
-    struct tp_cli_host_port *place = value;
     const char *colon = strrchr(text, ':');
     if (colon == NULL || colon == text)
         return false;
@@ -211,7 +210,7 @@ static bool parse_addresses(const char *text, struct tp_cli_addresses *addresses
             return false;
         memcpy(word, at, size);
         word[size] = '\0';
-        if (!parse_host_port(word, &place))
+        if (!tp_cli_read_host_port(word, &place))
             return false;
         if (addresses->count++ == 0)
             addresses->first = place;
@@ -245,7 +244,7 @@ static bool parse_value(const struct tp_cli_option *option, const char *text, vo
     case TP_CLI_SIZE:
         return parse_size(option, text, value);
     case TP_CLI_HOST_PORT:
-        return parse_host_port(text, value);
+        return tp_cli_read_host_port(text, value);
     case TP_CLI_ADDRESSES:
         return parse_addresses(text, value);
     case TP_CLI_TERRAIN:

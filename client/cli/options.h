@@ -91,6 +91,9 @@ struct tp_cli_usage {
  * strings are borrowed from argv. `groups` ends with an entry whose options are NULL. */
 int tp_cli_parse(const struct tp_cli_usage *usage, const struct tp_cli_group *groups, int argc, char **argv);
 
+/* Reads HOST:PORT or [IPV6]:PORT. False: it is neither; *place may be half written. */
+bool tp_cli_read_host_port(const char *text, struct tp_cli_host_port *place);
+
 /* Says on stderr what is wrong with an option, as the parser does, and gives TP_CLI_USAGE. */
 int tp_cli_refuse(const struct tp_cli_usage *usage, const char *option, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

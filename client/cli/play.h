@@ -2,7 +2,7 @@
  * results but for the times.
  *
  * What it is: a list of problems on one static map goes in; each comes back with its outcome and measures. A
- * player may watch every tick. Who calls it: bench and trace.
+ * player may watch every tick. Who calls it: bench, trace and inspect.
  */
 #ifndef TP_CLI_PLAY_H
 #define TP_CLI_PLAY_H
@@ -55,6 +55,8 @@ struct tp_cli_play {
     uint64_t ticks_max;                 /* of each problem; 0: TP_CLI_TICKS_MAX */
     /* Sees every tick, NULL for none; problems are then played one after the other. */
     void (*step_cb)(const struct tp_cli_step *step, void *context);
+    /* In-process alone: sees each session when its problem is over, before it is closed; NULL for none. */
+    void (*over_cb)(const struct tp_session *session, void *context);
     void *context;
     double seconds; /* out: time spent in ticks (with a daemon: until their answers came) */
 };

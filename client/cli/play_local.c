@@ -138,6 +138,8 @@ int tp_cli__play_local(struct tp_cli_play *play, struct tp_cli_problem *problems
             result = tp_cli_search_refused(play->usage, play->search, error, refusal.field, refusal.reason);
         } else {
             play_one(play, map, session, &problems[i], &params, &params.budget);
+            if (play->over_cb != NULL)
+                play->over_cb(session, play->context);
             tp_session_close(session);
         }
     }

@@ -51,7 +51,7 @@ const struct tp_cli_usage tp_cli__run_usage = {
         "Exit code 0: every agent arrived, or was told UNREACHABLE and that is so. The seed decides starts,\n"
         "goals and doors: the same options give the same run (but with --deadline-us). The daemon's own "
         "time\n"
-        "for a tick is tickpath_tick_us of its stats endpoint; the table has what the client sees.\n"
+        "for a tick is tickpath_tick_seconds of its stats endpoint; the table has what the client sees.\n"
         "With several daemons the run goes on when one of them dies: another gets the map as it is by then, and the\n"
         "agents where they stand.\n"
         "On a track agents go from its start cells to its finish cells. Where moves can't be taken back (a\n"

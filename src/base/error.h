@@ -40,6 +40,9 @@ enum tp_error {
 #define TP_ERROR_ENUM(name, number, text) TP_ERR_##name = -(number),
     TP_ERROR_LIST(TP_ERROR_ENUM)
 #undef TP_ERROR_ENUM
+#define TP_ERROR_ONE(name, number, text) +1
+    TP_ERROR_COUNT = 0 TP_ERROR_LIST(TP_ERROR_ONE) /* their numbers are 1 to this */
+#undef TP_ERROR_ONE
 };
 
 #define TP_MUST_CHECK __attribute__((warn_unused_result))

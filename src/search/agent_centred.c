@@ -195,7 +195,7 @@ static void follow_plan(struct tp_tick *tick)
         tp__session_move(tick, step, false);
         tp__react_after_move(tick);
     } else {
-        tick->reply->status = TP_STATUS_BLOCKED;
+        tp__session_block(tick, step);
     }
 }
 

@@ -83,11 +83,16 @@ struct tp_algorithm {
 /* The row of sessions that name none: of the library, the daemon and the tool. */
 #define TP_ALGORITHM_DEFAULT "guided"
 
+enum { TP_ALGORITHMS_MAX = 32 }; /* rows there may be: room for what is counted by algorithm */
+
 /* The row of that name, NULL if none. */
 const struct tp_algorithm *tp_algorithm_find(const char *name);
 
 /* Row i, NULL past the last. */
 const struct tp_algorithm *tp_algorithm_at(size_t i);
+
+/* The i of tp_algorithm_at for one of its rows. Cost: O(rows). */
+size_t tp_algorithm_index(const struct tp_algorithm *algorithm);
 
 /* The engine's name, for listings. */
 const char *tp_engine_name(const struct tp_engine *engine);

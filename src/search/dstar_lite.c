@@ -104,6 +104,25 @@ static bool known(const struct tp_dstar *dstar, struct node node)
     return get(dstar, node, G) != TP_COST_INFINITE || get(dstar, node, RHS) != TP_COST_INFINITE;
 }
 
+bool tp__dstar_look(const struct tp_mind *session, tp_state state, bool *is_queued, tp_cost *g)
+{
+    const struct tp_dstar *dstar = session->dstar;
+    struct node node = find(session, state);
+    if (!known(dstar, node))
+        return false;
+    uint64_t rhs = get(dstar, node, RHS);
+    *g = get(dstar, node, G);
+    *is_queued = *g != rhs;
+    *g = *g < rhs ? *g : rhs;
+    return true;
+}
+
+tp_state tp__dstar_best(const struct tp_mind *session)
+{
+    struct tp_key unused;
+    return session->dstar->queue.count ? tp_keyed_least(&session->dstar->queue, &unused) : TP_STATE_NONE;
+}
+
 static void set(struct tp_mind *session, struct node node, enum value which, uint64_t value)
 {
     struct tp_dstar *dstar = session->dstar;
@@ -591,7 +610,7 @@ static void follow(struct tp_tick *tick)
         dstar->stood = session->at;
         dstar->walk_left -= dstar->walk_left > 0;
     } else if (session->path_complete && next_move(session, session->at) != TP_MOVE_NONE) {
-        tick->reply->status = TP_STATUS_BLOCKED; /* what it saw could not be remembered */
+        tp__session_block(tick, next_move(session, session->at)); /* what it saw could not be remembered */
     }
 }
 

@@ -34,6 +34,12 @@ struct tp_dstar {
 
 /* ---- dstar_lite.c ---- */
 
+/* What is known of a state (inspect.h): false if it was never met, or both values are infinite again. */
+bool tp__dstar_look(const struct tp_mind *session, tp_state state, bool *is_queued, tp_cost *g);
+
+/* The first in the queue; TP_STATE_NONE: it is empty. */
+tp_state tp__dstar_best(const struct tp_mind *session);
+
 /* From now on keys are of where the agent stands; those queued stay lower bounds. */
 void tp__dstar_move_keys(struct tp_mind *session);
 

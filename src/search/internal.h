@@ -29,6 +29,7 @@
  *   detour.c        a way round what closed on the path of a guided session near ahead
  *   packed.c        what is left of a path that is whole, packed, and its search put back
  *   idle.c          a session that is not ticked lets go of its version
+ *   inspect.c       a look into all that (inspect.h)
  *   dstar_lite.c    the engine of D* Lite, with a search of its own
  *   dstar_changes.c what changed of the map under it
  */
@@ -204,6 +205,7 @@ struct tp_mind {
     tp_state at, at_before;     /* where the agent stands; where it stood before its last move (NONE: nowhere) */
     tp_state goal;              /* the first of the goals */
     enum tp_strolls strolls;    /* what a tick for a move alone, on the version of the last one, has to do, if that is known */
+    tp_state closed_step;       /* if its last tick was BLOCKED, and not by a pause: where the step led that was not legal, if that is known */
     tp_state waits_on;          /* where it waits then, if its path does not lead on from there; */
     tp_state back_from;         /* and whence its last step back leads, by */
     uint8_t back_move;          /* this */
@@ -434,11 +436,7 @@ uint32_t tp__mind_cell(const struct tp_mind *session);
 uint32_t tp__mind_goal(const struct tp_mind *session);
 bool tp__mind_arrived(const struct tp_mind *session);
 
-/* ---- idle.c ---- */
-
-void tp__mind_let_go(struct tp_mind *session, const struct tp_map *map);
-
-/* ---- session.c ---- */
+void tp__mind_let_go(struct tp_mind *session, const struct tp_map *map); /* idle.c */
 
 /* Begins the first search or a new one from where the agent stands; marks the reply RESTARTED for a new one. */
 void tp__session_begin_search(struct tp_tick *tick);
@@ -480,6 +478,9 @@ static inline bool tp__believed_blocked(const struct tp_search *search, tp_state
 
 /* Whether a move out of the agent's state is legal in this tick's version. */
 bool tp__session_move_legal(const struct tp_mind *session, uint8_t move);
+
+/* The agent waits, BLOCKED by this move not being legal. */
+void tp__session_block(struct tp_tick *tick, uint8_t move);
 
 /* Takes the move: books it and sets status and flags. It must be legal. */
 void tp__session_move(struct tp_tick *tick, uint8_t move, bool back);

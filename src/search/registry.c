@@ -32,6 +32,7 @@ ALGORITHMS(DECLARE)
 static const struct tp_algorithm *const rows[] = {ALGORITHMS(ROW)};
 
 enum { ROWS = sizeof rows / sizeof rows[0] };
+_Static_assert((int)ROWS <= (int)TP_ALGORITHMS_MAX, "more rows than room where they are counted");
 
 const struct tp_algorithm *tp_algorithm_find(const char *name)
 {
@@ -44,6 +45,14 @@ const struct tp_algorithm *tp_algorithm_find(const char *name)
 const struct tp_algorithm *tp_algorithm_at(size_t i)
 {
     return i < ROWS ? rows[i] : NULL;
+}
+
+size_t tp_algorithm_index(const struct tp_algorithm *algorithm)
+{
+    size_t i = 0;
+    while (rows[i] != algorithm)
+        i++;
+    return i;
 }
 
 const char *tp_engine_name(const struct tp_engine *engine)

@@ -141,8 +141,8 @@ static void replan_tick(struct tp_tick *tick)
         if (tick->reply->status != TP_STATUS_ARRIVED && tp__react_after_move(tick))
             tp__adaptive_begin_search(tick);
     } else {
+        tp__session_block(tick, step);
         tp__adaptive_begin_search(tick);
-        tick->reply->status = TP_STATUS_BLOCKED;
     }
 }
 

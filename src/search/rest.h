@@ -58,6 +58,8 @@ struct tp_session {
     bool path_complete, goal_closed; /* the mind's; and whether it takes its only goal for impassable in this version */
     uint8_t shift, more_goal_count, neighbours, corners;
     tp_state at, at_before, goal;
+    uint16_t told_flags; /* the last tick's, and */
+    uint8_t told_status; /* its status; 0: there was none. Of one with a mind too */
     struct tp_steps steps;    /* the first leads out of where the agent stands, in this version; none where a search is to begin anew */
     struct tp_session_stats stats;
     tp_cost cost_there;       /* stats.cost at the path's end */

@@ -182,8 +182,7 @@ static bool stands(struct tp_session *session, const struct tp_map *map, struct 
     return true;
 }
 
-void tp_session_tick(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget,
-                     struct tp_tick_reply *reply)
+static void tick(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget, struct tp_tick_reply *reply)
 {
     if (!session->mind && rests_on(session, map, budget, reply))
         return;
@@ -196,6 +195,14 @@ void tp_session_tick(struct tp_session *session, const struct tp_map *map, const
     tp__mind_tick(session->mind, map, budget, reply);
     if (session->may_rest && tp__packed_is_still(session->mind))
         tp__session_rest(session);
+}
+
+void tp_session_tick(struct tp_session *session, const struct tp_map *map, const struct tp_budget *budget,
+                     struct tp_tick_reply *reply)
+{
+    tick(session, map, budget, reply);
+    session->told_status = (uint8_t)reply->status;
+    session->told_flags = (uint16_t)reply->flags;
 }
 
 /* ---- Fetching ahead ---- */

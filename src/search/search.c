@@ -49,6 +49,7 @@ void tp_search_init(struct tp_search *search, const struct tp_domain *domain, co
         .heuristic = heuristic,
         .first_parent = first_parent,
         .weighted = map->weighted,
+        .root = TP_STATE_NONE,
         .learned = learned,
     };
     tp_nodes_init(&search->nodes, belief, width, height, wide, domain->listed, pool, stamp_max, bytes, bytes_max);
@@ -117,6 +118,7 @@ void tp_search_begin_seeds(struct tp_search *search, tp_state goal)
     search->touched = search->hash = 0;
     search->moved_g = TP_COST_INFINITE;
     search->undone = false;
+    search->root = TP_STATE_NONE;
 }
 
 bool tp_search_add_seed(struct tp_search *search, tp_state state, tp_cost g)
@@ -135,6 +137,7 @@ bool tp_search_begin(struct tp_search *search, tp_state root, tp_state goal)
 {
     tp_search_begin_seeds(search, goal);
     search->active = tp_search_add_seed(search, root, 0);
+    search->root = root;
     return search->active;
 }
 

@@ -47,6 +47,7 @@ struct tp_search {
     enum tp_heuristic heuristic;
     bool first_parent;  /* GBFS: a state's parent is never replaced */
     bool weighted;      /* steps cost by the weights of their cells */
+    tp_state root;      /* where it began; TP_STATE_NONE: from several states, or not at all */
     struct tp_tiles *learned; /* the learned h (node/learned.h), borrowed from the session; NULL for none */
     bool rekey;         /* the goal moved since the search began: f of entries is renewed as they come up */
     bool active;        /* begun and not forgotten */

@@ -280,6 +280,13 @@ bool tp__session_move_legal(const struct tp_mind *session, uint8_t move)
            leads_as_found(session, successor.state, move);
 }
 
+void tp__session_block(struct tp_tick *tick, uint8_t move)
+{
+    struct tp_mind *session = tick->session;
+    tick->reply->status = TP_STATUS_BLOCKED;
+    session->closed_step = move != TP_MOVE_NONE ? tp_search_move(&session->search, session->at, move) : TP_STATE_NONE;
+}
+
 void tp__session_move(struct tp_tick *tick, uint8_t move, bool back)
 {
     struct tp_mind *session = tick->session;

@@ -205,7 +205,7 @@ static void move_phase(struct tp_tick *tick)
     tp_state best;
     bool back = false, retreats = false;
     if (tp__detour_waits(session)) {
-        tick->reply->status = TP_STATUS_BLOCKED;
+        tp__session_block(tick, tp__trace_next(session));
         return;
     }
     uint8_t step = tp__trace_next(session);
@@ -251,8 +251,8 @@ static void move_phase(struct tp_tick *tick)
             tp__adaptive_begin_search(tick);
     } else {
         /* the tree was grown in an older version; the agent waits this tick */
+        tp__session_block(tick, step);
         tp__adaptive_begin_search(tick);
-        tick->reply->status = TP_STATUS_BLOCKED;
     }
 }
 

@@ -39,6 +39,11 @@ $(BENCH_PARTS:%=bench-%): bench-%: build $(BENCHES)
 bench-serving: $(BUILD)/tests/bench/serving ## what frames of ticks cost the daemon's loop, without its sockets
 	@$< batch 1000 100 && $< single 20000
 
+.PHONY: bench-metrics
+bench-metrics: $(BUILD)/tests/bench/serving ## judge what counting costs a tick, in instructions, by a build without (needs valgrind)
+	+@$(MAKE) -s --no-print-directory METRICS=0 BUILD=$(BUILD)/without-metrics $(BUILD)/without-metrics/tests/bench/serving
+	@tests/bench/metrics.py $(BUILD) $(BUILD)/without-metrics
+
 .PHONY: bench-history
 bench-history: ## the last figures of this processor (BENCH_HISTORY=1 has a bench keep them) by those before
 	@tests/bench/bench.py --history

@@ -143,7 +143,7 @@ struct held {
 
 static struct held held_now(void)
 {
-    static const char *const name[] = {"tickpath_map_bytes", "tickpath_map_versions"};
+    static const char *const name[] = {"tickpath_pool_bytes{pool=\"maps\"}", "tickpath_map_versions"};
     double value[2];
     metrics(2, name, value);
     return (struct held){value[0], value[1]};
@@ -343,7 +343,7 @@ struct change {
 static void change_send(struct change *change, struct tp_client *changer, const struct tp_cli_thread *world)
 {
     struct tp_client_changes batch = scattered_batch();
-    change->change_us = metric("tickpath_change_us_sum");
+    change->change_us = metric("tickpath_change_seconds_sum");
     change->world = tp_cli_thread_spent(world);
     must(changer, tp_client_send_change(changer, &batch, &change->ticket, TIMEOUT_MS), "change");
 }
@@ -351,7 +351,7 @@ static void change_send(struct change *change, struct tp_client *changer, const 
 static void change_note(const struct change *change, struct steady *run, const struct tp_cli_thread *world)
 {
     struct tp_cli_spent spent = tp_cli_thread_spent(world);
-    note(&run->applied, (metric("tickpath_change_us_sum") - change->change_us) / 1e3);
+    note(&run->applied, (metric("tickpath_change_seconds_sum") - change->change_us) * 1e3);
     note(&run->world_cpu, (double)(spent.cpu_ns - change->world.cpu_ns) / 1e6);
     note(&run->world_wait, (double)(spent.wait_ns - change->world.wait_ns) / 1e6);
     struct held held = held_now();

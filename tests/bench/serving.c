@@ -2,7 +2,8 @@
  *
  *     serving batch AGENTS FRAMES [ROW]    one request ticks all agents, which walk on finished paths
  *     serving named AGENTS FRAMES [ROW]    the same, the request naming them all
- *     serving single REQUESTS [ROW]        one request ticks one of a thousand such agents
+ *     serving search AGENTS FRAMES [ROW]   the same as batch, but the agents search from the start, four expansions a tick
+ *     serving single REQUESTS [ROW]        one request ticks one of a thousand agents on finished paths
  *
  * Prints nanoseconds an agent. To count instructions instead: valgrind --tool=callgrind --toggle-collect=measured.
  */
@@ -65,7 +66,8 @@ static uint64_t *open_all(struct solo *solo, const struct tp_map *map, uint32_t 
         params.algorithm = tp_algorithm_find(row);
         params.w_milli = TP_W_UNSET;
         params.budget = tp_budget_k(K);
-        params.guide_units = GUIDE_UNITS;
+        if (params.algorithm->capabilities & TP_CAN_BE_GUIDED)
+            params.guide_units = GUIDE_UNITS;
         do {
             params.start = free_cell(&rng, map);
             params.goal = free_cell(&rng, map);
@@ -108,8 +110,9 @@ __attribute__((noinline)) static void measured(struct solo *solo, const uint8_t 
 int main(int argc, char **argv)
 {
     if (argc < 3)
-        give_up("usage: serving batch|named AGENTS FRAMES [ROW] | serving single REQUESTS [ROW]");
-    bool is_named = strcmp(argv[1], "named") == 0, is_batch = is_named || strcmp(argv[1], "batch") == 0;
+        give_up("usage: serving batch|named|search AGENTS FRAMES [ROW] | serving single REQUESTS [ROW]");
+    bool is_named = strcmp(argv[1], "named") == 0, searches = strcmp(argv[1], "search") == 0;
+    bool is_batch = is_named || searches || strcmp(argv[1], "batch") == 0;
     uint32_t agents = is_batch ? (uint32_t)atoi(argv[2]) : 1000;
     uint32_t frames = (uint32_t)atoi(argv[is_batch ? 3 : 2]);
     const char *row = argc > 3 + is_batch ? argv[3 + is_batch] : "guided";
@@ -118,7 +121,8 @@ int main(int argc, char **argv)
     struct tp_map *map = town(&kind);
     solo_init(&solo, map);
     uint64_t *ids = open_all(&solo, map, agents, row);
-    finish_paths(&solo, agents);
+    if (!searches)
+        finish_paths(&solo, agents);
     double *times = take(frames, sizeof times[0]);
     for (uint32_t i = 0; i < frames; i++) {
         Tickpath__Tick tick = TICKPATH__TICK__INIT;
@@ -137,7 +141,7 @@ int main(int argc, char **argv)
     uint32_t share = is_batch ? agents : 1;
     printf("%s %s, %u agents: least %.1f ns an agent, median %.1f, p99 %.1f; moves %llu of %llu\n", row, argv[1], agents,
            times[0] / share, times[frames / 2] / share, times[(size_t)frames * 99 / 100] / share,
-           (unsigned long long)solo.shard.metrics->moves, (unsigned long long)solo.shard.metrics->agent_ticks);
+           (unsigned long long)solo.shard.metrics->moves, (unsigned long long)solo.shard.metrics->tick_sessions.sum);
     free(times);
     free(ids);
     solo_fini(&solo);

@@ -319,7 +319,7 @@ static void add_tick(struct tp_test_rng *rng, struct sequence *sequence, const u
 static void add_other(struct tp_test_rng *rng, struct sequence *sequence, const uint64_t *known,
                       size_t known_count)
 {
-    switch (tp_test_below(rng, 6)) {
+    switch (tp_test_below(rng, 7)) {
     case 0: {
         Tickpath__SetGoal set = TICKPATH__SET_GOAL__INIT;
         set.has_session = set.has_goal = 1;
@@ -358,6 +358,22 @@ static void add_other(struct tp_test_rng *rng, struct sequence *sequence, const 
         drop.has_epoch = tp_test_percent(rng, 20);
         drop.epoch = odd_number(rng);
         add_frame(sequence, TICKPATH__REQUEST__BODY_DROP_MAP, &drop);
+        break;
+    }
+    case 5: {
+        Tickpath__DumpSession dump = TICKPATH__DUMP_SESSION__INIT;
+        dump.has_session = 1;
+        dump.session = odd_session(rng, known, known_count);
+        dump.has_x = dump.has_y = dump.has_width = dump.has_height = tp_test_percent(rng, 50);
+        dump.x = (uint32_t)odd_number(rng);
+        dump.y = (uint32_t)odd_number(rng);
+        dump.width = (uint32_t)odd_number(rng);
+        dump.height = (uint32_t)odd_number(rng);
+        dump.has_cursor = tp_test_percent(rng, 30);
+        dump.cursor = odd_number(rng);
+        dump.has_limit = tp_test_percent(rng, 30);
+        dump.limit = (uint32_t)odd_number(rng);
+        add_frame(sequence, TICKPATH__REQUEST__BODY_DUMP_SESSION, &dump);
         break;
     }
     default:

@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+import yaml
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
@@ -38,15 +40,15 @@ class Facts:
         self.defaults = {"TICKPATHD_" + name.upper().replace("-", "_"): default for name, default in rows}
         self.version = re.search(r'TP_VERSION "([^"]+)"', deployed.read("src", "base", "version.h")).group(1)
         self.stop_s = int(re.search(r"STOP_SECONDS_MAX = (\d+)", deployed.read("daemon", "server.c")).group(1))
-        self.uid = int(re.search(r"^ *echo 'tickpath:x:(\d+):\d+:", deployed.read("deploy", "docker-runtime.sh"), re.MULTILINE).group(1))
         self.image = deployed.dockerfile()
+        self.uid = int(self.image["user"].partition(":")[0])
 
     def number(self, settings, name):
         return int(settings.get(name) or self.defaults[name])
 
     def end_s(self, settings):
         """The longest from SIGTERM to the end."""
-        return self.number(settings, "TICKPATHD_DRAIN_MS") / 1000 + self.stop_s
+        return (self.number(settings, "TICKPATHD_DRAIN_DELAY_MS") + self.number(settings, "TICKPATHD_DRAIN_MS")) / 1000 + self.stop_s
 
 
 def port_of(address):
@@ -89,6 +91,26 @@ def check_served(processes, settings, pages, name):
     check(daemon.wait() == 0, "%s: the daemon ended badly:\n%s" % (name, daemon.log()))
 
 
+# ---- Dockerfile ----
+
+
+def check_dockerfile(facts):
+    """What tests/system/check_image.py does not see: it carries the lines out."""
+    said = facts.image
+    check(said["base"] == "scratch", "the image begins with %s" % said["base"])
+    user = "'tickpath:x:%d:%d:tickpath:%s:" % (facts.uid, facts.uid, said["volumes"][0])
+    check(user in deployed.read("deploy", "docker-runtime.sh"), "docker-runtime.sh makes no user %s" % user)
+    check(said["user"] == "%d:%d" % (facts.uid, facts.uid) and facts.uid > 0, "the image's user is %s" % said["user"])
+    check(said["volumes"] == [said["workdir"]] == [said["env"]["TICKPATHD_DATA"]], "the image's volumes are %s" % said["volumes"])
+    sources = [name for word, rest in deployed.docker_lines() if word == "COPY" and "--from" not in rest for name in deployed.docker_copy(rest)[1]]
+    check(all(os.path.exists(os.path.join(ROOT, name)) for name in sources), "the Dockerfile copies %s" % sources)
+    scripts = [rest.split()[0] for word, rest in deployed.docker_lines() if word == "RUN"]
+    check(scripts and all(os.access(os.path.join(ROOT, name), os.X_OK) for name in scripts), "the Dockerfile runs %s" % scripts)
+    laid = re.search(r"^programs=\((.*)\)$", deployed.read("deploy", "docker-runtime.sh"), re.MULTILINE).group(1)
+    for program in (said["entrypoint"][0], said["health"][0]):
+        check('"$out%s"' % program in laid.split(), "the Dockerfile names %s, which is not in the image" % program)
+
+
 # ---- compose.yaml and haproxy.cfg ----
 
 
@@ -111,7 +133,7 @@ def check_compose(processes, facts):
     file = deployed.compose()
     services = file["services"]
     names = deployed.compose_daemons(services)
-    check(len(names) == 2 and set(services) == {*names, "haproxy", "redis"}, "compose.yaml has the services %s" % sorted(services))
+    check(len(names) == 2 and set(services) == {*names, "haproxy", "redis", "prometheus", "grafana"}, "compose.yaml has the services %s" % sorted(services))
     for name, service in services.items():
         check_service(name, service, file, facts)
     for name in names:
@@ -126,11 +148,31 @@ def check_compose(processes, facts):
         check(limit >= 1.5 * facts.number(settings, "TICKPATHD_NODE_BYTES_MAX"), "%s: search memory leaves too little of %d" % (where, limit))
         check(set(service["networks"]) == {"front", "store"}, "%s: networks %s" % (where, service["networks"]))
     check(services["redis"]["networks"] == ["store"] and file["networks"]["store"]["internal"], "Redis is reached by more than the daemons")
-    check(services["haproxy"]["networks"] == ["front"], "HAProxy reaches Redis")
+    for name in ("haproxy", "prometheus", "grafana"):
+        check(services[name]["networks"] == ["front"], "%s reaches Redis" % name)
+    check_watch(services, names)
     settings = {**facts.image["env"], **services[names[0]]["environment"]}
     pages = check_haproxy(services, names, settings, facts)
     check_redis(services["redis"]["command"], services["redis"]["volumes"][0].split(":")[1], "compose.yaml")
     check_served(processes, settings, pages, "compose")
+
+
+def check_watch(services, names):
+    """Prometheus and Grafana, which only the profile starts; tests/integration/check_monitoring.py has what they are told."""
+    watching = {name for name, service in services.items() if service.get("profiles") == ["watch"]}
+    check(watching == {"prometheus", "grafana"}, "the profile watch has %s" % watching)
+    for name in watching:
+        check(all(port.startswith("127.0.0.1:") for port in services[name]["ports"]), "%s is published to others: %s" % (name, services[name]["ports"]))
+    config = yaml.safe_load(deployed.read("deploy", "prometheus", "prometheus.yml"))
+    jobs = {job["job_name"]: job["static_configs"][0]["targets"] for job in config["scrape_configs"]}
+    ports = {key: variables for key, variables in deployed.haproxy()[1].items() if key.endswith("STATS")}
+    check(jobs["tickpathd"] == ["%s:%s" % (name, ports["TICKPATHD_A_STATS"]) for name in names], "Prometheus scrapes %s" % jobs)
+    check(jobs["haproxy"] == ["haproxy" + ports["TICKPATH_BALANCER_STATS"]], "Prometheus scrapes %s" % jobs)
+    mounts = dict(volume.split(":")[:2] for volume in services["prometheus"]["volumes"])
+    told = [word.partition("=")[2] for word in services["prometheus"]["command"] if word.startswith("--config.file=")]
+    check(told == [mounts["./prometheus/prometheus.yml"]], "Prometheus reads %s" % told)
+    for rules in config["rule_files"]:
+        check(mounts["./prometheus/" + rules] == os.path.join(os.path.dirname(told[0]), rules), "%s is at %s" % (rules, mounts))
 
 
 def check_redis(command, folder, where):
@@ -165,7 +207,7 @@ def check_haproxy(services, names, settings, facts):
     published = [port.rpartition(":")[2] for port in services["haproxy"]["ports"]]
     for key, port in zip(("TICKPATH_BIND", "TICKPATH_BALANCER_STATS"), published):
         check(variables[key] == ":" + port, "haproxy.cfg binds %s; compose.yaml publishes %s" % (variables[key], published))
-    check(all(p.split(":")[0] in ("127.0.0.1", "${TICKPATH_PUBLISH") for p in services["haproxy"]["ports"]), "published: %s" % published)
+    check(all(p.split(":")[0] == "127.0.0.1" for p in services["haproxy"]["ports"]), "published: %s" % published)
     check(int(variables["TICKPATH_CONNECTIONS_MAX"]) >= 2 * facts.number(settings, "TICKPATHD_CONNECTIONS_MAX"), "HAProxy's bound is the lower one")
     begins = lines.index(["listen", "tickpath"])
     ends = next(i for i, line in enumerate(lines) if i > begins and line[0] in ("listen", "frontend", "backend"))
@@ -298,12 +340,14 @@ def check_daemons(objects, processes, facts):
     check(all(container[probe]["httpGet"]["port"] == "stats" for probe in pages), "%s: probes of another port" % where)
     check(spec["securityContext"]["runAsUser"] == facts.uid, "%s: the image's user is %d" % (where, facts.uid))
     check(spec["enableServiceLinks"] is False, "%s: the cluster makes TICKPATHD_ variables of services" % where)
-    sleep = container["lifecycle"]["preStop"]["exec"]["command"]
-    check(sleep[0] == "sleep", "%s: preStop is %s" % (where, sleep))
     noticed = container["readinessProbe"]["periodSeconds"] * container["readinessProbe"]["failureThreshold"]
-    check(float(sleep[1]) > noticed, "%s: takes no connections before the cluster knows" % where)
+    delay = facts.number(settings, "TICKPATHD_DRAIN_DELAY_MS") / 1000
+    check(delay > noticed, "%s: takes no connections before the cluster knows" % where)
+    notes = deployment["spec"]["template"]["metadata"]["annotations"]
+    wanted = {"prometheus.io/scrape": "true", "prometheus.io/port": str(port_of(settings["TICKPATHD_STATS"])), "prometheus.io/path": "/metrics"}
+    check(notes == wanted, "%s: Prometheus is told %s" % (where, notes))
     grace = spec["terminationGracePeriodSeconds"]
-    check(grace >= float(sleep[1]) + facts.end_s(settings), "%s: killed after %d s, before it has drained" % (where, grace))
+    check(grace >= facts.end_s(settings), "%s: killed after %d s, before it has drained" % (where, grace))
     limits = container["resources"]["limits"]
     check(quantity(limits["memory"]) >= 1.5 * facts.number(settings, "TICKPATHD_NODE_BYTES_MAX"), "%s: search memory leaves too little of %s" % (where, limits))
     check(facts.number(settings, "TICKPATHD_THREADS") == quantity(limits["cpu"]), "%s: more threads than processors, or fewer" % where)
@@ -373,8 +417,10 @@ def check_heads():
     for folder, _, names in os.walk(deployed.DEPLOY):
         for name in names:
             path = os.path.relpath(os.path.join(folder, name), ROOT)
+            if name.endswith(".json") or path.startswith("deploy/debian/"):  # the one has no comments, the others forms of their own
+                continue
             lines = deployed.read(path).splitlines()
-            check(lines[0].startswith("#") and lines[1].startswith("#"), "%s does not say what it is" % path)
+            check(lines[0].startswith("#") and lines[1].startswith(("#", "/*")), "%s does not say what it is" % path)
             if not name.endswith(".sh"):
                 named = path if folder == deployed.DEPLOY else os.path.dirname(path) + "/"
                 check("`%s`" % named in readme, "README.md does not name %s" % named)
@@ -385,6 +431,7 @@ def main():
     folder = tempfile.mkdtemp(prefix="tickpath-deploy-")
     try:
         with Processes(folder) as processes:
+            check_dockerfile(facts)
             check_compose(processes, facts)
             if check_shapes(objects):
                 check_manifests(objects, processes, facts)

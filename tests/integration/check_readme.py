@@ -131,6 +131,14 @@ def check_knobs(readme):
     check(rows == options, "README.md's knobs are %s; the daemon's %s" % (rows, options))
 
 
+def check_exit_codes(readme):
+    """The table of exit codes is the daemon's own, and each of them is tested where it can be had."""
+    told = subprocess.run([os.path.join(BIN, "tickpathd"), "--help"], stdout=subprocess.PIPE, text=True, check=True)
+    codes = re.findall(r"^ +(\d+)  (.*)$", told.stdout.partition("It ends with")[2], re.MULTILINE)
+    rows = re.findall(r"^\| (\d+) \| (.*) \|$", readme.partition("| exit code |")[2].partition("\n\n")[0], re.MULTILINE)
+    check(len(codes) > 5 and rows == codes, "README.md's exit codes are %s; the daemon's %s" % (rows, codes))
+
+
 def check_algorithms(readme):
     """The table of algorithms holds every row of the registry, in its engine's line, with its title; and no others."""
     told = subprocess.run([os.path.join(BIN, "tickpath"), "algorithms"], stdout=subprocess.PIPE, text=True, check=True)
@@ -164,6 +172,7 @@ def main():
     finally:
         shutil.rmtree(folder)
     check_knobs(readme)
+    check_exit_codes(readme)
     check_algorithms(readme)
     check_links(readme)
     return close()

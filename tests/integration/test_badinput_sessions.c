@@ -247,6 +247,57 @@ START_TEST(test_goal_equals_start)
 }
 END_TEST
 
+/* Each field of a look into a session that holds what it must not; and what one of the smallest limits brings, in pieces. */
+START_TEST(test_dump_session)
+{
+    uint64_t session = wire_open_session(&served.wire, "m", 0, 5, "astar", 3);
+    Tickpath__DumpSession dump = TICKPATH__DUMP_SESSION__INIT;
+    wire_ask_error(&served.wire, TICKPATH__REQUEST__BODY_DUMP_SESSION, &dump, TICKPATH__ERROR_CODE__NOT_FOUND, "session");
+    dump.has_session = 1;
+    dump.session = session + 1;
+    wire_ask_error(&served.wire, TICKPATH__REQUEST__BODY_DUMP_SESSION, &dump, TICKPATH__ERROR_CODE__NOT_FOUND, "session");
+    dump.session = session;
+    dump.has_limit = 1;
+    wire_ask_error(&served.wire, TICKPATH__REQUEST__BODY_DUMP_SESSION, &dump, TICKPATH__ERROR_CODE__INVALID_ARGUMENT, "limit");
+    dump.limit = 4097;
+    wire_ask_error(&served.wire, TICKPATH__REQUEST__BODY_DUMP_SESSION, &dump, TICKPATH__ERROR_CODE__INVALID_ARGUMENT, "limit");
+    dump.limit = 1;
+    dump.has_x = 1;
+    dump.x = SERVED_CELLS;
+    wire_ask_error(&served.wire, TICKPATH__REQUEST__BODY_DUMP_SESSION, &dump, TICKPATH__ERROR_CODE__OUT_OF_RANGE, "x");
+    dump.x = 0;
+    dump.has_y = 1;
+    dump.y = UINT32_MAX;
+    wire_ask_error(&served.wire, TICKPATH__REQUEST__BODY_DUMP_SESSION, &dump, TICKPATH__ERROR_CODE__OUT_OF_RANGE, "y");
+    dump.has_x = dump.has_y = 0;
+    dump.has_width = dump.has_height = 1;
+    dump.width = dump.height = UINT32_MAX;
+    wire_reply_free(wire_tick(&served.wire, session));
+    uint32_t cells = 0, pieces = 0;
+    do {
+        Tickpath__Reply *reply = wire_ask(&served.wire, TICKPATH__REQUEST__BODY_DUMP_SESSION, &dump, TICKPATH__REPLY__BODY_SESSION_DUMP);
+        const Tickpath__SessionDump *piece = reply->session_dump;
+        ck_assert_uint_eq(piece->session, session);
+        ck_assert_uint_eq(piece->ticks, 1);
+        ck_assert_uint_le(piece->n_state_cell, 1);
+        ck_assert_uint_eq(piece->n_path > 0, pieces == 0);
+        cells += (uint32_t)piece->n_state_cell;
+        dump.has_cursor = piece->has_next_cursor;
+        dump.cursor = piece->next_cursor;
+        wire_reply_free(reply);
+        ck_assert_uint_lt(++pieces, 1000);
+    } while (dump.has_cursor);
+    ck_assert_uint_gt(cells, 1);
+    /* a cursor that no dump gave: the end, or somewhere; never an error */
+    dump.has_cursor = 1;
+    dump.cursor = UINT64_MAX;
+    Tickpath__Reply *reply = wire_ask(&served.wire, TICKPATH__REQUEST__BODY_DUMP_SESSION, &dump, TICKPATH__REPLY__BODY_SESSION_DUMP);
+    ck_assert_uint_eq(reply->session_dump->n_state_cell, 0);
+    ck_assert(!reply->session_dump->has_next_cursor);
+    wire_reply_free(reply);
+}
+END_TEST
+
 START_TEST(test_set_goal)
 {
     uint64_t session = wire_open_session(&served.wire, "m", 0, 5, NULL, 10);
@@ -451,6 +502,7 @@ static Suite *badinput_sessions_suite(void)
     tcase_add_test(cases, test_open_options);
     tcase_add_test(cases, test_open_motions);
     tcase_add_test(cases, test_goal_equals_start);
+    tcase_add_test(cases, test_dump_session);
     tcase_add_test(cases, test_set_goal);
     tcase_add_test(cases, test_tick_refused_whole);
     tcase_add_test(cases, test_tick_refused_in_part);

@@ -100,6 +100,9 @@ START_TEST(agents_walk_on)
     ck_assert_uint_eq(listing.session_count, AGENTS);
     for (size_t i = 0; i < AGENTS; i++)
         ck_assert_uint_eq(listing.sessions[i].id, walkers[i].session);
+    struct tp_client_dump dump;
+    ok(tp_client_dump_session(client_, walkers[2].session, NULL, &dump, CALL_MS));
+    ck_assert_uint_eq(dump.session, walkers[2].session);
     uint32_t closed;
     ok(tp_client_close_sessions(client_, &walkers[3].session, 1, &closed, CALL_MS));
     ck_assert_uint_eq(closed, 1);

@@ -83,7 +83,7 @@ START_TEST(test_nobody_waits_for_all)
     wire_open_greeted(&large, daemon_.port);
     wire_open_greeted(&other, daemon_.port);
     fill(&large, count);
-    ck_assert_uint_eq((uint32_t)wire_sample(&daemon_, "tickpath_sessions_open"), count);
+    ck_assert_uint_eq((uint32_t)wire_metric(&daemon_, "sessions_open"), count);
     double before = wire_sample(&daemon_, "tickpath_node_bytes"), longest_ms, all_ms;
     if (by_request) {
         Tickpath__CloseSession close = TICKPATH__CLOSE_SESSION__INIT;
@@ -93,7 +93,7 @@ START_TEST(test_nobody_waits_for_all)
         wire_close(&large);
     }
     ping_until_done(&other, &longest_ms, &all_ms);
-    ck_assert_uint_eq((uint32_t)wire_sample(&daemon_, "tickpath_sessions_open"), 0);
+    ck_assert_uint_eq((uint32_t)wire_metric(&daemon_, "sessions_open"), 0);
     ck_assert_uint_eq((uint32_t)wire_sample(&daemon_, "tickpath_sessions_closed_total"), count);
     uint64_t end_ms = wire_now_ms() + WIRE_TIMEOUT_MS; /* it is kept for some seconds */
     while (wire_sample(&daemon_, "tickpath_node_bytes") > KEPT_BYTES && wire_now_ms() < end_ms)

@@ -1,4 +1,4 @@
-/* The daemon's life: options, addresses, inherited sockets, timeouts, draining. A real process each time. */
+/* The daemon's life: options, addresses, timeouts, draining. A real process each time. */
 #include "tests/lib/harness.h"
 #include "tests/lib/wire.h"
 
@@ -147,11 +147,29 @@ START_TEST(test_taken_port)
     wire_daemon_start(&daemon_, NULL);
     char address[32], said[4096];
     snprintf(address, sizeof address, "127.0.0.1:%u", daemon_.port);
-    ck_assert_int_eq(RUN(NULL, said, "--listen", address), 1);
+    ck_assert_int_eq(RUN(NULL, said, "--listen", address), 10);
     ck_assert_msg(strstr(said, "cannot listen") != NULL && strstr(said, "in use") != NULL, "%s", said);
-    ck_assert_int_eq(RUN(NULL, said, "--listen", "127.0.0.1:0", "--stats", address), 1);
+    ck_assert_int_eq(RUN(NULL, said, "--listen", "127.0.0.1:0", "--stats", address), 10);
     ck_assert_msg(strstr(said, "cannot start") != NULL, "%s", said);
     wire_daemon_stop(&daemon_);
+}
+END_TEST
+
+/* The codes that a start may end with; those of a drain are in test_drain, 11 in test_daemon_store. */
+START_TEST(test_exit_codes_of_a_start)
+{
+    char said[4096], path[160];
+    snprintf(path, sizeof path, "%s/no-folder/port", daemon_.folder);
+    ck_assert_int_eq(RUN(NULL, said, "--listen", "127.0.0.1:0", "--port-file", path), 1);
+    ck_assert_msg(strstr(said, "port file") != NULL, "%s", said);
+    snprintf(path, sizeof path, "%s/file", daemon_.folder);
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fclose(file);
+    ck_assert_int_eq(RUN(NULL, said, "--listen", "127.0.0.1:0", "--data", path), 12);
+    ck_assert_msg(strstr(said, "data folder") != NULL, "%s", said);
+    ck_assert_int_eq(RUN(NULL, said, "--listen", "127.0.0.1:0", "--redis", "http://127.0.0.1"), 12);
+    ck_assert_msg(strstr(said, "exit=12") != NULL, "%s", said);
 }
 END_TEST
 
@@ -182,40 +200,6 @@ START_TEST(test_ipv6)
     ck_assert_int_ge(fd, 0);
     close(fd);
     wire_daemon_stop(&daemon_);
-}
-END_TEST
-
-/* A supervisor's socket: the daemon serves on it, whatever --listen says. */
-START_TEST(test_inherited_socket)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, size), 0);
-    ck_assert_int_eq(listen(fd, 8), 0);
-    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-    const char *program =
-        tp_test_program("tickpathd"); /* it asserts: not where descriptor 3 is no longer Check's */
-    pid_t pid = tp_test_fork();
-    if (pid == 0) {
-        char own[32];
-        snprintf(own, sizeof own, "%ld", (long)getpid());
-        setenv("LISTEN_PID", own, 1);
-        setenv("LISTEN_FDS", "1", 1);
-        if (fd != 3)
-            dup2(fd, 3);
-        execv(program, (char *const[]){"tickpathd", "--listen", "127.0.0.1:1", NULL});
-        _exit(127);
-    }
-    close(fd);
-    struct wire wire; /* the socket listens already: the connection waits until the daemon takes it */
-    wire_open_greeted(&wire, ntohs(address.sin_port));
-    wire_expect_alive(&wire);
-    wire_close(&wire);
-    ck_assert_int_eq(kill(pid, SIGTERM), 0);
-    int status;
-    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 END_TEST
 
@@ -284,13 +268,13 @@ START_TEST(test_connections_max)
 }
 END_TEST
 
-/* Waits for the end of a daemon that was told to end; it must say 0. */
-static void expect_end(void)
+/* Waits for the end of a daemon that was told to end. */
+static void expect_end(int code)
 {
     int status;
     ck_assert_int_eq(waitpid(daemon_.pid, &status, 0), daemon_.pid);
     daemon_.pid = 0;
-    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the daemon ended with status %#x",
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == code, "the daemon ended with status %#x",
                   (unsigned)status);
 }
 
@@ -345,7 +329,7 @@ START_TEST(test_drain)
     wire_expect_last_error(&busy, TICKPATH__ERROR_CODE__SHUTTING_DOWN);
     wire_close(&quiet);
     wire_close(&busy);
-    expect_end();
+    expect_end(0);
 }
 END_TEST
 
@@ -369,6 +353,7 @@ static uint64_t tick_until_closed(struct wire *wire)
     }
 }
 
+/* One that never stops asking is ended at the last call, in good order. */
 START_TEST(test_drain_deadline)
 {
     wire_daemon_start(&daemon_, "--drain-ms", "400", NULL);
@@ -378,7 +363,7 @@ START_TEST(test_drain_deadline)
     uint64_t took_ms = tick_until_closed(&busy);
     ck_assert_msg(took_ms >= 300 && took_ms < 5000, "the drain took %llu ms", (unsigned long long)took_ms);
     wire_close(&busy);
-    expect_end();
+    expect_end(0);
 }
 END_TEST
 
@@ -411,7 +396,7 @@ START_TEST(test_drain_cuts_a_long_tick)
     sleep_ms(100);
     uint64_t began_ms = wire_now_ms();
     ck_assert_int_eq(kill(daemon_.pid, SIGTERM), 0);
-    expect_end();
+    expect_end(13);
     uint64_t took_ms = wire_now_ms() - began_ms;
     ck_assert_msg(took_ms >= 200 && took_ms < 1500, "the end took %llu ms", (unsigned long long)took_ms);
     Tickpath__Reply *reply = NULL;
@@ -437,7 +422,7 @@ START_TEST(test_second_signal)
     uint64_t took_ms = tick_until_closed(&busy);
     ck_assert_msg(took_ms < 5000, "the second signal took %llu ms", (unsigned long long)took_ms);
     wire_close(&busy);
-    expect_end();
+    expect_end(13);
 }
 END_TEST
 
@@ -450,8 +435,8 @@ static Suite *life_suite(void)
     tcase_add_test(cases, test_help_and_version);
     tcase_add_test(cases, test_variables);
     tcase_add_test(cases, test_taken_port);
+    tcase_add_test(cases, test_exit_codes_of_a_start);
     tcase_add_test(cases, test_ipv6);
-    tcase_add_test(cases, test_inherited_socket);
     tcase_add_test(cases, test_hello_timeout);
     tcase_add_test(cases, test_idle_timeout);
     tcase_add_test(cases, test_connections_max);

@@ -28,7 +28,7 @@ START_TEST(test_scheduler_time)
     struct tp_closing closing;
     struct tp_sessions sessions;
     tp_closing_init(&closing);
-    tp_sessions_init(&sessions, &closing, AGENTS, 42);
+    tp_sessions_init(&sessions, &closing, NULL, AGENTS, 42);
     uint64_t ids[AGENTS];
     for (uint32_t i = 0; i < AGENTS; i++) {
         struct tp_session_params params;

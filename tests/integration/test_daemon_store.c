@@ -258,7 +258,7 @@ START_TEST(test_folder_in_use)
     int status;
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
     ck_assert(WIFEXITED(status));
-    ck_assert_int_eq(WEXITSTATUS(status), 1);
+    ck_assert_int_eq(WEXITSTATUS(status), 11);
     size_t size;
     char *text = tp_test_read_file(tp_test_path(stored_daemon.folder, "log2", ""), &size);
     ck_assert_msg(strstr(text, "another daemon uses it") != NULL, "%s", text);

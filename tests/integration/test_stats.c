@@ -20,17 +20,10 @@
 
 /* ---- Reading the text ---- */
 
-static const char *const facts[] = {"build_info", "uptime_seconds", "ready",     "store_degraded", "store_volatile",
-                                    "node_bytes", "node_bytes_max", "map_bytes", "map_versions",   "threads"};
-enum { FACTS = sizeof facts / sizeof *facts };
-
-/* Whether a family of that name is due: a fact, or a line of the table with its suffix and type. */
+/* Whether a family of that name is due: a line of the table with its suffix and type. */
 static bool family_known(const char *name, const char *type)
 {
-    static const char *const words[] = {"counter", "gauge", "histogram"};
-    for (size_t i = 0; i < FACTS; i++)
-        if (strcmp(name, facts[i]) == 0)
-            return strcmp(type, "gauge") == 0;
+    static const char *const words[] = {"counter", "gauge", "histogram", "gauge"};
     for (size_t i = 0; i < tp_metric_count; i++) {
         char exported[128];
         snprintf(exported, sizeof exported, "%s%s", tp_metric_table[i].name,
@@ -42,7 +35,7 @@ static bool family_known(const char *name, const char *type)
 }
 
 /* Walks the text line by line: HELP, TYPE, then the samples of that family and no other; families are those
- * of the table and the facts, each once; histograms rise and end with their count. */
+ * of the table, each once; histograms rise and end with their count. */
 static void check_exposition(const char *text)
 {
     char family[128] = "";
@@ -68,7 +61,7 @@ static void check_exposition(const char *text)
             ck_assert_msg(strncmp(line, "tickpath_", 9) == 0, "%.*s", (int)length, line);
             ck_assert_msg(strncmp(line + 9, family, strlen(family)) == 0, "%.*s stands under %s", (int)length,
                           line, family);
-            const char *space = memchr(line, ' ', length);
+            const char *space = memrchr(line, ' ', length);
             ck_assert_ptr_nonnull(space);
             char *end;
             double value = strtod(space + 1, &end);
@@ -84,7 +77,28 @@ static void check_exposition(const char *text)
         }
         line += strcspn(line, "\n") + 1;
     }
-    ck_assert_uint_eq(families, FACTS + tp_metric_count);
+    ck_assert_uint_eq(families, tp_metric_count);
+}
+
+/* What OpenMetrics has of its own: counters' families without _total, units that end the names, an info, the mark at the end and nothing after it. */
+static void check_openmetrics(const char *text)
+{
+    static const char *const due[] = {
+        "\n# TYPE tickpath_requests counter\n", "\ntickpath_requests_total ", "# TYPE tickpath_build info\ntickpath_build_info{",
+        "# TYPE tickpath_tick_seconds histogram\n# UNIT tickpath_tick_seconds seconds\n", "_bucket{le=\"+Inf\"} "};
+    for (size_t i = 0; i < sizeof due / sizeof *due; i++)
+        ck_assert_msg(strstr(text, due[i]), "%s is missing", due[i]);
+    ck_assert_ptr_null(strstr(text, "# TYPE tickpath_requests_total"));
+    size_t units = 0;
+    for (const char *at = text; (at = strstr(at, "\n# UNIT ")) != NULL; units++) {
+        char name[128], unit[32];
+        ck_assert_int_eq(sscanf(at += 8, "%127s %31s", name, unit), 2);
+        size_t length = strlen(name), tail = strlen(unit);
+        ck_assert_msg(length > tail && name[length - tail - 1] == '_' && strcmp(name + length - tail, unit) == 0, "%s", name);
+    }
+    ck_assert_uint_gt(units, 0);
+    const char *end = strstr(text, "# EOF\n");
+    ck_assert_msg(end != NULL && end[6] == '\0', "no mark at the end");
 }
 
 /* Whether Python's parser takes it as JSON, and an expression over it, `j`, is true. */
@@ -110,6 +124,7 @@ static void check_json(const char *text, const char *expression)
 static struct tp_metrics *threads[3];
 static struct tp_pool_cap cap;
 static struct tp_map_held held = {.bytes = 123456, .versions = 7};
+static struct tp_upload_quota uploads = {.bytes = 77};
 static struct tp_store_status store_status;
 static bool is_ready;
 
@@ -125,11 +140,12 @@ static void source_store(void *context, struct tp_store_status *out)
     *out = store_status;
 }
 
-static bool source_ready(void *context, const char **why)
+static size_t source_not_ready(void *context, const char **reasons)
 {
     (void)context;
-    *why = "maps are being loaded";
-    return is_ready;
+    reasons[0] = "maps are being loaded";
+    reasons[1] = "draining";
+    return is_ready ? 0 : 2;
 }
 
 static void source_maps(void *context, tp_stats_map_cb each, void *each_context)
@@ -159,13 +175,14 @@ static void source_begin(void)
                                       .metrics_count = 3,
                                       .pool_cap = &cap,
                                       .held = &held,
+                                      .uploads = &uploads,
                                       .store_name = "memory",
                                       .store_volatile = true,
                                       .started_unix_ms = 1767323045678, /* 2026-01-02T03:04:05.678Z */
                                       .threads = 2,
                                       .uptime_ms = source_uptime,
                                       .store_status = source_store,
-                                      .ready = source_ready,
+                                      .not_ready = source_not_ready,
                                       .each_map = source_maps};
 }
 
@@ -181,36 +198,54 @@ START_TEST(test_prometheus)
     tp_metric_add(&threads[1]->requests, 2);
     tp_metric_gauge_add(&threads[0]->connections_open, 5);
     tp_metric_gauge_add(&threads[1]->connections_open, -2);
+    tp_metric_gauge_set(&threads[0]->pool_bytes[TP_METRIC_POOL_SESSIONS], 30000);
+    tp_metric_gauge_set(&threads[1]->pool_bytes[TP_METRIC_POOL_SESSIONS], 10000);
+    tp_metric_gauge_set(&threads[1]->pool_bytes[TP_METRIC_POOL_GUIDE], 5000);
+    tp_metric_add(&threads[0]->errors[-TP_ERR_NOT_FOUND - 1], 3);
+    tp_metric_observe(&threads[0]->tick_seconds, 1500);
+    tp_metric_observe(&threads[1]->tick_seconds, 7);
     const uint64_t observed[] = {0, 1, 2, 3, 4, 5, 1000, UINT64_C(1) << 40};
     for (size_t i = 0; i < sizeof observed / sizeof *observed; i++)
         tp_metric_observe(&threads[i % 2]->tick_expansions, observed[i]);
 
     size_t size;
-    char *text = tp_stats_render_prometheus(&source, &size);
+    char *text = tp_stats_render_metrics(&source, TP_STATS_TEXT, &size);
     ck_assert_ptr_nonnull(text);
     ck_assert_uint_eq(strlen(text), size);
     check_exposition(text);
-    ck_assert(tp_test_sample(text, "tickpath_build_info{version=\"" TP_VERSION "\"}") == 1);
+    ck_assert(tp_test_sample(text, "tickpath_build_info{version=\"" TP_VERSION "\",compiler=\"" TP_STATS_COMPILER "\"}") == 1);
     ck_assert(tp_test_sample(text, "tickpath_uptime_seconds") == 61.007);
     ck_assert(tp_test_sample(text, "tickpath_ready") == 1);
     ck_assert(tp_test_sample(text, "tickpath_store_degraded") == 0);
     ck_assert(tp_test_sample(text, "tickpath_store_volatile") == 1);
     ck_assert(tp_test_sample(text, "tickpath_node_bytes") == 65536);
     ck_assert_ptr_nonnull(strstr(text, "\ntickpath_node_bytes_max +Inf\n"));
-    ck_assert(tp_test_sample(text, "tickpath_map_bytes") == 123456);
+    ck_assert(tp_test_sample(text, "tickpath_pool_bytes{pool=\"maps\"}") == 123456);
+    ck_assert(tp_test_sample(text, "tickpath_pool_bytes{pool=\"uploads\"}") == 77);
+    ck_assert(tp_test_sample(text, "tickpath_pool_bytes{pool=\"sessions\"}") == 40000);
+    ck_assert(tp_test_sample(text, "tickpath_pool_bytes{pool=\"guide\"}") == 5000);
+    ck_assert(tp_test_sample(text, "tickpath_pool_bytes{pool=\"spare\"}") == 65536 - 45000);
     ck_assert(tp_test_sample(text, "tickpath_map_versions") == 7);
     ck_assert(tp_test_sample(text, "tickpath_threads") == 2);
     ck_assert_uint_eq(tp_test_metric(text, "requests"), 42);
     ck_assert_uint_eq(tp_test_metric(text, "connections_open"), 3);
     ck_assert_uint_eq(tp_test_metric(text, "tick_expansions"), 8);
-    ck_assert(tp_test_sample(text, "tickpath_tick_expansions_bucket{le=\"1\"}") == 2);
-    ck_assert(tp_test_sample(text, "tickpath_tick_expansions_bucket{le=\"2\"}") == 3);
-    ck_assert(tp_test_sample(text, "tickpath_tick_expansions_bucket{le=\"4\"}") == 5);
-    ck_assert(tp_test_sample(text, "tickpath_tick_expansions_bucket{le=\"8\"}") == 6);
-    ck_assert(tp_test_sample(text, "tickpath_tick_expansions_bucket{le=\"512\"}") == 6);
-    ck_assert(tp_test_sample(text, "tickpath_tick_expansions_bucket{le=\"1024\"}") == 7);
+    ck_assert(tp_test_sample(text, "tickpath_tick_expansions_bucket{le=\"1.0\"}") == 2);
+    ck_assert(tp_test_sample(text, "tickpath_tick_expansions_bucket{le=\"2.0\"}") == 3);
+    ck_assert(tp_test_sample(text, "tickpath_tick_expansions_bucket{le=\"4.0\"}") == 5);
+    ck_assert(tp_test_sample(text, "tickpath_tick_expansions_bucket{le=\"8.0\"}") == 6);
+    ck_assert(tp_test_sample(text, "tickpath_tick_expansions_bucket{le=\"512.0\"}") == 6);
+    ck_assert(tp_test_sample(text, "tickpath_tick_expansions_bucket{le=\"1024.0\"}") == 7);
     ck_assert(tp_test_sample(text, "tickpath_tick_expansions_bucket{le=\"+Inf\"}") == 8);
     ck_assert(tp_test_sample(text, "tickpath_tick_expansions_sum") == 1015 + (double)(UINT64_C(1) << 40));
+    ck_assert(tp_test_sample(text, "tickpath_tick_seconds_bucket{le=\"4e-06\"}") == 0);
+    ck_assert(tp_test_sample(text, "tickpath_tick_seconds_bucket{le=\"8e-06\"}") == 1);
+    ck_assert(tp_test_sample(text, "tickpath_tick_seconds_bucket{le=\"0.001024\"}") == 1);
+    ck_assert(tp_test_sample(text, "tickpath_tick_seconds_bucket{le=\"0.002048\"}") == 2);
+    ck_assert(tp_test_sample(text, "tickpath_tick_seconds_bucket{le=\"67.108864\"}") == 2);
+    ck_assert(tp_test_sample(text, "tickpath_tick_seconds_sum") == 0.001507);
+    ck_assert(tp_test_sample(text, "tickpath_errors_total{code=\"NOT_FOUND\"}") == 3);
+    ck_assert(tp_test_sample(text, "tickpath_errors_total{code=\"INTERNAL\"}") == 0);
     /* no name that a client chose */
     ck_assert_ptr_null(strstr(text, "a/b"));
     free(text);
@@ -218,7 +253,7 @@ START_TEST(test_prometheus)
     is_ready = false;
     store_status = (struct tp_store_status){.state = TP_STORE_DEGRADED, .reason = "away"};
     atomic_store(&cap.bytes_max, 1000000);
-    text = tp_stats_render_prometheus(&source, &size);
+    text = tp_stats_render_metrics(&source, TP_STATS_TEXT, &size);
     check_exposition(text);
     ck_assert(tp_test_sample(text, "tickpath_ready") == 0);
     ck_assert(tp_test_sample(text, "tickpath_store_degraded") == 1);
@@ -232,19 +267,19 @@ START_TEST(test_json)
     tp_metric_add(&threads[0]->requests, 40);
     tp_metric_add(&threads[1]->requests, 2);
     for (uint64_t i = 1; i <= 100; i++)
-        tp_metric_observe(&threads[1]->tick_us, i);
-    tp_metric_observe(&threads[1]->change_us, UINT64_MAX / 2);
+        tp_metric_observe(&threads[1]->tick_seconds, i);
+    tp_metric_observe(&threads[1]->change_seconds, UINT64_MAX / 2);
     size_t size;
     char *text = tp_stats_render_json(&source, &size);
     ck_assert_ptr_nonnull(text);
     ck_assert_uint_eq(strlen(text), size);
     check_json(text,
                "j[\"version\"] == \"" TP_VERSION "\" and j[\"started\"] == \"2026-01-02T03:04:05.678Z\"");
-    check_json(text, "j[\"uptime_seconds\"] == 61.007 and j[\"threads\"] == 2 and j[\"ready\"] is True "
-                     "and j[\"not_ready_because\"] is None");
+    check_json(text, "j[\"metrics\"][\"uptime_seconds\"] == 61.007 and j[\"metrics\"][\"threads\"] == 2 and j[\"ready\"] is True "
+                     "and j[\"not_ready_because\"] == []");
     check_json(text, "j[\"store\"] == {\"name\": \"memory\", \"volatile\": True, \"degraded\": None}");
-    check_json(text, "j[\"node_bytes\"] == 65536 and j[\"node_bytes_max\"] is None");
-    check_json(text, "j[\"map_bytes\"] == 123456 and j[\"map_versions\"] == 7");
+    check_json(text, "j[\"metrics\"][\"node_bytes\"] == 65536 and j[\"metrics\"][\"node_bytes_max\"] is None");
+    check_json(text, "j[\"metrics\"][\"pool_bytes\"][\"maps\"] == 123456 and j[\"metrics\"][\"map_versions\"] == 7");
     check_json(text, "[m[\"name\"] for m in j[\"maps\"]] == [\"a/b\", \"odd \\\"\\\\\\n\\x01 name\"]");
     check_json(text, "j[\"maps\"][0][\"version\"] == 6 and j[\"maps\"][1][\"passable_cells\"] == 1 << 40");
     check_json(text,
@@ -252,12 +287,12 @@ START_TEST(test_json)
     check_json(text, "list(j[\"by_thread\"]) == [\"loop0\", \"loop1\", \"world\"]");
     check_json(
         text,
-        "j[\"metrics\"][\"tick_us\"][\"count\"] == 100 and j[\"metrics\"][\"tick_us\"][\"sum\"] == 5050");
+        "j[\"metrics\"][\"tick_seconds\"][\"count\"] == 100 and j[\"metrics\"][\"tick_seconds\"][\"sum\"] == 0.00505");
     check_json(
         text,
-        "j[\"metrics\"][\"tick_us\"][\"p50_max\"] == 64 and j[\"metrics\"][\"tick_us\"][\"p99_max\"] == 128");
-    check_json(text, "sum(n for b, n in j[\"metrics\"][\"tick_us\"][\"buckets\"]) == 100");
-    check_json(text, "j[\"metrics\"][\"change_us\"][\"buckets\"] == [[None, 1]]");
+        "j[\"metrics\"][\"tick_seconds\"][\"p50_max\"] == 64e-6 and j[\"metrics\"][\"tick_seconds\"][\"p99_max\"] == 128e-6");
+    check_json(text, "sum(n for b, n in j[\"metrics\"][\"tick_seconds\"][\"buckets\"]) == 100");
+    check_json(text, "j[\"metrics\"][\"change_seconds\"][\"buckets\"] == [[None, 1]]");
     for (size_t i = 0; i < tp_metric_count; i++) {
         char key[96];
         snprintf(key, sizeof key, "\"%s\":", tp_metric_table[i].name);
@@ -268,7 +303,7 @@ START_TEST(test_json)
     is_ready = false;
     store_status = (struct tp_store_status){.state = TP_STORE_DEGRADED, .reason = "redis: \"away\""};
     text = tp_stats_render_json(&source, &size);
-    check_json(text, "j[\"ready\"] is False and j[\"not_ready_because\"] == \"maps are being loaded\"");
+    check_json(text, "j[\"ready\"] is False and j[\"not_ready_because\"] == [\"maps are being loaded\", \"draining\"]");
     check_json(text, "j[\"store\"][\"degraded\"] == \"redis: \\\"away\\\"\"");
     free(text);
 }
@@ -282,7 +317,7 @@ static uint16_t http_port;
 static void http_begin(void)
 {
     source_begin();
-    struct tp_http_config config = {.host = "127.0.0.1", .port = 0, .source = &source};
+    struct tp_http_config config = {.host = "127.0.0.1", .port = 0, .source = &source, .token = ""};
     char reason[160];
     ck_assert_msg(tp_http_start(&http, &config, &http_port, reason) == 0, "%s", reason);
     ck_assert_uint_ne(http_port, 0);
@@ -331,7 +366,7 @@ static const char *http_once(const char *request)
     return text;
 }
 
-#define ASK(method, path) method " " path " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+#define ASK(method, path) method " " path " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 
 static void check_status(const char *answer, int status)
 {
@@ -358,12 +393,17 @@ START_TEST(test_http_pages)
     is_ready = false;
     answer = http_once(ASK("GET", "/readyz"));
     check_status(answer, 503);
-    ck_assert_str_eq(body_of(answer), "maps are being loaded\n");
+    ck_assert_str_eq(body_of(answer), "maps are being loaded\ndraining\n");
     check_status(http_once(ASK("GET", "/livez")), 200);
     answer = http_once(ASK("GET", "/metrics"));
     check_status(answer, 200);
     ck_assert_ptr_nonnull(strstr(answer, "Content-Type: text/plain; version=0.0.4"));
     check_exposition(body_of(answer));
+    answer = http_once("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
+                       "Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5\r\n\r\n");
+    check_status(answer, 200);
+    ck_assert_ptr_nonnull(strstr(answer, "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n"));
+    check_openmetrics(body_of(answer));
     answer = http_once(ASK("GET", "/stats?pretty=1"));
     check_status(answer, 200);
     ck_assert_ptr_nonnull(strstr(answer, "Content-Type: application/json"));
@@ -397,7 +437,7 @@ START_TEST(test_http_refusals)
     }
     static const char *const refused[] = {
         ASK("POST", "/metrics"), ASK("DELETE", "/stats"), ASK("OPTIONS", "/livez"), ASK("BREW", "/livez"),
-        "PUT /stats HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello"};
+        "PUT /stats HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello"};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         const char *answer = http_once(refused[i]);
         check_status(answer, 405);
@@ -432,12 +472,12 @@ START_TEST(test_http_keep_alive_and_slow_peers)
     ck_assert_int_eq(send(slow, "GET /li", 7, MSG_NOSIGNAL), 7);
     int fd = http_connect();
     for (int i = 0; i < 3; i++) {
-        const char *answer = http_say(fd, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n", 300);
+        const char *answer = http_say(fd, "GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 300);
         check_status(answer, 200);
     }
     close(fd);
     const char *answer =
-        http_say(slow, "vez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", WIRE_TIMEOUT_MS);
+        http_say(slow, "vez HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", WIRE_TIMEOUT_MS);
     check_status(answer, 200);
     close(slow);
 }

@@ -37,6 +37,20 @@ static char *page(const char *path, int status)
     return text;
 }
 
+static void wait_for_sample(const char *name, uint64_t value)
+{
+    uint64_t until = wire_now_ms() + WIRE_TIMEOUT_MS, got;
+    for (;;) {
+        char *text = page("/metrics", 200);
+        got = (uint64_t)tp_test_sample(text, name);
+        free(text);
+        if (got == value)
+            return;
+        ck_assert_msg(wire_now_ms() < until, "%s stays %" PRIu64 ", never %" PRIu64, name, got, value);
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    }
+}
+
 static void wait_for_metric(const char *field, uint64_t value)
 {
     uint64_t until = wire_now_ms() + WIRE_TIMEOUT_MS, got;
@@ -123,6 +137,21 @@ static uint64_t metric(const char *text, const char *field)
     return tp_test_metric(text, field);
 }
 
+/* What test_workload has open when it looks, by algorithm; those that name none are guided. */
+static void check_algorithms(const char *text)
+{
+    static const struct {
+        const char *sample;
+        double sessions;
+    } due[] = {
+        {"tickpath_sessions_open{algorithm=\"tba\"}", 1},    {"tickpath_sessions_open{algorithm=\"tbwa\"}", 1},
+        {"tickpath_sessions_open{algorithm=\"tbgbfs\"}", 1}, {"tickpath_sessions_open{algorithm=\"astar\"}", 1},
+        {"tickpath_sessions_open{algorithm=\"guided\"}", 4}, {"tickpath_sessions_open{algorithm=\"lrta\"}", 0},
+    };
+    for (size_t i = 0; i < sizeof due / sizeof *due; i++)
+        ck_assert_msg(tp_test_sample(text, due[i].sample) == due[i].sessions, "%s", due[i].sample);
+}
+
 START_TEST(test_workload)
 {
     wire_daemon_start(&daemon_, "--stats", "127.0.0.1:0", "--threads", "2", NULL);
@@ -167,7 +196,7 @@ START_TEST(test_workload)
     tick_once(&wire, sessions, AGENTS, at, &tally);
     wait_for_metric("guide_fields", 1); /* one goal is led to; who has arrived lets go of its field when it rests */
     char *begun = page("/metrics", 200);
-    ck_assert_uint_gt(metric(begun, "guide_bytes"), 0);
+    ck_assert(tp_test_sample(begun, "tickpath_pool_bytes{pool=\"guide\"}") > 0);
     free(begun);
     for (int i = 0; i < 2000 && !tick_once(&wire, sessions, AGENTS, at, &tally); i++)
         ck_assert_int_lt(i, 1999);
@@ -206,22 +235,25 @@ START_TEST(test_workload)
     ck_assert_uint_eq(metric(text, "sessions_opened"), AGENTS + 3);
     ck_assert_uint_eq(metric(text, "sessions_open"), AGENTS + 3 - 1);
     ck_assert_uint_eq(metric(text, "sessions_closed"), 1);
-    ck_assert_uint_eq(metric(text, "ticks"), tally.ticks);
-    ck_assert_uint_eq(metric(text, "tick_us"), tally.ticks);
+    ck_assert_uint_eq(metric(text, "session_states"), AGENTS + 3 - 1);
+    ck_assert(tp_test_sample(text, "tickpath_session_states{state=\"FRESH\"}") == 3);
+    check_algorithms(text);
+    ck_assert_uint_eq(metric(text, "ticks_deadline_missed"), 0);
+    ck_assert_uint_eq(metric(text, "tick_seconds"), tally.ticks);
     ck_assert_uint_eq(metric(text, "tick_sessions"), tally.ticks);
     ck_assert_uint_eq(metric(text, "tick_expansions"), tally.ticks);
     ck_assert_uint_eq((uint64_t)tp_test_sample(text, "tickpath_tick_expansions_sum"), tally.expansions);
     ck_assert_uint_eq((uint64_t)tp_test_sample(text, "tickpath_tick_sessions_sum"), tally.agent_ticks);
-    ck_assert_uint_eq(metric(text, "agent_ticks"), tally.agent_ticks);
+    ck_assert_uint_eq(metric(text, "statuses"), tally.agent_ticks);
     ck_assert_uint_eq(metric(text, "agent_ticks_refused"), tally.refused);
     ck_assert_uint_eq(metric(text, "agent_ticks_starved"), 0);
     ck_assert_uint_eq(metric(text, "moves"), tally.moves);
     ck_assert_uint_eq(metric(text, "back_moves"), tally.back_moves);
     ck_assert_uint_eq(metric(text, "looping"), tally.looping);
     ck_assert_uint_eq(metric(text, "arrivals"), tally.arrivals);
-    ck_assert_uint_eq(metric(text, "status_searching"), tally.searching);
-    ck_assert_uint_eq(metric(text, "status_blocked"), tally.blocked);
-    ck_assert_uint_eq(metric(text, "status_unreachable"), tally.unreachable);
+    ck_assert_uint_eq((uint64_t)tp_test_sample(text, "tickpath_statuses_total{status=\"SEARCHING\"}"), tally.searching);
+    ck_assert_uint_eq((uint64_t)tp_test_sample(text, "tickpath_statuses_total{status=\"BLOCKED\"}"), tally.blocked);
+    ck_assert_uint_eq((uint64_t)tp_test_sample(text, "tickpath_statuses_total{status=\"UNREACHABLE\"}"), tally.unreachable);
     ck_assert_uint_eq(metric(text, "restarts"), tally.restarts);
     ck_assert_uint_eq(metric(text, "expansions"), tally.expansions);
     ck_assert_uint_eq(metric(text, "traced"), tally.traced);
@@ -240,7 +272,7 @@ START_TEST(test_workload)
     ck_assert_uint_eq(metric(text, "changes_applied"), 2);
     ck_assert_uint_eq(metric(text, "batches_refused"), 1);
     ck_assert_uint_eq(metric(text, "errors"), 1);
-    ck_assert_uint_eq(metric(text, "frames_bad"), 0);
+    ck_assert(tp_test_sample(text, "tickpath_errors_total{code=\"OUT_OF_RANGE\"}") == 1);
     ck_assert_uint_eq(metric(text, "requests"), wire.next_id - 1 + other.next_id - 1);
     ck_assert_uint_gt(metric(text, "received_bytes"), CELLS);
     ck_assert_uint_gt(metric(text, "sent_bytes"), tally.agent_ticks);
@@ -267,79 +299,111 @@ START_TEST(test_workload)
     wait_for_metric("sessions_open", 0);
     wait_for_metric("layers", 0); /* and with the layer what was kept of goal fields over it */
     wait_for_metric("guide_fields", 0);
-    wait_for_metric("guide_bytes", 0);
+    wait_for_sample("tickpath_pool_bytes{pool=\"guide\"}", 0);
 }
 END_TEST
 
-/* One loop, and a tick that keeps it busy for long: the probes and the numbers answer before the tick does.
- */
-START_TEST(test_probes_while_a_loop_is_busy)
+/* The same tick two times in one write: the second waits for the first. */
+static void send_twice(struct wire *wire, Tickpath__Tick *tick)
 {
-    wire_daemon_start(&daemon_, "--stats", "127.0.0.1:0", "--threads", "1", NULL);
-    enum { SIDE = 500, CROWD = 4 };
-    struct wire wire;
-    wire_open_greeted(&wire, daemon_.port);
+    Tickpath__Request request = TICKPATH__REQUEST__INIT;
+    request.has_id = 1;
+    request.id = 1000000;
+    request.body_case = TICKPATH__REQUEST__BODY_TICK;
+    request.tick = tick;
+    size_t size;
+    uint8_t *frame = wire_frame(&request, &size), *both = malloc(2 * size);
+    memcpy(both, frame, size);
+    memcpy(both + size, frame, size);
+    ck_assert(wire_send_bytes(wire, both, 2 * size));
+    free(both);
+    free(frame);
+}
+
+/* Every loop has a tick that keeps it busy for long: the probes and the numbers answer before the first of the ticks does. Then the slow ticks are told with
+ * their causes: the long one, and one that waited behind it. */
+START_TEST(test_probes_while_all_loops_are_busy)
+{
+    enum { SIDE = 500, CROWD = 4, LOOPS = 2, LONGEST_MS = 2000 };
+    wire_daemon_start(&daemon_, "--stats", "127.0.0.1:0", "--threads", "2", "--slow-tick-us", "1000", NULL);
+    struct wire wires[LOOPS]; /* one on each loop */
+    for (int i = 0; i < LOOPS; i++)
+        wire_open_greeted(&wires[i], daemon_.port);
     /* Walls from both sides in turn, one door each: every A* sees the whole map. */
     uint8_t *cells = malloc(SIDE * SIDE);
     memset(cells, '.', SIDE * SIDE);
     for (int x = 10, wall = 0; x < SIDE - 10; x += 20, wall++)
         for (int y = 0; y < SIDE - 1; y++)
             cells[(wall % 2 ? y : y + 1) * SIDE + x] = '@';
-    wire_put_map(&wire, "walls", SIDE, SIDE, cells);
+    wire_put_map(&wires[0], "walls", SIDE, SIDE, cells);
     free(cells);
-    for (uint32_t i = 0; i < CROWD; i++)
-        wire_open_session(&wire, "walls", i * SIDE, SIDE * SIDE - 1, "astar", 1000000000);
+    for (int i = 0; i < LOOPS; i++)
+        for (uint32_t j = 0; j < CROWD; j++)
+            wire_open_session(&wires[i], "walls", j * SIDE, SIDE * SIDE - 1, "astar", 1000000000);
 
     Tickpath__Tick tick = TICKPATH__TICK__INIT;
     tick.has_all = tick.all = 1;
-    wire_send(&wire, TICKPATH__REQUEST__BODY_TICK, &tick);
+    for (int i = 0; i < LOOPS; i++)
+        send_twice(&wires[i], &tick);
     unsigned during = 0;
     uint64_t slowest_ms = 0, from = wire_now_ms();
-    Tickpath__Reply *reply = NULL;
-    for (;;) {
+    Tickpath__Reply *reply[LOOPS] = {NULL};
+    while (reply[0] == NULL && reply[1] == NULL) {
         uint64_t asked = wire_now_ms();
         free(page("/livez", 200));
         free(page("/metrics", 200));
         uint64_t took = wire_now_ms() - asked;
-        enum wire_got got = wire_poll(&wire, &reply, 0);
-        ck_assert_int_ne(got, WIRE_GOT_CLOSE);
-        if (got == WIRE_GOT_FRAME)
-            break;
-        during++;
+        for (int i = 0; i < LOOPS; i++)
+            ck_assert_int_ne(wire_poll(&wires[i], &reply[i], 0), WIRE_GOT_CLOSE);
+        during += reply[0] == NULL && reply[1] == NULL;
         slowest_ms = took > slowest_ms ? took : slowest_ms;
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
         ck_assert_uint_lt(wire_now_ms() - from, 120000);
     }
     printf("busy for %" PRIu64 " ms; %u probes meanwhile, the slowest took %" PRIu64 " ms\n",
            wire_now_ms() - from, during, slowest_ms);
-    ck_assert_int_eq(reply->body_case, TICKPATH__REPLY__BODY_TICKED);
-    ck_assert_uint_eq(reply->ticked->n_session, CROWD);
-    wire_reply_free(reply);
     ck_assert_uint_ge(during, 3);
-    wire_close(&wire);
+    ck_assert_uint_lt(slowest_ms, LONGEST_MS);
+    for (int i = 0; i < LOOPS; i++)
+        for (int j = 0; j < 2; j++) {
+            if (reply[i] == NULL)
+                reply[i] = wire_recv(&wires[i]);
+            ck_assert_int_eq(reply[i]->body_case, TICKPATH__REPLY__BODY_TICKED);
+            ck_assert_uint_eq(reply[i]->ticked->n_session, CROWD);
+            wire_reply_free(reply[i]);
+            reply[i] = NULL;
+        }
+
+    char *text = page("/stats", 200), *all = strstr(text, "\"slow_ticks\":["), *end = strstr(text, "\"metrics\":{");
+    ck_assert(all != NULL && end > all);
+    *end = '\0';
+    size_t ticks = 0, searched = 0, queued = 0;
+    for (const char *at = all; (at = strstr(at, "{\"at\":\"2")) != NULL; at++, ticks++) {
+        const char *why = strstr(at, "\"why\":["), *over = strchr(why, ']');
+        const char *search = strstr(why, "\"search\""), *queue = strstr(why, "\"queue\"");
+        ck_assert_ptr_nonnull(strstr(at, "\"sessions\":4,"));
+        searched += search != NULL && search < over;
+        queued += queue != NULL && queue < over;
+    }
+    ck_assert_msg(ticks == 2 * LOOPS && searched >= LOOPS && queued == LOOPS, "of %zu slow ticks %zu searched, %zu waited: %s", ticks,
+                  searched, queued, all);
+    free(text);
+    text = page("/metrics", 200);
+    ck_assert_uint_eq(metric(text, "ticks_slow"), 2 * LOOPS);
+    ck_assert_uint_eq(metric(text, "tick_wait_seconds"), 2 * LOOPS);
+    ck_assert(tp_test_sample(text, "tickpath_tick_wait_seconds_sum") > 0.001);
+    free(text);
+    for (int i = 0; i < LOOPS; i++)
+        wire_close(&wires[i]);
 }
 END_TEST
 
 /* ---- What versions hold ---- */
 
-static void wait_for_sample(const char *name, uint64_t value)
-{
-    uint64_t until = wire_now_ms() + WIRE_TIMEOUT_MS, got;
-    for (;;) {
-        char *text = page("/metrics", 200);
-        got = (uint64_t)tp_test_sample(text, name);
-        free(text);
-        if (got == value)
-            return;
-        ck_assert_msg(wire_now_ms() < until, "%s stays %" PRIu64 ", never %" PRIu64, name, got, value);
-        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-    }
-}
-
 static void wait_for_versions(uint64_t versions, uint64_t bytes)
 {
     wait_for_sample("tickpath_map_versions", versions);
-    wait_for_sample("tickpath_map_bytes", bytes);
+    wait_for_sample("tickpath_pool_bytes{pool=\"maps\"}", bytes);
 }
 
 static void tick_session(struct wire *wire, uint64_t session)
@@ -455,7 +519,7 @@ START_TEST(test_bytes_of_guided)
     wire_close(holder);
     wait_for_metric("sessions_open", 0);
     wait_for_versions(1, base);
-    wait_for_metric("guide_bytes", 0);
+    wait_for_sample("tickpath_pool_bytes{pool=\"guide\"}", 0);
 }
 END_TEST
 
@@ -485,7 +549,7 @@ static Suite *stats_served_suite(void)
     TCase *served = tcase_create("daemon");
     tcase_add_checked_fixture(served, begin, end);
     tcase_add_test(served, test_workload);
-    tcase_add_test(served, test_probes_while_a_loop_is_busy);
+    tcase_add_test(served, test_probes_while_all_loops_are_busy);
     tcase_add_test(served, test_bytes_of_versions);
     tcase_add_test(served, test_bytes_of_guided);
     tcase_add_test(served, test_no_endpoint);

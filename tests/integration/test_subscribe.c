@@ -547,7 +547,7 @@ START_TEST(test_dead_reader)
         int status;
         char *text = wire_http_get(&daemon_, "/metrics", &status);
         ck_assert_ptr_nonnull(text);
-        is_dropped = tp_test_metric(text, "slow_reader_dropped") == 1 &&
+        is_dropped = tp_test_sample(text, "tickpath_connections_dropped_total{reason=\"slow_reader\"}") == 1 &&
                      tp_test_metric(text, "subscriptions_open") == 0;
         free(text);
     }

@@ -1,5 +1,6 @@
 """What the files of deploy/ and the Dockerfile say, read by their own formats' parsers, for the checks of them."""
 
+import json
 import os
 import re
 import shlex
@@ -16,25 +17,54 @@ def read(*path):
         return file.read()
 
 
+DOCKER_WORDS = ("FROM", "WORKDIR", "COPY", "RUN", "USER", "VOLUME", "ENV", "EXPOSE", "HEALTHCHECK", "ENTRYPOINT")
+
+
+def docker_lines():
+    """The Dockerfile's instructions: [(word, rest)], lines that go on joined. One that is not known here is a ValueError."""
+    text = re.sub(r"^#.*\n", "", read("Dockerfile"), flags=re.MULTILINE)
+    lines = [line.partition(" ") for line in re.sub(r"\\\n", " ", text).splitlines() if line.strip()]
+    unknown = [word for word, _, _ in lines if word not in DOCKER_WORDS]
+    if unknown or lines[0][0] != "FROM":
+        raise ValueError("the Dockerfile has instructions that nothing here carries out: %s" % unknown)
+    return [(word, " ".join(rest.split()) if word != "RUN" else rest.strip()) for word, _, rest in lines]
+
+
+def docker_copy(rest):
+    """(options, sources, target) of a COPY."""
+    words = rest.split()
+    options = dict(word[2:].split("=", 1) for word in words if word.startswith("--"))
+    names = [word for word in words if not word.startswith("--")]
+    return options, names[:-1], names[-1]
+
+
 def dockerfile():
-    """{"stages": their names, "env": what ENV sets in the last one, "expose": its ports, "user": its user}"""
-    said = {"stages": [], "env": {}, "expose": [], "user": None}
-    for line in re.sub(r"\\\n", " ", read("Dockerfile")).splitlines():
-        word, _, rest = line.partition(" ")
+    """{"stages": their names, "base": the image of the last one; and of that: "env": what it sets, "expose": its ports, "user", "workdir",
+    "volumes", "entrypoint", "health": the command of its HEALTHCHECK}"""
+    said = {"stages": []}
+    for word, rest in docker_lines():
         if word == "FROM":
-            said["env"], said["expose"], said["user"] = {}, [], None
-            said["stages"] += re.findall(r" AS (\S+)", rest)
+            base, _, name = rest.partition(" AS ")
+            said = {"stages": [*said["stages"], name], "base": base, "env": {}, "expose": [], "volumes": []}
+            said.update(dict.fromkeys(("user", "workdir", "entrypoint", "health")))
         elif word == "ENV":
             said["env"].update(part.split("=", 1) for part in shlex.split(rest))
         elif word == "EXPOSE":
             said["expose"] += [int(port) for port in rest.split()]
-        elif word == "USER":
-            said["user"] = rest.strip()
+        elif word == "VOLUME":
+            said["volumes"] += rest.split()
+        elif word in ("USER", "WORKDIR"):
+            said[word.lower()] = rest
+        elif word == "ENTRYPOINT":
+            said["entrypoint"] = json.loads(rest)
+        elif word == "HEALTHCHECK":
+            said["health"] = json.loads(rest.partition(" CMD ")[2])
     return said
 
 
 def compose():
-    return yaml.safe_load(read("deploy", "compose.yaml"))
+    """As it is where none of the variables is set that it asks for."""
+    return yaml.safe_load(re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", read("deploy", "compose.yaml")))
 
 
 def compose_daemons(services):

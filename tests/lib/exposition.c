@@ -24,12 +24,21 @@ double tp_test_sample(const char *text, const char *name)
 uint64_t tp_test_metric(const char *text, const char *field)
 {
     static const char *const suffix[] = {
-        [TP_METRIC_COUNTER] = "_total", [TP_METRIC_GAUGE] = "", [TP_METRIC_HISTOGRAM] = "_count"};
-    for (size_t i = 0; i < tp_metric_count; i++)
-        if (strcmp(tp_metric_table[i].name, field) == 0) {
+        [TP_METRIC_COUNTER] = "_total", [TP_METRIC_GAUGE] = "", [TP_METRIC_HISTOGRAM] = "_count", [TP_METRIC_FACT] = ""};
+    for (size_t i = 0; i < tp_metric_count; i++) {
+        const struct tp_metric_info *info = &tp_metric_table[i];
+        if (strcmp(info->name, field) != 0)
+            continue;
+        uint64_t sum = 0;
+        for (size_t value = 0; value < tp_metric_values(info->set); value++) {
             char exported[128];
-            snprintf(exported, sizeof exported, "tickpath_%s%s", field, suffix[tp_metric_table[i].type]);
-            return (uint64_t)tp_test_sample(text, exported);
+            int size = snprintf(exported, sizeof exported, "tickpath_%s%s", field, suffix[info->type]);
+            if (info->set != TP_METRIC_SET_NONE)
+                snprintf(exported + size, sizeof exported - (size_t)size, "{%s=\"%s\"}", tp_metric_label(info->set),
+                         tp_metric_value(info->set, value));
+            sum += (uint64_t)tp_test_sample(text, exported);
         }
+        return sum;
+    }
     ck_abort_msg("no field %s in the metrics table", field);
 }

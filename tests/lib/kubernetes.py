@@ -21,12 +21,11 @@ CONTAINER = {
     "command": [STRING],
     "args": [STRING],
     "envFrom": [{"configMapRef!": {"name!": STRING}}],
-    "env": [{"name!": STRING, "value": STRING, "valueFrom": {"secretKeyRef!": {"name!": STRING, "key!": STRING}}}],
+    "env": [{"name!": STRING, "value": STRING, "valueFrom": {"secretKeyRef!": {"name!": STRING, "key!": STRING, "optional": BOOL}}}],
     "ports": [{"name!": STRING, "containerPort!": NUMBER}],
     "startupProbe!": PROBE,
     "readinessProbe!": PROBE,
     "livenessProbe!": PROBE,
-    "lifecycle": {"preStop!": {"exec!": {"command!": [STRING]}}},
     "resources!": {"requests!": {"*": QUANTITY}, "limits!": {"*": QUANTITY}},
     "securityContext!": {
         "allowPrivilegeEscalation!": BOOL,
@@ -36,7 +35,7 @@ CONTAINER = {
     "volumeMounts": [{"name!": STRING, "mountPath!": STRING}],
 }
 POD = {
-    "metadata!": {"labels!": LABELS},
+    "metadata!": {"labels!": LABELS, "annotations": LABELS},
     "spec!": {
         "automountServiceAccountToken": BOOL,
         "enableServiceLinks": BOOL,

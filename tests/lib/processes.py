@@ -56,14 +56,15 @@ def http(port, page, seconds=5):
 
 
 class Process:
-    def __init__(self, log_path, command, environment, executable):
+    def __init__(self, log_path, command, environment, executable, enter):
         self.log_path = log_path
         with open(log_path, "ab") as log:
             self.popen = subprocess.Popen(
                 command,
                 executable=executable,
                 cwd=os.path.dirname(log_path),
-                env={**os.environ, **environment},
+                env=environment if enter else {**os.environ, **environment},
+                preexec_fn=enter,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -97,9 +98,10 @@ class Processes:
         self.folder = folder
         self.started = []
 
-    def start(self, name, command, environment=None, executable=None):
-        """`executable`: the program, where it is to see another name in command[0]."""
-        process = Process(os.path.join(self.folder, name + ".log"), command, environment or {}, executable)
+    def start(self, name, command, environment=None, executable=None, enter=None):
+        """`executable`: the program, where it is to see another name in command[0]. `enter`: a function that the new process calls before it
+        runs the command; the environment is then all that it has."""
+        process = Process(os.path.join(self.folder, name + ".log"), command, environment or {}, executable, enter)
         self.started.append(process)
         return process
 

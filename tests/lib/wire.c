@@ -261,6 +261,16 @@ double wire_sample(const struct wire_daemon *daemon, const char *name)
     return value;
 }
 
+uint64_t wire_metric(const struct wire_daemon *daemon, const char *field)
+{
+    int status;
+    char *text = wire_http_get(daemon, "/metrics", &status);
+    ck_assert_ptr_nonnull(text);
+    uint64_t value = tp_test_metric(text, field);
+    free(text);
+    return value;
+}
+
 /* ---- A connection ---- */
 
 void wire_open(struct wire *wire, uint16_t port)

@@ -67,6 +67,8 @@ char *wire_http_get(const struct wire_daemon *daemon, const char *path, int *sta
 
 /* The value of a sample of its /metrics, named as exported. */
 double wire_sample(const struct wire_daemon *daemon, const char *name);
+/* The value of a line of the metrics table there (tp_test_metric). */
+uint64_t wire_metric(const struct wire_daemon *daemon, const char *field);
 
 /* ---- A connection ---- */
 

@@ -5,7 +5,7 @@
 #   client/*.c   includes proto/ and client/
 #   client/cli/  includes those and src/
 #   daemon/      includes daemon/, proto/ and src/
-#   only the daemon's server, loops and connections know libuv, and the Redis store, whose loop is its own; what is between
+#   only the daemon's server, life, acceptor, loops and connections know libuv, and the Redis store, whose loop is its own; what is between
 #   a frame and a search does not reach it, not even through another header
 #   libtickpath.a needs no symbol but a few of libc's
 set -eu
@@ -95,7 +95,7 @@ done < <(includes "${library[@]}")
 without_uv=()
 for file in daemon/*.[ch]; do
     case ${file#daemon/} in
-    server.[ch] | loop.[ch] | connection.[ch] | redis_*.[ch] | store_redis.c) ;;
+    server.[ch] | life.[ch] | acceptor.[ch] | loop.[ch] | connection.[ch] | redis_*.[ch] | store_redis.c) ;;
     *) without_uv+=("$file") ;;
     esac
 done

@@ -67,7 +67,8 @@ class Daemon:
         return json.loads(http(self.stats, "/stats")[1])
 
     def count(self, metric):
-        return self.told()["metrics"][metric]
+        value = self.told()["metrics"][metric]
+        return sum(value.values()) if isinstance(value, dict) else value
 
     def map(self, name):
         for row in self.told()["maps"]:

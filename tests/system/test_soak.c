@@ -1,6 +1,7 @@
 /* 1,000 sessions on one daemon for 100 ticks (TICKPATH_LONG=1: 10,000), goals renewed on arrival, doors
  * opening and closing: no leak (the daemon ends with 0, which under ASan means that nothing was lost), and no
  * growth once it is warm (resident bytes and search memory, sampled). */
+#include "tests/lib/exposition.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/wire.h"
 
@@ -101,18 +102,6 @@ static void take_ticked(uint32_t c, const Tickpath__Ticked *ticked, struct tally
     }
 }
 
-/* The value of a metric without labels; UINT64_MAX if there is none of that name. */
-static uint64_t metric(const char *text, const char *name)
-{
-    size_t length = strlen(name);
-    for (const char *line = text; line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (strncmp(line, name, length) == 0 && line[length] == ' ')
-            return (uint64_t)strtod(line + length, NULL);
-    }
-    return UINT64_MAX;
-}
-
 struct sample {
     uint64_t resident_bytes, node_bytes;
 };
@@ -123,9 +112,8 @@ static struct sample take_sample(void)
     char *text = wire_http_get(&daemon_, "/metrics", &status);
     ck_assert_ptr_nonnull(text);
     ck_assert_int_eq(status, 200);
-    struct sample sample = {wire_resident_bytes(daemon_.pid), metric(text, "tickpath_node_bytes")};
-    ck_assert_uint_ne(sample.node_bytes, UINT64_MAX);
-    ck_assert_uint_eq(metric(text, "tickpath_sessions_open"), SESSIONS);
+    struct sample sample = {wire_resident_bytes(daemon_.pid), tp_test_metric(text, "node_bytes")};
+    ck_assert_uint_eq(tp_test_metric(text, "sessions_open"), SESSIONS);
     free(text);
     return sample;
 }

@@ -106,7 +106,7 @@ START_TEST(run_goes_on)
     snprintf(path, sizeof path, "%s/city.map", daemons_[0].folder);
     free(tool_ok("map generate --kind city --size 128x128 --seed 5 --out %s", path));
     map = path;
-    pid_t killer = start_killer(runs[_i].kills, "tickpath_agent_ticks_total", 200 * 25);
+    pid_t killer = start_killer(runs[_i].kills, "tickpath_tick_sessions_sum", 200 * 25);
     struct tool_run run;
     tool_run(&run, "run --map %s --agents 200 --seed 9 --via %s %s", map, via_, runs[_i].options);
     ck_assert_msg(run.exit_code == 0, "exit code %d\n%s%s", run.exit_code, run.out, run.err);
@@ -139,7 +139,7 @@ START_TEST(run_gives_up)
     snprintf(path, sizeof path, "%s/city.map", daemons_[0].folder);
     free(tool_ok("map generate --kind city --size 64x64 --seed 5 --out %s", path));
     wire_daemon_kill(&daemons_[2]);
-    pid_t killer = start_killer(1, "tickpath_agent_ticks_total", 50 * 20);
+    pid_t killer = start_killer(1, "tickpath_tick_sessions_sum", 50 * 20);
     struct tool_run run;
     kill(daemons_[1].pid, SIGSTOP); /* it takes connections, and says nothing */
     tool_run(&run, "run --map %s --agents 50 --door-rounds 100000 --ticks-max 100000000 --via %s", path, via_);

@@ -125,7 +125,7 @@ END_TEST
 static void await_ticks(double count)
 {
     uint64_t until = wire_now_ms() + WIRE_TIMEOUT_MS;
-    while (wire_sample(&daemon_, "tickpath_ticks_total") < count) {
+    while (wire_sample(&daemon_, "tickpath_tick_seconds_count") < count) {
         ck_assert_uint_lt(wire_now_ms(), until);
         sleep_ms(5);
     }

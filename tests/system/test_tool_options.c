@@ -168,7 +168,7 @@ START_TEST(help_and_version)
     char *out = tool_ok("--version");
     ck_assert_str_eq(out, "tickpath " TP_VERSION "\n");
     free(out);
-    static const char *const commands[] = {"bench", "trace", "run", "watch", "map generate", "draw", "algorithms"};
+    static const char *const commands[] = {"bench", "trace", "run", "watch", "health", "map generate", "draw", "algorithms"};
     char *help = tool_ok("--help");
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         ck_assert_msg(strstr(help, commands[i]) != NULL, "%s", help);

@@ -6,6 +6,7 @@
 #include "map/graph.h"
 #include "proto/tickpath.pb-c.h"
 #include "search/algorithm.h"
+#include "search/inspect.h"
 #include "search/session.h"
 #include "tests/lib/harness.h"
 
@@ -233,6 +234,45 @@ START_TEST(test_heuristics)
 }
 END_TEST
 
+/* What holds an agent: the same numbers and names in the header, the .proto and the page, and the page's words are the header's. */
+START_TEST(test_holds)
+{
+    static const struct {
+        const char *name, *means;
+        int number;
+    } holds[] = {
+#define X(id, number, name, means) {name, means, number},
+        TP_HOLDS(X)
+#undef X
+    };
+    enum { HOLDS = sizeof holds / sizeof holds[0] };
+    ck_assert_uint_eq(tickpath__hold__descriptor.n_values, HOLDS);
+    FILE *file = open_text("proto/PROTOCOL.md");
+    char line[LINE_BYTES], *cell[CELLS_MAX];
+    size_t rows = 0;
+    bool is_there = false;
+    while (fgets(line, sizeof line, file)) {
+        if (cut_row(line, cell) != 3) {
+            is_there = false;
+            continue;
+        }
+        if (is_there && cell[0][0] != '-') {
+            ck_assert_uint_lt(rows, HOLDS);
+            const ProtobufCEnumValue *value = protobuf_c_enum_descriptor_get_value_by_name(&tickpath__hold__descriptor, cell[0]);
+            ck_assert_msg(value != NULL, "%s is no hold of the .proto", cell[0]);
+            ck_assert_int_eq(value->value, holds[rows].number);
+            ck_assert_int_eq(strtol(cell[1], NULL, 10), holds[rows].number);
+            ck_assert_str_eq(cell[0], holds[rows].name);
+            ck_assert_str_eq(cell[2], holds[rows].means);
+            rows++;
+        }
+        is_there |= strcmp(cell[0], "hold") == 0;
+    }
+    fclose(file);
+    ck_assert_uint_eq(rows, HOLDS);
+}
+END_TEST
+
 static const ProtobufCMessageDescriptor *const messages[] = {
     &tickpath__request__descriptor,
     &tickpath__reply__descriptor,
@@ -269,6 +309,8 @@ static const ProtobufCMessageDescriptor *const messages[] = {
     &tickpath__ticked__descriptor,
     &tickpath__refused__descriptor,
     &tickpath__path__descriptor,
+    &tickpath__dump_session__descriptor,
+    &tickpath__session_dump__descriptor,
     &tickpath__list__descriptor,
     &tickpath__listing__descriptor,
     &tickpath__session_info__descriptor,
@@ -405,6 +447,7 @@ static Suite *proto_doc_suite(void)
     tcase_add_test(cases, test_messages_are_all);
     tcase_add_test(cases, test_limits);
     tcase_add_test(cases, test_heuristics);
+    tcase_add_test(cases, test_holds);
     tcase_add_test(cases, test_capability_bits);
     suite_add_tcase(suite, cases);
     return suite;

@@ -511,6 +511,16 @@ START_TEST(test_sessions_by_hand)
     set_goals.n_more_goals = 1;
     expect_request("request_set_goals", 24, TICKPATH__REQUEST__BODY_SET_GOAL, &set_goals);
 
+    Tickpath__DumpSession dump = TICKPATH__DUMP_SESSION__INIT;
+    dump.has_session = dump.has_x = dump.has_y = dump.has_width = dump.has_height = dump.has_cursor = dump.has_limit = 1;
+    dump.session = 4294967297;
+    dump.y = 1;
+    dump.width = 4;
+    dump.height = 300;
+    dump.cursor = 128;
+    dump.limit = 64;
+    expect_request("request_dump_session", 25, TICKPATH__REQUEST__BODY_DUMP_SESSION, &dump);
+
     Tickpath__ClassWeight free_ground = TICKPATH__CLASS_WEIGHT__INIT, swamp = TICKPATH__CLASS_WEIGHT__INIT;
     free_ground.has_terrain = free_ground.has_weight = swamp.has_terrain = swamp.has_weight = 1;
     free_ground.terrain = '.';

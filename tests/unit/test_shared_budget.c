@@ -66,7 +66,7 @@ static void stage_begin(const char *label)
     stage.of = (struct tp_world_map){.name = "m", .slot = 0};
     tp_pool_init(&stage.pool, NULL);
     tp_closing_init(&stage.closing);
-    tp_sessions_init(&stage.sessions, &stage.closing, AGENTS_MAX, 42);
+    tp_sessions_init(&stage.sessions, &stage.closing, NULL, AGENTS_MAX, 42);
     stage.turn_ns = 200;
     stage.expansion_ns = 100;
 }

@@ -274,7 +274,7 @@ START_TEST(test_layers_in_step)
 {
     struct tp_test_rng rng = tp_test_rng("layers in step");
     world_begin();
-    uint64_t steps = tp_test_steps(4000, 100000);
+    uint64_t steps = tp_test_steps(8000, 100000);
     for (uint64_t step = 0; step < steps; step++) {
         store_.takes = tp_test_percent(&rng, 3) ? TP_ERR_NO_MEMORY : 0;
         if (store_.count < LATE_CALLS / 2 && tp_test_percent(&rng, 50))
@@ -298,6 +298,8 @@ START_TEST(test_layers_in_step)
         leave(0);
     run(&rng);
     ck_assert_int_eq(atomic_load(&metrics_->layers), 0);
+    printf("layers granted %llu, refused %llu, compared %llu, epochs ended %llu\n", (unsigned long long)granted_layers_,
+           (unsigned long long)refused_, (unsigned long long)compared_, (unsigned long long)ended_);
     ck_assert_uint_gt(granted_layers_, 100);
     ck_assert_uint_gt(refused_, 20);
     ck_assert_uint_gt(compared_, 1000);

@@ -1,0 +1,72 @@
+/* The slowest ticks of the last minutes, with what made them so.
+ *
+ * What it is: a loop's table of fixed size, and a function that names the causes. The loop offers every tick; one that is slower than the fastest
+ * there takes its place. Any thread may read while the loop writes: an entry has a number that is odd while it is written, and a reader
+ * that finds it changed reads again. What it refuses: locks, memory, holding up the loop. Who calls it: tp_slow_offer the loop; tp_slow_read any thread.
+ */
+#ifndef TP_DAEMON_SLOW_H
+#define TP_DAEMON_SLOW_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TP_SLOW_TICKS = 16, TP_SLOW_KEPT_SECONDS = 600 };
+
+/* X(field): all numbers of a tick request. Times in microseconds. */
+#define TP_SLOW_LIST(X)                                                                                      \
+    X(at_us)            /* when its serving ended, by the loop's clock */                                    \
+    X(queued_us)        /* from the reading of its last byte to its serving, the next among it */            \
+    X(world_us)         /* while a request before it on its connection waited for the world and its store */ \
+    X(took_us)          /* its serving */                                                                    \
+    X(sessions)                                                                                              \
+    X(refused)          /* sessions named and not ticked */                                                  \
+    X(expansions)                                                                                            \
+    X(traced)                                                                                                \
+    X(guide_expansions)                                                                                      \
+    X(restarts)                                                                                              \
+    X(versions)         /* versions of maps that the loop took since its connection's tick before */         \
+    X(memory_bytes)     /* search memory that its loop's pool took more of meanwhile */                      \
+    X(starved)          /* sessions */                                                                       \
+    X(total_us)         /* its total of time; 0: it had none */
+
+struct tp_slow_tick {
+#define TP_SLOW_FIELD(field) uint64_t field;
+    TP_SLOW_LIST(TP_SLOW_FIELD)
+#undef TP_SLOW_FIELD
+};
+
+/* Zeroed is empty. */
+struct tp_slow {
+    struct tp_slow_entry {
+        _Atomic uint64_t number; /* odd: being written */
+        _Atomic uint64_t words[sizeof(struct tp_slow_tick) / sizeof(uint64_t)];
+    } entries[TP_SLOW_TICKS];
+    uint64_t least_us; /* the loop's: what a tick must beat before looked_us is over */
+    uint64_t look_us;  /* the loop's: when the oldest entry is over */
+};
+
+/* How long its client waited for it here. */
+static inline uint64_t tp_slow_waited_us(const struct tp_slow_tick *tick)
+{
+    return tick->queued_us + tick->took_us;
+}
+
+/* Whether a tick of so many microseconds, over at `at_us`, would be kept. Owner thread only. Cost: O(1). */
+static inline bool tp_slow_wants(const struct tp_slow *slow, uint64_t waited_us, uint64_t at_us)
+{
+    return waited_us > slow->least_us || at_us >= slow->look_us;
+}
+
+/* Keeps the tick in place of one that is over, or the fastest, if it is slower. Owner thread only. Cost: O(TP_SLOW_TICKS). */
+void tp_slow_offer(struct tp_slow *slow, const struct tp_slow_tick *tick);
+
+/* Copies those kept that ended in the last TP_SLOW_KEPT_SECONDS, in no order; returns how many. Any thread. */
+size_t tp_slow_read(const struct tp_slow *slow, uint64_t now_us, struct tp_slow_tick ticks[TP_SLOW_TICKS]);
+
+/* Why a tick was slow: the causes that apply, the heaviest first, as static words; at most TP_SLOW_CAUSES. */
+enum { TP_SLOW_CAUSES = 8 };
+size_t tp_slow_why(const struct tp_slow_tick *tick, const char *causes[TP_SLOW_CAUSES]);
+
+#endif

@@ -1,0 +1,137 @@
+#include "daemon/view_gate.h"
+
+#include "daemon/view_wire.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TOKEN_MIN = 16, TOKEN_MAX = 256 };
+static const char cookie_name[] = "tickpath_token";
+
+static const char form[] =
+    "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">"
+    "<title>tickpath: token</title><h1>tickpath</h1><form><p><label>The read-only token of this daemon (its --stats-token): "
+    "<input type=\"password\" name=\"token\" required autofocus></label> <button>Look on</button></form></html>\n";
+static const char closed[] =
+    "The view and /stats are off: this port is not loopback and no token was given.\n"
+    "Start the daemon with TICKPATHD_STATS_TOKEN (or --stats-token), 16 characters or more; /livez, /readyz and /metrics need none.\n";
+static const char strange[] =
+    "Without a token this port answers under a name of loopback only: localhost, 127.0.0.1 or [::1].\n"
+    "Give the daemon a token (TICKPATHD_STATS_TOKEN or --stats-token) to look on under another.\n";
+
+bool tp_view_gate_is_token(const char *text)
+{
+    size_t size = strlen(text);
+    return size >= TOKEN_MIN && size <= TOKEN_MAX &&
+           strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~-") == size;
+}
+
+bool tp_view_gate_is_loopback(const char *host)
+{
+    return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
+}
+
+/* Looks at every character of what was given, whatever it holds. */
+static bool is_same(const char *given, size_t given_size, const char *token)
+{
+    size_t size = strlen(token);
+    volatile unsigned char differs = given_size != size;
+    for (size_t i = 0; i < given_size; i++)
+        differs |= (unsigned char)(given[i] ^ token[size > 0 ? i % size : 0]);
+    return size > 0 && !differs;
+}
+
+static bool has_header(struct MHD_Connection *connection, const char *token)
+{
+    static const char scheme[] = "Bearer ";
+    const char *value = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
+    if (value == NULL || strncmp(value, scheme, sizeof scheme - 1) != 0)
+        return false;
+    value += sizeof scheme - 1;
+    return is_same(value, strlen(value), token);
+}
+
+static bool has_cookie(struct MHD_Connection *connection, const char *token)
+{
+    const char *value = MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, cookie_name);
+    return value != NULL && is_same(value, strlen(value), token);
+}
+
+/* Whether the Host header is a name of this machine's own; one that is not there is no browser's. */
+static bool is_called_loopback(struct MHD_Connection *connection)
+{
+    const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+    if (host == NULL)
+        return true;
+    size_t size = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
+    char name[64];
+    if (size >= sizeof name || size > strlen(host))
+        return false;
+    memcpy(name, host, size);
+    name[size] = '\0';
+    return strcmp(name, "localhost") == 0 || strcmp(name, "[::1]") == 0 ||
+           (strncmp(name, "127.", 4) == 0 && strspn(name, "0123456789.") == size);
+}
+
+static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *type, const char *text)
+{
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT);
+    if (response == NULL)
+        return MHD_NO;
+    enum MHD_Result result = MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    if (result == MHD_YES && status == MHD_HTTP_UNAUTHORIZED)
+        result = MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer realm=\"tickpath\"");
+    if (result == MHD_YES)
+        result = MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    if (result == MHD_YES)
+        result = MHD_add_response_header(response, "Content-Security-Policy",
+                                         "default-src 'none'; form-action 'self'; frame-ancestors 'none'");
+    if (result == MHD_YES)
+        result = MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+    if (result == MHD_YES)
+        result = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/* The token was right in the address: it goes into a cookie, and the address is asked for again without it. */
+static enum MHD_Result welcome(struct MHD_Connection *connection, const char *path, const char *token)
+{
+    struct MHD_Response *response = MHD_create_response_from_buffer(0, (void *)(uintptr_t) "", MHD_RESPMEM_PERSISTENT);
+    if (response == NULL)
+        return MHD_NO;
+    char cookie[TOKEN_MAX + 128];
+    snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict", cookie_name, token);
+    enum MHD_Result result = MHD_add_response_header(response, MHD_HTTP_HEADER_SET_COOKIE, cookie);
+    if (result == MHD_YES)
+        result = MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, strcmp(path, "/stats") == 0 ? "/stats" : "/");
+    if (result == MHD_YES)
+        result = MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    if (result == MHD_YES)
+        result = MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+    if (result == MHD_YES)
+        result = MHD_queue_response(connection, MHD_HTTP_SEE_OTHER, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+bool tp_view_gate_opens(struct MHD_Connection *connection, const char *path, const char *token, bool is_loopback,
+                        enum MHD_Result *result)
+{
+    if (token[0] == '\0') {
+        if (is_loopback && is_called_loopback(connection))
+            return true;
+        *result = refuse(connection, MHD_HTTP_FORBIDDEN, "text/plain; charset=utf-8", is_loopback ? strange : closed);
+        return false;
+    }
+    if (has_header(connection, token) || has_cookie(connection, token))
+        return true;
+    const char *given = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token");
+    if (given != NULL && is_same(given, strlen(given), token))
+        *result = welcome(connection, path, token);
+    else
+        *result = refuse(connection, MHD_HTTP_UNAUTHORIZED, "text/html; charset=utf-8", form);
+    return false;
+}

@@ -1,0 +1,35 @@
+/* The terrain of a map as the page draws it: a part of it, perhaps shrunk, as runs of classes; and what changed between two versions.
+ *
+ * What it is: pure functions from immutable versions to bytes. What it refuses: parts outside the map, and to look at more than
+ * TP_VIEW_TERRAIN_CELLS_MAX cells for one answer. Who calls it: the HTTP thread and the view's own, each with a reference.
+ *
+ * A part: "TPT1"; then varints: width and height of the map, x, y, width and height of the part in cells, shrink, epoch,
+ * version, count of classes; of each class that occurs: its byte, its weight; then runs to the end: length, class (a byte), row
+ * by row, going on from one row to the next. With shrink S a place of the answer stands for S x S cells (fewer at the map's edge): where
+ * half of them or more are closed for the class most seen of those, else for the class most seen of the open ones.
+ *
+ * Changes: varints: epoch, version before, version now, 1 if there are too many to be listed; then to the end:
+ * cell (zigzag, less the one before), class (a byte).
+ */
+#ifndef TP_DAEMON_VIEW_TERRAIN_H
+#define TP_DAEMON_VIEW_TERRAIN_H
+
+#include "base/error.h"
+#include "daemon/view_wire.h"
+#include "map/map.h"
+
+enum { TP_VIEW_TERRAIN_CELLS_MAX = 4 * 1024 * 1024, TP_VIEW_SHRINK_MAX = 64, TP_VIEW_CHANGES_MAX = 4096 };
+
+struct tp_view_part {
+    uint32_t x, y, width, height; /* cells; width or height 0: all there is from x or y on */
+    uint32_t shrink;              /* 1..TP_VIEW_SHRINK_MAX */
+};
+
+/* Appends the part. TP_ERR_OUT_OF_RANGE: it is not in the map; TP_ERR_RESOURCE_EXHAUSTED: it has too many cells;
+ * TP_ERR_UNSUPPORTED: the map is no grid. `out` can have failed. Cost: O(cells of the part). */
+int tp_view_terrain_put(struct tp_view_buffer *out, const struct tp_map *map, const struct tp_view_part *part) TP_MUST_CHECK;
+
+/* Appends what changed between two versions of a grid, of one epoch. Cost: a pointer a tile, the cells of tiles that differ. */
+void tp_view_terrain_put_changes(struct tp_view_buffer *out, const struct tp_map *before, const struct tp_map *now);
+
+#endif

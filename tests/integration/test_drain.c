@@ -1,0 +1,446 @@
+/* SIGTERM under load: what was asked for in time is answered, who waits to be let in is told, what was acknowledged is kept, and the end comes in
+ * its time. A real process each time. */
+#include "tests/lib/harness.h"
+#include "tests/lib/wire.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum {
+    SIDE = 512,
+    CONNECTIONS = 8,
+    SESSIONS = 125, /* of each connection */
+    EXPANSIONS = 100,
+    EXIT_CLEAN = 0,
+    EXIT_DROPPED = 13,
+};
+
+static struct wire_daemon daemon_;
+static struct wire wires[CONNECTIONS];
+static int opened; /* of wires */
+
+static void begin(void)
+{
+    wire_daemon_init(&daemon_);
+    opened = 0;
+}
+
+static void end(void)
+{
+    while (opened > 0)
+        wire_close(&wires[--opened]);
+    wire_daemon_fini(&daemon_);
+}
+
+static void sleep_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+static void terminate(void)
+{
+    ck_assert_int_eq(kill(daemon_.pid, SIGTERM), 0);
+}
+
+static void expect_end(int code)
+{
+    uint64_t until = wire_now_ms() + WIRE_TIMEOUT_MS;
+    int status;
+    while (waitpid(daemon_.pid, &status, WNOHANG) != daemon_.pid) {
+        ck_assert_msg(wire_now_ms() < until, "the daemon did not end");
+        sleep_ms(5);
+    }
+    daemon_.pid = 0;
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == code, "the daemon ended with status %#x, not %d",
+                  (unsigned)status, code);
+}
+
+/* A map with a goal that can't be had, so that each tick of a session there is EXPANSIONS of work; and a thousand of them. */
+static void open_load(void)
+{
+    for (; opened < CONNECTIONS; opened++)
+        wire_open_greeted(&wires[opened], daemon_.port);
+    wire_put_free_map(&wires[0], "m", SIDE, SIDE);
+    Tickpath__Rectangle wall = TICKPATH__RECTANGLE__INIT, *walls[] = {&wall};
+    wall.has_x = wall.has_y = wall.has_width = wall.has_height = wall.has_terrain = 1;
+    wall.x = SIDE - 2;
+    wall.width = 1;
+    wall.height = SIDE;
+    wall.terrain = '@';
+    Tickpath__ChangeCosts change = TICKPATH__CHANGE_COSTS__INIT;
+    change.map = "m";
+    change.rectangle = walls;
+    change.n_rectangle = 1;
+    wire_reply_free(wire_ask(&wires[0], TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change, TICKPATH__REPLY__BODY_CHANGED));
+    for (int c = 0; c < CONNECTIONS; c++)
+        for (int i = 0; i < SESSIONS; i++)
+            wire_open_session(&wires[c], "m", (uint32_t)(i * SIDE + c), SIDE * SIDE - 1, "tbwa", EXPANSIONS);
+}
+
+static void send_tick_all(struct wire *wire)
+{
+    Tickpath__Tick tick = TICKPATH__TICK__INIT;
+    tick.has_all = tick.all = 1;
+    wire_send(wire, TICKPATH__REQUEST__BODY_TICK, &tick);
+}
+
+/* The next reply is the answer to request `id`, of all the connection's sessions. */
+static void expect_ticked(struct wire *wire, uint64_t id)
+{
+    Tickpath__Reply *reply = wire_recv(wire);
+    ck_assert_msg(reply->body_case == TICKPATH__REPLY__BODY_TICKED && reply->id == id,
+                  "a reply of kind %d to %llu, where the one to tick %llu was owed", (int)reply->body_case,
+                  (unsigned long long)reply->id, (unsigned long long)id);
+    ck_assert_uint_eq(reply->ticked->n_cell, SESSIONS);
+    wire_reply_free(reply);
+}
+
+/* Sends and takes one reply; false: it is that the daemon ends, since this process was so slow that the connection seemed quiet. */
+static bool ask(struct wire *wire, Tickpath__Request__BodyCase kind, void *message, Tickpath__Reply **reply)
+{
+    wire_send(wire, kind, message);
+    *reply = wire_recv(wire);
+    if ((*reply)->id == wire->sent_id)
+        return true;
+    wire_reply_free(*reply);
+    return false;
+}
+
+/* Tries to open a session until that is refused; all connections talk meanwhile, so that none is quiet. False: one was, on a machine
+ * that stalls. */
+static bool talk_until_refused(void)
+{
+    Tickpath__Ping ping = TICKPATH__PING__INIT;
+    Tickpath__OpenSession open = TICKPATH__OPEN_SESSION__INIT;
+    open.map = "m";
+    open.has_start = open.has_goal = 1;
+    for (bool is_refused = false; !is_refused; sleep_ms(5)) { /* the signal travels on its own way */
+        Tickpath__Reply *reply;
+        for (int c = 0; c < opened; c++) {
+            if (!ask(&wires[c], TICKPATH__REQUEST__BODY_PING, &ping, &reply))
+                return false;
+            wire_reply_free(reply);
+        }
+        if (!ask(&wires[0], TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, &reply))
+            return false;
+        is_refused = reply->body_case == TICKPATH__REPLY__BODY_ERROR;
+        if (is_refused) {
+            ck_assert_int_eq(reply->error->code, TICKPATH__ERROR_CODE__SHUTTING_DOWN);
+            ck_assert_str_eq(reply->error->message, "the server is draining");
+        }
+        wire_reply_free(reply);
+    }
+    return true;
+}
+
+/* Runs what needs a machine that does not stall for a tenth of a second; when it says that this one did, it is tried again. */
+static void try(bool (*run)(void))
+{
+    for (int tries = 0; !run(); tries++) {
+        ck_assert_int_lt(tries, 5);
+        end();
+        begin();
+    }
+}
+
+static void expect_all_told(void)
+{
+    for (int c = 0; c < opened; c++) {
+        wire_expect_last_error(&wires[c], TICKPATH__ERROR_CODE__SHUTTING_DOWN);
+        wire_close(&wires[c]);
+    }
+    opened = 0;
+    expect_end(EXIT_CLEAN);
+}
+
+/* What was sent before the signal is answered, on one loop that takes its time. */
+START_TEST(test_what_was_sent_is_answered)
+{
+    enum { PIPELINED = 6 };
+    wire_daemon_start(&daemon_, "--drain-ms", "30000", "--threads", "1", NULL);
+    open_load();
+    uint64_t first[CONNECTIONS];
+    for (int c = 0; c < CONNECTIONS; c++) {
+        first[c] = wires[c].next_id;
+        for (int i = 0; i < PIPELINED; i++)
+            send_tick_all(&wires[c]);
+    }
+    terminate();
+    for (int c = 0; c < CONNECTIONS; c++)
+        for (uint64_t i = 0; i < PIPELINED; i++)
+            expect_ticked(&wires[c], first[c] + i);
+    expect_all_told();
+}
+END_TEST
+
+/* While it drains one connection keeps the only loop busy for longer than another may be silent: what the others say meanwhile waits
+ * in their sockets, and is owed an answer all the same. */
+static bool busy_run(void)
+{
+    enum { BUSY = 60, LATE_MS = 20, QUIET_MS = 100 };
+    wire_daemon_start(&daemon_, "--drain-ms", "30000", "--threads", "1", NULL);
+    open_load();
+    terminate();
+    if (!talk_until_refused())
+        return false;
+    uint64_t first[CONNECTIONS];
+    uint64_t began_ms = wire_now_ms();
+    first[0] = wires[0].next_id;
+    for (int i = 0; i < BUSY; i++)
+        send_tick_all(&wires[0]);
+    sleep_ms(LATE_MS);
+    for (int c = 1; c < CONNECTIONS; c++) {
+        first[c] = wires[c].next_id;
+        send_tick_all(&wires[c]);
+    }
+    if (wire_now_ms() - began_ms >= QUIET_MS)
+        return false;
+    for (uint64_t i = 0; i < BUSY; i++)
+        expect_ticked(&wires[0], first[0] + i);
+    ck_assert_msg(wire_now_ms() - began_ms > QUIET_MS + LATE_MS, "too fast a machine: the loop was not busy");
+    for (int c = 1; c < CONNECTIONS; c++)
+        expect_ticked(&wires[c], first[c]);
+    expect_all_told();
+    return true;
+}
+
+START_TEST(test_what_waits_in_sockets_is_answered)
+{
+    try(busy_run);
+}
+END_TEST
+
+/* A thousand sessions that are ticked on and on, whoever drains: each connection gets all that it asked for before the signal, and what more
+ * it gets is in order and without a gap; the last is that the daemon ends, and it does so in its time, with nobody dropped. */
+START_TEST(test_load_without_end)
+{
+    enum { DRAIN_MS = 2000, IN_FLIGHT = 2 };
+    wire_daemon_start(&daemon_, "--drain-ms", "2000", "--threads", "2", NULL);
+    open_load();
+    uint64_t due[CONNECTIONS], owed[CONNECTIONS]; /* the id of the next reply; of the last request before the signal */
+    for (int c = 0; c < CONNECTIONS; c++) {
+        due[c] = wires[c].next_id;
+        for (int i = 0; i < IN_FLIGHT; i++)
+            send_tick_all(&wires[c]);
+        owed[c] = wires[c].sent_id;
+    }
+    terminate();
+    uint64_t began_ms = wire_now_ms();
+    int left = CONNECTIONS;
+    bool is_told[CONNECTIONS] = {false};
+    while (left > 0) {
+        for (int c = 0; c < CONNECTIONS; c++) {
+            if (is_told[c])
+                continue;
+            Tickpath__Reply *reply = wire_recv(&wires[c]);
+            is_told[c] = reply->body_case == TICKPATH__REPLY__BODY_ERROR;
+            if (is_told[c]) {
+                ck_assert_int_eq(reply->error->code, TICKPATH__ERROR_CODE__SHUTTING_DOWN);
+                ck_assert_uint_eq(reply->id, 0);
+                ck_assert_msg(due[c] > owed[c], "connection %d was told with the reply to %llu owed", c, (unsigned long long)due[c]);
+                ck_assert_int_eq(wire_poll(&wires[c], &(Tickpath__Reply *){NULL}, WIRE_TIMEOUT_MS), WIRE_GOT_CLOSE);
+                left--;
+            } else {
+                ck_assert_int_eq(reply->body_case, TICKPATH__REPLY__BODY_TICKED);
+                ck_assert_uint_eq(reply->id, due[c]++);
+            }
+            wire_reply_free(reply);
+            Tickpath__Request request = TICKPATH__REQUEST__INIT;
+            Tickpath__Tick tick = TICKPATH__TICK__INIT;
+            tick.has_all = tick.all = request.has_id = 1;
+            request.body_case = TICKPATH__REQUEST__BODY_TICK;
+            request.tick = &tick;
+            request.id = wires[c].next_id++;
+            size_t size;
+            uint8_t *frame = wire_frame(&request, &size);
+            wire_send_bytes(&wires[c], frame, size); /* it may be closed already */
+            free(frame);
+        }
+    }
+    expect_end(EXIT_CLEAN);
+    uint64_t took_ms = wire_now_ms() - began_ms;
+    ck_assert_msg(took_ms >= DRAIN_MS / 2 && took_ms < DRAIN_MS + 1500, "the drain took %llu ms", (unsigned long long)took_ms);
+}
+END_TEST
+
+/* Phase one: not ready, and everything goes on, new connections too. Phase two: opens are refused with words, ticks served. */
+static bool phases_run(void)
+{
+    wire_daemon_start(&daemon_, "--drain-delay-ms", "1500", "--drain-ms", "8000", "--stats", "127.0.0.1:0", NULL);
+    int status;
+    char *text = wire_http_get(&daemon_, "/readyz", &status);
+    ck_assert_int_eq(status, 200);
+    free(text);
+    wire_open_greeted(&wires[opened++], daemon_.port);
+    struct wire *old = &wires[0];
+    wire_put_free_map(old, "m", 8, 8);
+    uint64_t session = wire_open_session(old, "m", 0, 63, NULL, 10);
+    uint64_t began_ms = wire_now_ms();
+    terminate();
+    do {
+        text = wire_http_get(&daemon_, "/readyz", &status);
+        ck_assert_ptr_nonnull(text);
+        if (status == 503)
+            ck_assert_msg(strstr(text, "draining") != NULL, "%s", text);
+        free(text);
+    } while (status != 503 && wire_now_ms() < began_ms + 1000);
+    ck_assert_int_eq(status, 503);
+    text = wire_http_get(&daemon_, "/livez", &status);
+    ck_assert_int_eq(status, 200);
+    free(text);
+    sleep_ms(200); /* longer than a connection may be silent in phase two */
+    wire_open_greeted(&wires[opened++], daemon_.port);
+    struct wire *new = &wires[1];
+    wire_put_free_map(new, "n", 8, 8);
+    wire_open_session(new, "n", 0, 63, NULL, 10);
+    wire_reply_free(wire_tick(old, session));
+    if (wire_now_ms() >= began_ms + 1500 || !talk_until_refused())
+        return false;
+    ck_assert_uint_ge(wire_now_ms() - began_ms, 1400);
+    wire_reply_free(wire_tick(old, session));
+    expect_all_told();
+    return true;
+}
+
+START_TEST(test_two_phases)
+{
+    try(phases_run);
+}
+END_TEST
+
+/* One that asks and does not read is owed replies that it will not take: at the deadline it is dropped, and the exit code says so. */
+START_TEST(test_deadline_is_forced)
+{
+    enum { SIDE_SMALL = 256, ASKED = 40000, DRAIN_MS = 800 };
+    wire_daemon_start(&daemon_, "--drain-ms", "800", "--output-bytes-max", "65536", NULL);
+    wire_open_greeted(&wires[opened++], daemon_.port);
+    wire_put_free_map(&wires[0], "m", SIDE_SMALL, SIDE_SMALL);
+    uint8_t payload[512] = {0};
+    Tickpath__Ping ping = TICKPATH__PING__INIT;
+    ping.has_payload = 1;
+    ping.payload = (ProtobufCBinaryData){.data = payload, .len = sizeof payload};
+    Tickpath__Request request = TICKPATH__REQUEST__INIT;
+    request.body_case = TICKPATH__REQUEST__BODY_PING;
+    request.ping = &ping;
+    size_t size;
+    uint8_t *frame = wire_frame(&request, &size);
+    for (int i = 0; i < ASKED; i++) /* until the socket takes no more: then all buffers are full, the daemon's too */
+        if (send(wires[0].fd, frame, size, MSG_DONTWAIT | MSG_NOSIGNAL) <= 0)
+            break;
+    free(frame);
+    sleep_ms(100);
+    terminate();
+    uint64_t began_ms = wire_now_ms();
+    expect_end(EXIT_DROPPED);
+    uint64_t took_ms = wire_now_ms() - began_ms;
+    ck_assert_msg(took_ms >= DRAIN_MS - 100 && took_ms < DRAIN_MS + 1500, "the drain took %llu ms", (unsigned long long)took_ms);
+}
+END_TEST
+
+/* A second signal in phase one: the end, at once. */
+START_TEST(test_second_signal_in_phase_one)
+{
+    wire_daemon_start(&daemon_, "--drain-delay-ms", "60000", "--drain-ms", "60000", NULL);
+    wire_open_greeted(&wires[opened++], daemon_.port);
+    terminate();
+    for (int i = 0; i < 20; i++) {
+        wire_expect_alive(&wires[0]);
+        sleep_ms(10);
+    }
+    uint64_t began_ms = wire_now_ms();
+    terminate();
+    expect_end(EXIT_DROPPED);
+    ck_assert_uint_lt(wire_now_ms() - began_ms, 5000);
+}
+END_TEST
+
+/* Changes that were taken are acknowledged, and what was acknowledged is in the folder. */
+START_TEST(test_changes_are_kept)
+{
+    enum { CHANGES = 200 };
+    char folder[128];
+    snprintf(folder, sizeof folder, "%s/data", daemon_.folder);
+    wire_daemon_start(&daemon_, "--data", folder, NULL);
+    wire_open_greeted(&wires[opened++], daemon_.port);
+    wire_put_free_map(&wires[0], "m", 32, 32);
+    Tickpath__ChangeCosts change = TICKPATH__CHANGE_COSTS__INIT;
+    change.map = "m";
+    uint32_t terrain = '@';
+    for (uint32_t i = 0; i < CHANGES; i++) {
+        change.n_cell = change.n_cell_terrain = 1;
+        change.cell = &i;
+        change.cell_terrain = &terrain;
+        wire_send(&wires[0], TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change);
+    }
+    terminate();
+    uint64_t version = 0;
+    for (int i = 0; i < CHANGES; i++) {
+        Tickpath__Reply *reply = wire_recv(&wires[0]);
+        ck_assert_int_eq(reply->body_case, TICKPATH__REPLY__BODY_CHANGED);
+        version = reply->changed->version;
+        wire_reply_free(reply);
+    }
+    wire_expect_last_error(&wires[0], TICKPATH__ERROR_CODE__SHUTTING_DOWN);
+    expect_end(EXIT_CLEAN);
+    wire_close(&wires[0]);
+
+    wire_daemon_start(&daemon_, "--data", folder, NULL);
+    wire_open_greeted(&wires[0], daemon_.port);
+    ck_assert_uint_eq(wire_set_cell(&wires[0], "m", CHANGES, '@'), version + 1);
+    wire_daemon_stop(&daemon_);
+}
+END_TEST
+
+/* The only loop is busy; meanwhile some connect and say hello, and the signal comes. They are not reset: each is welcomed, and told. */
+START_TEST(test_who_waits_to_be_taken)
+{
+    enum { WAITING = 5 };
+    wire_daemon_start(&daemon_, "--drain-ms", "20000", "--threads", "1", NULL);
+    open_load();
+    for (int i = 0; i < 6; i++)
+        for (int c = 0; c < CONNECTIONS; c++)
+            send_tick_all(&wires[c]);
+    struct wire waiting[WAITING];
+    Tickpath__Hello hello = TICKPATH__HELLO__INIT;
+    for (int i = 0; i < WAITING; i++) {
+        wire_open(&waiting[i], daemon_.port);
+        wire_send(&waiting[i], TICKPATH__REQUEST__BODY_HELLO, &hello);
+    }
+    terminate();
+    for (int i = 0; i < WAITING; i++) {
+        Tickpath__Reply *reply = wire_recv(&waiting[i]);
+        ck_assert_int_eq(reply->body_case, TICKPATH__REPLY__BODY_WELCOME);
+        wire_reply_free(reply);
+        wire_expect_last_error(&waiting[i], TICKPATH__ERROR_CODE__SHUTTING_DOWN);
+        wire_close(&waiting[i]);
+    }
+    expect_end(EXIT_CLEAN);
+}
+END_TEST
+
+static Suite *drain_suite(void)
+{
+    Suite *suite = suite_create("drain");
+    TCase *cases = tcase_create("drain");
+    tcase_add_checked_fixture(cases, begin, end);
+    tcase_add_test(cases, test_what_was_sent_is_answered);
+    tcase_add_test(cases, test_what_waits_in_sockets_is_answered);
+    tcase_add_test(cases, test_load_without_end);
+    tcase_add_test(cases, test_two_phases);
+    tcase_add_test(cases, test_deadline_is_forced);
+    tcase_add_test(cases, test_second_signal_in_phase_one);
+    tcase_add_test(cases, test_changes_are_kept);
+    tcase_add_test(cases, test_who_waits_to_be_taken);
+    suite_add_tcase(suite, cases);
+    return suite;
+}
+
+int main(void)
+{
+    return tp_test_main("test_drain", drain_suite);
+}
