@@ -1,6 +1,6 @@
 /* One GET request over plain HTTP, for what a daemon's stats port tells.
  *
- * What it refuses: anything but a whole answer within the time and the bound on bytes; TLS, redirections. Who calls it: `tickpath inspect`.
+ * What it refuses: anything but a whole answer within the time and the bound on bytes; TLS, redirections. Who calls it: `tickpath inspect` and `tickpath health`.
  */
 #ifndef TP_CLI_HTTP_GET_H
 #define TP_CLI_HTTP_GET_H
