@@ -25,6 +25,27 @@ static bool reserve(struct tp_text *text, size_t more)
     return true;
 }
 
+void tp_text_fini(struct tp_text *text)
+{
+    free(text->bytes);
+    *text = (struct tp_text){0};
+}
+
+void tp_text_clear(struct tp_text *text)
+{
+    text->size = 0;
+    text->failed = false;
+}
+
+void tp_text_put(struct tp_text *text, const void *bytes, size_t size)
+{
+    if (size == 0 || !reserve(text, size))
+        return;
+    memcpy(text->bytes + text->size, bytes, size);
+    text->size += size;
+    text->bytes[text->size] = '\0';
+}
+
 void tp_text_add(struct tp_text *text, const char *format, ...)
 {
     va_list arguments;

@@ -1,4 +1,4 @@
-/* A text that grows: what the stats endpoint renders into.
+/* A text that grows: what the stats endpoint and the live view render into.
  *
  * What it is: bytes from the libc, always ended by a zero. Out of memory marks the text as failed; every later call does nothing, and
  * tp_text_give gives NULL, so that who renders asks once. What it refuses: nothing else. Who calls it: any thread, each on its own text.
@@ -9,11 +9,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Zeroed is empty. */
 struct tp_text {
     char *bytes; /* zero-ended once anything was added */
     size_t size, room;
     bool failed;
 };
+
+/* Frees the bytes; it is empty again. */
+void tp_text_fini(struct tp_text *text);
+
+/* Empties it; keeps its memory. */
+void tp_text_clear(struct tp_text *text);
+
+/* Adds bytes as they are. Cost: their number, amortised. */
+void tp_text_put(struct tp_text *text, const void *bytes, size_t size);
 
 /* Adds what printf would print. Cost: its length, amortised. */
 void tp_text_add(struct tp_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));

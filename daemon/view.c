@@ -299,10 +299,10 @@ static void free_view(struct tp_view *view)
         free(view->slots[i].copy.dump);
     }
     free(view->slots);
-    tp_view_buffer_fini(&view->frame);
-    tp_view_buffer_fini(&view->key);
-    tp_view_buffer_fini(&view->events);
-    tp_view_buffer_fini(&view->scratch);
+    tp_text_fini(&view->frame);
+    tp_text_fini(&view->key);
+    tp_text_fini(&view->events);
+    tp_text_fini(&view->scratch);
     tp_mailbox_fini(&view->box);
     pthread_mutex_destroy(&view->lock);
     free(view);

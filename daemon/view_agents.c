@@ -126,7 +126,7 @@ void tp_view_agents_end(struct tp_view_agents *agents)
 
 /* ---- Frames out ---- */
 
-static void put_head(const struct tp_view_agents *agents, uint64_t now_ms, struct tp_view_buffer *out)
+static void put_head(const struct tp_view_agents *agents, uint64_t now_ms, struct tp_text *out)
 {
     uint64_t left_out = 0;
     for (unsigned i = 0; i < agents->loops; i++)
@@ -137,13 +137,13 @@ static void put_head(const struct tp_view_agents *agents, uint64_t now_ms, struc
     tp_view_put_varint(out, left_out);
 }
 
-static void put_gap(struct tp_view_buffer *out, uint32_t index, uint32_t *next)
+static void put_gap(struct tp_text *out, uint32_t index, uint32_t *next)
 {
     tp_view_put_varint(out, index - *next);
     *next = index + 1;
 }
 
-static void put_new(struct tp_view_buffer *out, const struct tp_view_agent *agent)
+static void put_new(struct tp_text *out, const struct tp_view_agent *agent)
 {
     tp_view_put_fixed(out, agent->id, 8);
     tp_view_put_varint(out, agent->cell);
@@ -167,7 +167,7 @@ static bool is_told(const struct tp_view_row *row)
            row->now.flags == row->told.flags;
 }
 
-static void put_changed(struct tp_view_buffer *out, const struct tp_view_row *row, uint32_t width)
+static void put_changed(struct tp_text *out, const struct tp_view_row *row, uint32_t width)
 {
     uint8_t step = step_of(row, width);
     bool with_status = row->now.status != row->told.status || row->now.flags != row->told.flags;
@@ -199,7 +199,7 @@ static void free_gone(struct tp_view_agents *agents)
     place_all(agents);
 }
 
-void tp_view_agents_frame(struct tp_view_agents *agents, uint32_t width, uint64_t now_ms, struct tp_view_buffer *out)
+void tp_view_agents_frame(struct tp_view_agents *agents, uint32_t width, uint64_t now_ms, struct tp_text *out)
 {
     uint32_t gone = 0, never_told = 0, new = 0, changed = 0, next = 0;
     for (uint32_t i = 0; i < agents->rows_used; i++) {
@@ -240,7 +240,7 @@ void tp_view_agents_frame(struct tp_view_agents *agents, uint32_t width, uint64_
     }
 }
 
-void tp_view_agents_key(const struct tp_view_agents *agents, uint64_t now_ms, struct tp_view_buffer *out)
+void tp_view_agents_key(const struct tp_view_agents *agents, uint64_t now_ms, struct tp_text *out)
 {
     uint32_t next = 0, count = 0;
     for (uint32_t i = 0; i < agents->rows_used; i++)

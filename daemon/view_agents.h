@@ -53,9 +53,9 @@ void tp_view_agents_end(struct tp_view_agents *agents);
 void tp_view_agents_take(struct tp_view_agents *agents, const struct tp_view_copy *copy);
 
 /* Appends a frame of what is new since the last, to `out`; `width` of the map. Then all of it counts as told. */
-void tp_view_agents_frame(struct tp_view_agents *agents, uint32_t width, uint64_t now_ms, struct tp_view_buffer *out);
+void tp_view_agents_frame(struct tp_view_agents *agents, uint32_t width, uint64_t now_ms, struct tp_text *out);
 
 /* Appends a frame of all agents as they were told last. Changes nothing. */
-void tp_view_agents_key(const struct tp_view_agents *agents, uint64_t now_ms, struct tp_view_buffer *out);
+void tp_view_agents_key(const struct tp_view_agents *agents, uint64_t now_ms, struct tp_text *out);
 
 #endif

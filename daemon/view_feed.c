@@ -90,7 +90,7 @@ long tp_view_stream_read(struct tp_view_stream *stream, void *connection, char *
         stream->sent += size;
         given = (long)size;
         if (stream->sent == stream->out.size) {
-            tp_view_buffer_clear(&stream->out);
+            tp_text_clear(&stream->out);
             stream->sent = 0;
         }
         stream->behind_ms = 0;
@@ -116,7 +116,7 @@ void tp_view_stream_close(struct tp_view_stream *stream)
     view->streams--;
     tp__view_wake(view);
     pthread_mutex_unlock(&view->lock);
-    tp_view_buffer_fini(&stream->out);
+    tp_text_fini(&stream->out);
     free(stream);
 }
 
@@ -174,15 +174,15 @@ uint64_t tp__view_feed_patience_ms(const struct tp__view_feed *feed)
 }
 
 /* What the streams are told of the map itself. */
-static void put_map_event(struct tp_view *view, const struct tp__view_feed *feed, struct tp_view_buffer *out)
+static void put_map_event(struct tp_view *view, const struct tp__view_feed *feed, struct tp_text *out)
 {
     const struct tp_map *map = feed->map;
-    struct tp_view_buffer *data = &view->scratch;
-    tp_view_buffer_clear(data);
+    struct tp_text *data = &view->scratch;
+    tp_text_clear(data);
     if (map == NULL) {
-        tp_view_print(data, "{}");
+        tp_text_add(data, "{}");
     } else {
-        tp_view_print(data, "{\"kind\":\"%s\",\"width\":%" PRIu32 ",\"height\":%" PRIu32 ",\"epoch\":\"%" PRIu64
+        tp_text_add(data, "{\"kind\":\"%s\",\"width\":%" PRIu32 ",\"height\":%" PRIu32 ",\"epoch\":\"%" PRIu64
                             "\",\"version\":%" PRIu64 "}",
                       map->graph != NULL ? "graph" : "grid", map->width, map->height, map->epoch, map->version);
     }
@@ -191,7 +191,7 @@ static void put_map_event(struct tp_view *view, const struct tp__view_feed *feed
 
 static void put_changes_event(struct tp_view *view, const struct tp_map *before, const struct tp_map *now)
 {
-    tp_view_buffer_clear(&view->scratch);
+    tp_text_clear(&view->scratch);
     tp_view_terrain_put_changes(&view->scratch, before, now);
     tp_view_put_event(&view->events, "changes", &view->scratch, true);
 }
@@ -236,20 +236,20 @@ static bool give(struct tp_view *view, struct tp__view_feed *feed, struct tp_vie
         return now_ms - stream->behind_ms < TP_VIEW_SLOW_MS;
     }
     if (stream->needs_key && view->key.size == 0) {
-        tp_view_print(&view->key, "retry: %d\n\n", RETRY_MS);
+        tp_text_add(&view->key, "retry: %d\n\n", RETRY_MS);
         put_map_event(view, feed, &view->key);
-        tp_view_buffer_clear(&view->scratch);
+        tp_text_clear(&view->scratch);
         tp_view_agents_key(&feed->agents, now_ms - feed->first_ms, &view->scratch);
         tp_view_put_event(&view->key, "key", &view->scratch, true);
     }
-    const struct tp_view_buffer *what = stream->needs_key ? &view->key : &view->frame;
-    if (what->has_failed || view->events.has_failed) {
+    const struct tp_text *what = stream->needs_key ? &view->key : &view->frame;
+    if (what->failed || view->events.failed) {
         stream->needs_key = true;
         return true;
     }
     if (!stream->needs_key)
-        tp_view_put(&stream->out, view->events.bytes, view->events.size);
-    tp_view_put(&stream->out, what->bytes, what->size);
+        tp_text_put(&stream->out, view->events.bytes, view->events.size);
+    tp_text_put(&stream->out, what->bytes, what->size);
     stream->needs_key = false;
     return true;
 }
@@ -257,17 +257,17 @@ static bool give(struct tp_view *view, struct tp__view_feed *feed, struct tp_vie
 void tp__view_feed_compose(struct tp_view *view, struct tp__view_feed *feed, uint64_t now_ms)
 {
     feed->is_out = false;
-    tp_view_buffer_clear(&view->events);
-    tp_view_buffer_clear(&view->frame);
-    tp_view_buffer_clear(&view->key);
+    tp_text_clear(&view->events);
+    tp_text_clear(&view->frame);
+    tp_text_clear(&view->key);
     follow_map(view, feed);
-    tp_view_buffer_clear(&view->scratch);
+    tp_text_clear(&view->scratch);
     tp_view_agents_frame(&feed->agents, feed->map != NULL ? feed->map->width : 1, now_ms - feed->first_ms, &view->scratch);
     tp_view_put_event(&view->frame, "frame", &view->scratch, true);
 
     bool has_numbers = feed->numbers_ms == 0 || now_ms - feed->numbers_ms >= NUMBERS_MS;
-    tp_view_buffer_clear(&view->scratch);
-    struct tp_view_buffer numbers = {0};
+    tp_text_clear(&view->scratch);
+    struct tp_text numbers = {0};
     if (has_numbers) {
         feed->numbers_ms = now_ms;
         tp_view_numbers_put(&feed->numbers, view->config.source, now_ms, &view->scratch);
@@ -277,9 +277,9 @@ void tp__view_feed_compose(struct tp_view *view, struct tp__view_feed *feed, uin
     while (*link != NULL) {
         struct tp_view_stream *stream = *link;
         bool goes_on = give(view, feed, stream, now_ms);
-        if (goes_on && has_numbers && !numbers.has_failed && !stream->needs_key)
-            tp_view_put(&stream->out, numbers.bytes, numbers.size);
-        if (!goes_on || stream->out.has_failed) {
+        if (goes_on && has_numbers && !numbers.failed && !stream->needs_key)
+            tp_text_put(&stream->out, numbers.bytes, numbers.size);
+        if (!goes_on || stream->out.failed) {
             tp_log(TP_LOG_INFO, "a stream of the view is dropped", "reason=\"%s\"", goes_on ? "out of memory" : "it does not read");
             *link = stream->next;
             stream->feed = NULL;
@@ -290,5 +290,5 @@ void tp__view_feed_compose(struct tp_view *view, struct tp__view_feed *feed, uin
         if (stream->is_ended || stream->out.size > 0)
             wake_reader(stream);
     }
-    tp_view_buffer_fini(&numbers);
+    tp_text_fini(&numbers);
 }

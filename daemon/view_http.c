@@ -52,15 +52,15 @@ static enum MHD_Result send_words(struct MHD_Connection *connection, unsigned st
 }
 
 /* Takes the buffer's memory. */
-static enum MHD_Result send_buffer(struct MHD_Connection *connection, const char *type, struct tp_view_buffer *buffer)
+static enum MHD_Result send_buffer(struct MHD_Connection *connection, const char *type, struct tp_text *buffer)
 {
-    if (buffer->has_failed) {
-        tp_view_buffer_fini(buffer);
+    if (buffer->failed) {
+        tp_text_fini(buffer);
         return send_words(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory\n");
     }
     struct MHD_Response *response = MHD_create_response_from_buffer(buffer->size, buffer->bytes, MHD_RESPMEM_MUST_FREE);
     if (response == NULL)
-        tp_view_buffer_fini(buffer);
+        tp_text_fini(buffer);
     return send_response(connection, MHD_HTTP_OK, type, response);
 }
 
@@ -111,16 +111,16 @@ static bool read_number(struct MHD_Connection *connection, const char *name, uin
 /* ---- Maps and terrain ---- */
 
 struct maps {
-    struct tp_view_buffer text;
+    struct tp_text text;
     bool has_some;
 };
 
 static void put_map(const struct tp_stats_map *map, void *context)
 {
     struct maps *maps = context;
-    tp_view_print(&maps->text, "%s{\"name\":", maps->has_some ? "," : "");
-    tp_view_put_quoted(&maps->text, map->name);
-    tp_view_print(&maps->text,
+    tp_text_add(&maps->text, "%s{\"name\":", maps->has_some ? "," : "");
+    tp_text_add_quoted(&maps->text, map->name);
+    tp_text_add(&maps->text,
                   ",\"kind\":\"%s\",\"width\":%" PRIu32 ",\"height\":%" PRIu32 ",\"epoch\":\"%" PRIu64 "\",\"version\":%" PRIu64
                   ",\"sessions\":%" PRIu32 "}",
                   map->is_graph ? "graph" : "grid", map->width, map->height, map->epoch, map->version, map->sessions);
@@ -131,9 +131,9 @@ static enum MHD_Result answer_maps(struct tp_view *view, struct MHD_Connection *
 {
     const struct tp_stats_source *source = tp_view_source(view);
     struct maps maps = {0};
-    tp_view_print(&maps.text, "[");
+    tp_text_add(&maps.text, "[");
     source->each_map(source->context, put_map, &maps);
-    tp_view_print(&maps.text, "]\n");
+    tp_text_add(&maps.text, "]\n");
     return send_buffer(connection, "application/json", &maps.text);
 }
 
@@ -151,7 +151,7 @@ static enum MHD_Result answer_terrain(struct tp_view *view, struct MHD_Connectio
     if (map == NULL)
         return send_error(connection, TP_ERR_NOT_FOUND);
     const struct tp_view_part part = {(uint32_t)x, (uint32_t)y, (uint32_t)width, (uint32_t)height, (uint32_t)shrink};
-    struct tp_view_buffer out = {0};
+    struct tp_text out = {0};
     int error = tp_view_terrain_put(&out, map, &part);
     tp_map_unref(map);
     if (error == TP_ERR_RESOURCE_EXHAUSTED)
@@ -247,7 +247,7 @@ static enum MHD_Result answer_session(struct tp_view *view, struct MHD_Connectio
         return send_error(connection, error);
     size_t size;
     char *text = tp_dump_json(dump, &size);
-    struct tp_view_buffer out = {.bytes = text, .size = size, .capacity = size, .has_failed = text == NULL};
+    struct tp_text out = {.bytes = text, .size = size, .room = size, .failed = text == NULL};
     return send_buffer(connection, "application/json", &out);
 }
 

@@ -14,7 +14,7 @@ struct tp_view_stream {
     struct tp_view *view;
     struct tp__view_feed *feed;
     struct tp_view_stream *next; /* of the feed */
-    struct tp_view_buffer out;   /* what is due to the peer, from `sent` on */
+    struct tp_text out;   /* what is due to the peer, from `sent` on */
     size_t sent;
     bool needs_key, is_ended;
     uint64_t behind_ms; /* since when the peer has not taken what is due; 0: it has */
@@ -71,7 +71,7 @@ struct tp_view {
     struct tp__view_feed *feeds;
     struct tp_view_ask *asks; /* not done */
     unsigned streams, asks_count;
-    struct tp_view_buffer frame, key, events, scratch; /* of the feed at hand */
+    struct tp_text frame, key, events, scratch; /* of the feed at hand */
 };
 
 /* Has the thread look again. */

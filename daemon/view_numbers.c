@@ -65,7 +65,7 @@ static double quantile(const struct tp_histogram_view *last, const struct tp_his
 }
 
 void tp_view_numbers_put(struct tp_view_numbers *last, const struct tp_stats_source *source, uint64_t now_ms,
-                         struct tp_view_buffer *out)
+                         struct tp_text *out)
 {
     struct tp_view_numbers now = read_numbers(source, now_ms);
     if (last->at_ms == 0) {
@@ -75,9 +75,9 @@ void tp_view_numbers_put(struct tp_view_numbers *last, const struct tp_stats_sou
     double seconds = now_ms > last->at_ms ? (double)(now_ms - last->at_ms) / 1000 : 0.001;
     const char *reasons[TP_STATS_REASONS_MAX];
     size_t why = source->not_ready(source->context, reasons);
-    tp_view_print(out, "{\"seconds\":%.3f,\"ready\":%s,\"why\":", seconds, why == 0 ? "true" : "false");
-    tp_view_put_quoted(out, why == 0 ? "" : reasons[0]);
-    tp_view_print(out, ",\"sessions\":%" PRId64 ",\"connections\":%" PRId64,
+    tp_text_add(out, "{\"seconds\":%.3f,\"ready\":%s,\"why\":", seconds, why == 0 ? "true" : "false");
+    tp_text_add_quoted(out, why == 0 ? "" : reasons[0]);
+    tp_text_add(out, ",\"sessions\":%" PRId64 ",\"connections\":%" PRId64,
                   held(source, ROW(sessions_open)), held(source, ROW(connections_open)));
     const struct {
         const char *name;
@@ -91,15 +91,15 @@ void tp_view_numbers_put(struct tp_view_numbers *last, const struct tp_stats_sou
                  {"back_moves", now.back_moves - last->back_moves},
                  {"restarts", now.restarts - last->restarts}};
     for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
-        tp_view_print(out, ",\"%s\":%.1f", rates[i].name, (double)rates[i].count / seconds);
+        tp_text_add(out, ",\"%s\":%.1f", rates[i].name, (double)rates[i].count / seconds);
     static const unsigned percents[] = {50, 90, 99, 100};
     for (size_t i = 0; i < sizeof percents / sizeof percents[0]; i++) {
         double us = quantile(&last->tick_seconds, &now.tick_seconds, percents[i]);
         if (us < 0)
-            tp_view_print(out, ",\"tick_p%u_us\":null", percents[i]);
+            tp_text_add(out, ",\"tick_p%u_us\":null", percents[i]);
         else
-            tp_view_print(out, ",\"tick_p%u_us\":%.1f", percents[i], us);
+            tp_text_add(out, ",\"tick_p%u_us\":%.1f", percents[i], us);
     }
-    tp_view_print(out, "}");
+    tp_text_add(out, "}");
     *last = now;
 }

@@ -17,6 +17,6 @@ struct tp_view_numbers {
 
 /* Appends one JSON object about the time since *last, and puts what is counted by now there. */
 void tp_view_numbers_put(struct tp_view_numbers *last, const struct tp_stats_source *source, uint64_t now_ms,
-                         struct tp_view_buffer *out);
+                         struct tp_text *out);
 
 #endif

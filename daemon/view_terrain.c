@@ -5,7 +5,7 @@
 /* ---- A part of a version ---- */
 
 struct runs {
-    struct tp_view_buffer *out;
+    struct tp_text *out;
     uint64_t length;
     uint8_t of;
 };
@@ -82,20 +82,20 @@ static int fit(struct tp_view_part *part, const struct tp_map *map)
     return 0;
 }
 
-int tp_view_terrain_put(struct tp_view_buffer *out, const struct tp_map *map, const struct tp_view_part *wanted)
+int tp_view_terrain_put(struct tp_text *out, const struct tp_map *map, const struct tp_view_part *wanted)
 {
     struct tp_view_part part = *wanted;
     int error = fit(&part, map);
     if (error != 0)
         return error;
     bool classes[256] = {false};
-    struct tp_view_buffer cells = {0};
+    struct tp_text cells = {0};
     struct runs runs = {.out = &cells};
     for (uint32_t y = part.y; y < part.y + part.height; y += part.shrink)
         put_row(&runs, map, &part, y, classes);
     put_run(&runs);
 
-    tp_view_print(out, "TPT1");
+    tp_text_add(out, "TPT1");
     const uint64_t head[] = {map->width,  map->height, part.x,     part.y,      part.width,
                              part.height, part.shrink, map->epoch, map->version};
     for (size_t i = 0; i < sizeof head / sizeof head[0]; i++)
@@ -109,16 +109,16 @@ int tp_view_terrain_put(struct tp_view_buffer *out, const struct tp_map *map, co
             tp_view_put_byte(out, (uint8_t)class);
             tp_view_put_varint(out, map->profile.weight[class]);
         }
-    tp_view_put(out, cells.bytes, cells.size);
-    out->has_failed |= cells.has_failed;
-    tp_view_buffer_fini(&cells);
+    tp_text_put(out, cells.bytes, cells.size);
+    out->failed |= cells.failed;
+    tp_text_fini(&cells);
     return 0;
 }
 
 /* ---- What changed ---- */
 
 struct changes {
-    struct tp_view_buffer cells;
+    struct tp_text cells;
     uint32_t count, last;
 };
 
@@ -135,7 +135,7 @@ static bool add_change(void *context, uint32_t cell, uint8_t class_now)
     return true;
 }
 
-void tp_view_terrain_put_changes(struct tp_view_buffer *out, const struct tp_map *before, const struct tp_map *now)
+void tp_view_terrain_put_changes(struct tp_text *out, const struct tp_map *before, const struct tp_map *now)
 {
     struct changes changes = {0};
     bool is_whole = tp_map_compare_classes(before, now, add_change, &changes);
@@ -144,7 +144,7 @@ void tp_view_terrain_put_changes(struct tp_view_buffer *out, const struct tp_map
     tp_view_put_varint(out, now->version);
     tp_view_put_byte(out, !is_whole);
     if (is_whole)
-        tp_view_put(out, changes.cells.bytes, changes.cells.size);
-    out->has_failed |= changes.cells.has_failed;
-    tp_view_buffer_fini(&changes.cells);
+        tp_text_put(out, changes.cells.bytes, changes.cells.size);
+    out->failed |= changes.cells.failed;
+    tp_text_fini(&changes.cells);
 }

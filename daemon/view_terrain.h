@@ -27,9 +27,9 @@ struct tp_view_part {
 
 /* Appends the part. TP_ERR_OUT_OF_RANGE: it is not in the map; TP_ERR_RESOURCE_EXHAUSTED: it has too many cells;
  * TP_ERR_UNSUPPORTED: the map is no grid. `out` can have failed. Cost: O(cells of the part). */
-int tp_view_terrain_put(struct tp_view_buffer *out, const struct tp_map *map, const struct tp_view_part *part) TP_MUST_CHECK;
+int tp_view_terrain_put(struct tp_text *out, const struct tp_map *map, const struct tp_view_part *part) TP_MUST_CHECK;
 
 /* Appends what changed between two versions of a grid, of one epoch. Cost: a pointer a tile, the cells of tiles that differ. */
-void tp_view_terrain_put_changes(struct tp_view_buffer *out, const struct tp_map *before, const struct tp_map *now);
+void tp_view_terrain_put_changes(struct tp_text *out, const struct tp_map *before, const struct tp_map *now);
 
 #endif

@@ -81,9 +81,9 @@ static void read_changed(struct reader *reader, struct tp_view_agent *agent)
 }
 
 /* Applies a frame; gives how many agents it says are there. */
-static uint64_t apply(struct reader *reader, const struct tp_view_buffer *frame)
+static uint64_t apply(struct reader *reader, const struct tp_text *frame)
 {
-    ck_assert(!frame->has_failed);
+    ck_assert(!frame->failed);
     reader->at = (const uint8_t *)frame->bytes;
     reader->end = reader->at + frame->size;
     read_varint(reader);
@@ -184,7 +184,7 @@ START_TEST(test_frames_add_up)
     }
     struct reader *reader = calloc(1, sizeof *reader), *later = calloc(1, sizeof *later);
     ck_assert(reader != NULL && later != NULL);
-    struct tp_view_buffer frame = {0};
+    struct tp_text frame = {0};
     for (unsigned round = 0; round < ROUNDS; round++) {
         change(&truth, &rng);
         if (round % 50 == 49) { /* the map is gone, and there again */
@@ -194,17 +194,17 @@ START_TEST(test_frames_add_up)
         }
         for (unsigned loop = 0; loop < LOOPS; loop++)
             take(&agents, &truth, loop);
-        tp_view_buffer_clear(&frame);
+        tp_text_clear(&frame);
         tp_view_agents_frame(&agents, WIDTH, round, &frame);
         const char *words = differs(reader, &truth, apply(reader, &frame));
         ck_assert_msg(words == NULL, "round %u: %s (seed %" PRIu64 ")", round, words, seed);
-        tp_view_buffer_clear(&frame);
+        tp_text_clear(&frame);
         tp_view_agents_key(&agents, round, &frame);
         memset(later, 0, sizeof *later);
         words = differs(later, &truth, apply(later, &frame));
         ck_assert_msg(words == NULL, "round %u, key: %s (seed %" PRIu64 ")", round, words, seed);
     }
-    tp_view_buffer_fini(&frame);
+    tp_text_fini(&frame);
     tp_view_agents_fini(&agents);
     free(reader);
     free(later);
