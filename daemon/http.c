@@ -10,6 +10,7 @@
 
 #include "daemon/address.h"
 #include "daemon/accept.h"
+#include "daemon/http_send.h"
 #include "daemon/log.h"
 #include "daemon/text.h"
 #include "daemon/view_gate.h"
@@ -133,17 +134,14 @@ static enum MHD_Result page_send(struct MHD_Connection *connection, const struct
         free(page->bytes);
         return MHD_NO;
     }
-    enum MHD_Result result = MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, page->type);
-    if (result == MHD_YES)
-        result = MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-    if (result == MHD_YES)
-        result = MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, MHD_HTTP_HEADER_ACCEPT);
-    if (result == MHD_YES && page->status == MHD_HTTP_METHOD_NOT_ALLOWED)
-        result = MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-    if (result == MHD_YES)
-        result = MHD_queue_response(connection, page->status, response);
-    MHD_destroy_response(response);
-    return result;
+    const struct tp_http_header headers[] = {
+        {MHD_HTTP_HEADER_CONTENT_TYPE, page->type},
+        {MHD_HTTP_HEADER_CACHE_CONTROL, "no-store"},
+        {MHD_HTTP_HEADER_VARY, MHD_HTTP_HEADER_ACCEPT},
+        {MHD_HTTP_HEADER_ALLOW, page->status == MHD_HTTP_METHOD_NOT_ALLOWED ? "GET, HEAD" : NULL},
+        {NULL, NULL},
+    };
+    return tp_http_send(connection, page->status, response, headers);
 }
 
 /* The first state of every request: its header has been seen. The view has states of its own after that. */

@@ -1,6 +1,6 @@
 #include "daemon/view_gate.h"
 
-#include "daemon/view_wire.h"
+#include "daemon/http_send.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,43 +78,31 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status
 {
     struct MHD_Response *response =
         MHD_create_response_from_buffer(strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT);
-    if (response == NULL)
-        return MHD_NO;
-    enum MHD_Result result = MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-    if (result == MHD_YES && status == MHD_HTTP_UNAUTHORIZED)
-        result = MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer realm=\"tickpath\"");
-    if (result == MHD_YES)
-        result = MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-    if (result == MHD_YES)
-        result = MHD_add_response_header(response, "Content-Security-Policy",
-                                         "default-src 'none'; form-action 'self'; frame-ancestors 'none'");
-    if (result == MHD_YES)
-        result = MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
-    if (result == MHD_YES)
-        result = MHD_queue_response(connection, status, response);
-    MHD_destroy_response(response);
-    return result;
+    const struct tp_http_header headers[] = {
+        {MHD_HTTP_HEADER_CONTENT_TYPE, type},
+        {MHD_HTTP_HEADER_WWW_AUTHENTICATE, status == MHD_HTTP_UNAUTHORIZED ? "Bearer realm=\"tickpath\"" : NULL},
+        {MHD_HTTP_HEADER_CACHE_CONTROL, "no-store"},
+        {"Content-Security-Policy", "default-src 'none'; form-action 'self'; frame-ancestors 'none'"},
+        {"Referrer-Policy", "no-referrer"},
+        {NULL, NULL},
+    };
+    return tp_http_send(connection, status, response, headers);
 }
 
 /* The token was right in the address: it goes into a cookie, and the address is asked for again without it. */
 static enum MHD_Result welcome(struct MHD_Connection *connection, const char *path, const char *token)
 {
     struct MHD_Response *response = MHD_create_response_from_buffer(0, (void *)(uintptr_t) "", MHD_RESPMEM_PERSISTENT);
-    if (response == NULL)
-        return MHD_NO;
     char cookie[TOKEN_MAX + 128];
     snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict", cookie_name, token);
-    enum MHD_Result result = MHD_add_response_header(response, MHD_HTTP_HEADER_SET_COOKIE, cookie);
-    if (result == MHD_YES)
-        result = MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, strcmp(path, "/stats") == 0 ? "/stats" : "/");
-    if (result == MHD_YES)
-        result = MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-    if (result == MHD_YES)
-        result = MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
-    if (result == MHD_YES)
-        result = MHD_queue_response(connection, MHD_HTTP_SEE_OTHER, response);
-    MHD_destroy_response(response);
-    return result;
+    const struct tp_http_header headers[] = {
+        {MHD_HTTP_HEADER_SET_COOKIE, cookie},
+        {MHD_HTTP_HEADER_LOCATION, strcmp(path, "/stats") == 0 ? "/stats" : "/"},
+        {MHD_HTTP_HEADER_CACHE_CONTROL, "no-store"},
+        {"Referrer-Policy", "no-referrer"},
+        {NULL, NULL},
+    };
+    return tp_http_send(connection, MHD_HTTP_SEE_OTHER, response, headers);
 }
 
 bool tp_view_gate_opens(struct MHD_Connection *connection, const char *path, const char *token, bool is_loopback,

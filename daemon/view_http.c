@@ -7,6 +7,7 @@
  */
 #include "daemon/view_http.h"
 
+#include "daemon/http_send.h"
 #include "daemon/name.h"
 #include "daemon/view_assets.h"
 #include "daemon/view_terrain.h"
@@ -22,27 +23,20 @@ enum { FPS_DEFAULT = 10, STREAM_BLOCK_BYTES = 8192 };
 static const char policy[] = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
                              "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-static const struct {
-    const char *name, *value;
-} headers[] = {{"Content-Security-Policy", policy},
-               {"X-Content-Type-Options", "nosniff"},
-               {"Referrer-Policy", "no-referrer"},
-               {"Cross-Origin-Resource-Policy", "same-origin"},
-               {"Cross-Origin-Opener-Policy", "same-origin"},
-               {MHD_HTTP_HEADER_CACHE_CONTROL, "no-store"}};
-
 /* Takes the response. */
 static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned status, const char *type, struct MHD_Response *response)
 {
-    if (response == NULL)
-        return MHD_NO;
-    enum MHD_Result result = MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-    for (size_t i = 0; i < sizeof headers / sizeof headers[0] && result == MHD_YES; i++)
-        result = MHD_add_response_header(response, headers[i].name, headers[i].value);
-    if (result == MHD_YES)
-        result = MHD_queue_response(connection, status, response);
-    MHD_destroy_response(response);
-    return result;
+    const struct tp_http_header headers[] = {
+        {MHD_HTTP_HEADER_CONTENT_TYPE, type},
+        {"Content-Security-Policy", policy},
+        {"X-Content-Type-Options", "nosniff"},
+        {"Referrer-Policy", "no-referrer"},
+        {"Cross-Origin-Resource-Policy", "same-origin"},
+        {"Cross-Origin-Opener-Policy", "same-origin"},
+        {MHD_HTTP_HEADER_CACHE_CONTROL, "no-store"},
+        {NULL, NULL},
+    };
+    return tp_http_send(connection, status, response, headers);
 }
 
 static enum MHD_Result send_words(struct MHD_Connection *connection, unsigned status, const char *words)
