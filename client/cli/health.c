@@ -2,6 +2,7 @@
  *
  * The happy path: ask for the page (http_get.c), print what it says. Each try has its time, connecting included; a daemon that is not there,
  * says nothing, says too much or says another status than 200 is not well, and the next try begins until --wait-ms is over. */
+#include "client/cli/clock.h"
 #include "client/cli/commands.h"
 #include "client/cli/http_get.h"
 #include "client/cli/options.h"
@@ -41,13 +42,6 @@ static const struct tp_cli_usage usage = {
     .notes = "Exit code 0: the page says 200. 1: it says something else, or nobody answers in time.",
 };
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* One try: whether the page says 200; its text, or why there is none, printed if it is the last. */
 static bool is_well(const struct health_options *options, bool *is_last, int64_t until_ms)
 {
@@ -56,7 +50,7 @@ static bool is_well(const struct health_options *options, bool *is_last, int64_t
     const char *words = "";
     bool heard = tp_cli_http_get(&options->stats, options->page, NULL, (int)options->timeout_ms, &status, &body, &words);
     bool well = heard && status == 200;
-    *is_last = well || now_ms() >= until_ms;
+    *is_last = well || tp_cli_now_ms() >= until_ms;
     if (*is_last && heard)
         printf("%s%s", body, body[0] != '\0' && body[strlen(body) - 1] == '\n' ? "" : "\n");
     else if (*is_last)
@@ -94,7 +88,7 @@ int tp_cli_health(int argc, char **argv)
                              options.page);
     if (options.stats.host[0] == '\0' && !default_place(&options.stats))
         return tp_cli_refuse(&usage, "stats", "TICKPATHD_STATS is no HOST:PORT; give one");
-    int64_t until_ms = now_ms() + (int64_t)options.wait_ms;
+    int64_t until_ms = tp_cli_now_ms() + (int64_t)options.wait_ms;
     bool is_last, well = is_well(&options, &is_last, until_ms);
     while (!is_last) {
         const struct timespec pause = {.tv_nsec = AGAIN_MS * 1000000L};

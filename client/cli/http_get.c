@@ -1,6 +1,8 @@
 /* Connect, send, read to the end, cut off the head: HTTP/1.0, so that the server closes when it has said all. */
 #include "client/cli/http_get.h"
 
+#include "client/cli/clock.h"
+
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
@@ -8,19 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { ANSWER_BYTES_MAX = 64 << 20 };
 
 static char complaint[160];
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static bool complain(const char **words, const char *what)
 {
@@ -33,7 +27,7 @@ static bool complain(const char **words, const char *what)
 static bool await(int fd, short events, int64_t deadline_ms)
 {
     for (;;) {
-        int64_t left = deadline_ms - now_ms();
+        int64_t left = deadline_ms - tp_cli_now_ms();
         if (left <= 0) {
             errno = ETIMEDOUT;
             return false;
@@ -143,7 +137,7 @@ static bool cut_head(char *answer, size_t size, int *status)
 bool tp_cli_http_get(const struct tp_cli_host_port *server, const char *path, const char *token, int timeout_ms, int *status, char **body,
                      const char **words)
 {
-    int64_t deadline_ms = now_ms() + timeout_ms;
+    int64_t deadline_ms = tp_cli_now_ms() + timeout_ms;
     char *request = NULL;
     size_t size;
     int fd = connect_any(server, deadline_ms, words);

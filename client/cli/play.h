@@ -7,6 +7,7 @@
 #ifndef TP_CLI_PLAY_H
 #define TP_CLI_PLAY_H
 
+#include "client/cli/clock.h"
 #include "client/cli/files.h"
 #include "client/cli/search_options.h"
 
@@ -66,9 +67,6 @@ int tp_cli_play(struct tp_cli_play *play, struct tp_cli_problem *problems, size_
 
 int tp_cli__play_local(struct tp_cli_play *play, struct tp_cli_problem *problems, size_t count);
 int tp_cli__play_remote(struct tp_cli_play *play, struct tp_cli_problem *problems, size_t count);
-
-/* Seconds on the monotonic clock. */
-double tp_cli_now(void);
 
 /* The status as the protocol spells it. */
 const char *tp_cli_status_name(uint32_t status);

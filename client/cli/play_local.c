@@ -3,15 +3,6 @@
 
 #include "guide/field.h"
 
-#include <time.h>
-
-double tp_cli_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 const char *tp_cli_status_name(uint32_t status)
 {
     static const char *const names[] = {"NONE", "MOVING", "SEARCHING", "BLOCKED", "ARRIVED", "UNREACHABLE"};

@@ -7,6 +7,7 @@
 #include "client/cli/report.h"
 
 #include "base/version.h"
+#include "client/cli/clock.h"
 #include "search/algorithm.h"
 
 #include <ctype.h>
@@ -20,7 +21,6 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { KEY_MAX = 1024 };
@@ -198,21 +198,14 @@ struct worker {
     struct tp_report_cell *cell;
 };
 
-static double now_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 static void print_progress(const struct tp_report *report, size_t done, size_t all, double begin,
                            const struct tp_report_cell *cell, bool last)
 {
     static double shown; /* when a line was written last */
     bool terminal = isatty(STDERR_FILENO);
-    if (!last && now_seconds() - shown < (terminal ? 0.1 : 5))
+    if (!last && tp_cli_now() - shown < (terminal ? 0.1 : 5))
         return;
-    shown = now_seconds();
+    shown = tp_cli_now();
     fprintf(stderr, "%stickpath %s: %zu of %zu cells, %.0f s%s%s%s%s", terminal ? "\r\033[K" : "",
             report->usage->command, done, all, shown - begin, cell != NULL ? ", " : "",
             cell != NULL ? cell->experiment->name : "", cell != NULL ? " on " : "",
@@ -285,7 +278,7 @@ int tp_report_cells_run(struct tp_report *report)
     if (waiting < report->cells_count)
         fprintf(stderr, "tickpath %s: %zu cells, %zu to run\n", report->usage->command, report->cells_count,
                 waiting);
-    double begin = now_seconds();
+    double begin = tp_cli_now();
     int result = TP_CLI_OK;
     for (size_t next = 0; result == TP_CLI_OK && (next < report->cells_count || running > 0);) {
         if (next < report->cells_count && report->cells[next].state != TP_REPORT_WAITING) {

@@ -1,4 +1,5 @@
 /* `tickpath watch`: the changes of a daemon's map, one JSON line each, as the daemon pushes them. */
+#include "client/cli/clock.h"
 #include "client/cli/commands.h"
 #include "client/cli/remote.h"
 
@@ -42,13 +43,6 @@ static const struct tp_cli_usage usage = {
              "listed: they are too many, or the map is a graph, whose edges and nodes are never listed. It\n"
              "ends when the map is dropped.",
 };
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* The map as it is known, to turn cells into x and y: none while `width` is 0. */
 struct shape {
@@ -99,7 +93,7 @@ static int subscribe(const struct watch_options *options, struct tp_client *clie
             return TP_CLI_OK;
         if (!options->wait || (error != TP_CLIENT_NOT_FOUND && error != TP_CLIENT_MAP_NOT_READY))
             return tp_cli_client_failed(&usage, options->map, tp_client_error(client));
-        if (now_ms() >= until_ms)
+        if (tp_cli_now_ms() >= until_ms)
             return TP_CLI_OK;
         const struct timespec pause = {.tv_nsec = ASK_MS * 1000000L};
         nanosleep(&pause, NULL);
@@ -111,7 +105,7 @@ static int watch(const struct watch_options *options, struct tp_client *client, 
                  struct shape *shape)
 {
     for (uint64_t count = 0; options->count == 0 || count < options->count;) {
-        int64_t left_ms = until_ms - now_ms();
+        int64_t left_ms = until_ms - tp_cli_now_ms();
         if (left_ms <= 0)
             return TP_CLI_OK;
         struct tp_client_push push;
@@ -146,7 +140,7 @@ int tp_cli_watch(int argc, char **argv)
     if (result != TP_CLI_OK)
         return result;
     struct tp_client_subscribed subscribed = {.epoch = 0};
-    int64_t until_ms = options.seconds == 0 ? INT64_MAX : now_ms() + (int64_t)options.seconds * 1000;
+    int64_t until_ms = options.seconds == 0 ? INT64_MAX : tp_cli_now_ms() + (int64_t)options.seconds * 1000;
     result = subscribe(&options, client, until_ms, &subscribed);
     if (result == TP_CLI_OK && subscribed.epoch != 0) {
         struct shape shape = {.epoch = 0};

@@ -50,28 +50,22 @@ void tp_dump_session(struct tp_dump *dump, const struct tp_session *session, con
 
 /* ---- JSON ---- */
 
+static const struct {
+    const char *words, *means;
+} holds[] = {
+#define X(name, number, words, means) [number] = {words, means},
+    TP_HOLDS(X)
+#undef X
+};
+
 const char *tp_dump_hold_name(enum tp_hold hold)
 {
-    switch (hold) {
-#define X(name, number, words, means) \
-    case name:                        \
-        return words;
-        TP_HOLDS(X)
-#undef X
-    }
-    return "?";
+    return (size_t)hold < sizeof holds / sizeof *holds ? holds[hold].words : "?";
 }
 
 const char *tp_dump_hold_means(enum tp_hold hold)
 {
-    switch (hold) {
-#define X(name, number, words, means) \
-    case name:                        \
-        return means;
-        TP_HOLDS(X)
-#undef X
-    }
-    return "?";
+    return (size_t)hold < sizeof holds / sizeof *holds ? holds[hold].means : "?";
 }
 
 static const char *status_name(enum tp_status status)

@@ -251,11 +251,17 @@ char *wire_http_get(const struct wire_daemon *daemon, const char *path, int *sta
     return text;
 }
 
-double wire_sample(const struct wire_daemon *daemon, const char *name)
+static char *metrics_of(const struct wire_daemon *daemon)
 {
     int status;
     char *text = wire_http_get(daemon, "/metrics", &status);
     ck_assert_ptr_nonnull(text);
+    return text;
+}
+
+double wire_sample(const struct wire_daemon *daemon, const char *name)
+{
+    char *text = metrics_of(daemon);
     double value = tp_test_sample(text, name);
     free(text);
     return value;
@@ -263,9 +269,7 @@ double wire_sample(const struct wire_daemon *daemon, const char *name)
 
 uint64_t wire_metric(const struct wire_daemon *daemon, const char *field)
 {
-    int status;
-    char *text = wire_http_get(daemon, "/metrics", &status);
-    ck_assert_ptr_nonnull(text);
+    char *text = metrics_of(daemon);
     uint64_t value = tp_test_metric(text, field);
     free(text);
     return value;
