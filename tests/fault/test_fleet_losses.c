@@ -5,6 +5,7 @@
 #include "tests/lib/shared.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LEAST_TICKS = 20 };
@@ -172,12 +173,23 @@ static void replica_begin(void)
     ask(&replica, "OK", 3, (const char *[]){"REPLICAOF", "127.0.0.1", port});
 }
 
-/* Waits until the replica has what its master has. */
+/* A number of what a Redis says of its replication. */
+static uint64_t replication_number(const struct test_redis *redis, const char *name)
+{
+    const char *words = test_redis_ask(redis, 2, (const char *[]){"INFO", "replication"}), *at = strstr(words, name);
+    ck_assert_msg(at, "INFO replication says no %s but: %s", name, words);
+    return strtoull(at + strlen(name), NULL, 10);
+}
+
+/* Waits until the replica has what its master has now. (WAIT counts the writes of its own connection alone.) */
 static void replica_catch_up(void)
 {
-    uint64_t until = wire_now_ms() + SHARED_WAIT_MS;
-    while (strcmp(test_redis_ask(&shared.redis, 3, (const char *[]){"WAIT", "1", "100"}), "1") != 0)
+    uint64_t offset = replication_number(&shared.redis, "master_repl_offset:"), until = wire_now_ms() + SHARED_WAIT_MS;
+    test_redis_await(&replica, 2, (const char *[]){"INFO", "replication"}, "master_link_status:up");
+    while (replication_number(&replica, "slave_repl_offset:") < offset) {
         ck_assert_msg(wire_now_ms() < until, "the replica does not follow");
+        shared_pause_ms(10);
+    }
 }
 
 /* The master dies, and the replica takes its place. */

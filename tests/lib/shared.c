@@ -106,6 +106,8 @@ static Tickpath__Reply *next_reply(int i)
     return reply;
 }
 
+static char refused_words[160]; /* why the daemon said last that it has no map */
+
 /* Where the map stands; false while the daemon has it not. */
 static bool place(int i, uint64_t *epoch, uint64_t *version)
 {
@@ -117,6 +119,8 @@ static bool place(int i, uint64_t *epoch, uint64_t *version)
     if (is_there) {
         *epoch = reply->map_info->epoch;
         *version = reply->map_info->version;
+    } else if (reply->body_case == TICKPATH__REPLY__BODY_ERROR) {
+        snprintf(refused_words, sizeof refused_words, "%d, %s", (int)reply->error->code, reply->error->message);
     }
     wire_reply_free(reply);
     return is_there;
@@ -124,7 +128,7 @@ static bool place(int i, uint64_t *epoch, uint64_t *version)
 
 void shared_place(int i, uint64_t *epoch, uint64_t *version)
 {
-    ck_assert_msg(place(i, epoch, version), "daemon %d has no map", i);
+    ck_assert_msg(place(i, epoch, version), "daemon %d has no map: %s", i, refused_words);
 }
 
 void shared_start_all(void)
