@@ -336,6 +336,8 @@ END_TEST
 
 START_TEST(test_frozen)
 {
+    /* Once a change was taken the store has looked at the log, and sends the next one. Before that it keeps it: then Redis never gets it. */
+    stores_expect_at(&a_, submit(&a_, 2, 2, 0), TP_STORE_VERSION, 5, 2);
     test_redis_freeze(server());
     uint64_t from = now_ms();
     struct stores_call *flying = submit(&a_, 1, 1, 7);
@@ -353,7 +355,7 @@ START_TEST(test_frozen)
         again = submit(&a_, 1, 1, 7);
         stores_settle(&a_);
     }
-    ck_assert_uint_eq(stores_stands(&a_, "m")->version, 2);
+    ck_assert_uint_eq(stores_stands(&a_, "m")->version, 3);
     tp_map_unref(expect_all_alike());
 }
 END_TEST
