@@ -35,7 +35,7 @@ static const struct tp_cli_usage usage = {
     .command = "inspect",
     .summary = "Shows what a session's search holds: open and closed states, paths, raised h, and why the agent did not move.",
     .notes = "Plays the first problem of a map for some ticks, or asks a running daemon (--stats, --session; --map then only gives the picture its\n"
-             "ground). The JSON's keys: README, \"Looking into a search\". Pictures are of grids.\n"
+             "ground). The JSON's keys: deploy/OPERATING.md, \"Looking into a search\". Pictures are of grids.\n"
              "Exit status 0: it was written; 1: a file can't be read or written, or the daemon does not answer or has no such session; 2: the\n"
              "command line is wrong.",
 };
