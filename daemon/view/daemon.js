@@ -31,6 +31,8 @@ function facts(stats) {
         pairs.push(["degraded", stats.store.degraded]);
     pairs.push(["threads", numbers.threads], ["connections", short(numbers.connections_open)], ["maps", short(stats.maps.length)]);
     pairs.push(["sessions", short(sum(numbers.sessions_open))]);
+    if (numbers.resident_bytes > 0)
+        pairs.push(["memory", bytes(numbers.resident_bytes)]);
     pairs.push(["search memory", bytes(numbers.node_bytes) + (Number.isFinite(numbers.node_bytes_max) ? ` of ${bytes(numbers.node_bytes_max)}` : "")]);
     if (errors > 0)
         pairs.push(["errors answered", short(errors)]);
