@@ -185,9 +185,10 @@ static void peer_notify_cb(void *context, struct MHD_Connection *connection, voi
 /* The first state of every request: its header has been seen. The view has states of its own after that. */
 static char seen;
 
+/* The style sheet too: the form that asks for the token wears it. */
 static bool is_open_to_all(const char *path)
 {
-    return strcmp(path, "/livez") == 0 || strcmp(path, "/readyz") == 0 || strcmp(path, "/metrics") == 0;
+    return strcmp(path, "/livez") == 0 || strcmp(path, "/readyz") == 0 || strcmp(path, "/metrics") == 0 || strcmp(path, "/view/page.css") == 0;
 }
 
 static enum MHD_Result answer_good(struct tp_http *http, struct MHD_Connection *connection, const char *url,
@@ -290,7 +291,7 @@ int tp_http_start(struct tp_http **out, const struct tp_http_config *config, uin
         (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONNECTION_TIMEOUT_S,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
     if (!http->daemon) {
-        snprintf(reason, 160, "%.60s port %u: %.60s", config->host, (unsigned)config->port,
+        snprintf(reason, 160, "the stats port cannot listen: %.60s port %u: %.50s", config->host, (unsigned)config->port,
                  errno ? strerror(errno) : "the http thread could not be started");
         free(http);
         return TP_ERR_IO;

@@ -86,6 +86,7 @@ enum tp_metric_pool {
     X(FACT, ready, "", NONE, "1 while requests are served, 0 while starting or draining.")                   \
     X(FACT, store_degraded, "", NONE, "1 while the store cannot keep what it promises.")                     \
     X(FACT, store_volatile, "", NONE, "1 if maps do not survive a restart of the daemon.")                   \
+    X(FACT, resident_bytes, "bytes", NONE, "Memory that the system holds for the whole process; 0 where it does not say.") \
     X(FACT, pool_bytes, "bytes", POOL, "Memory now, by what it is for.")                                     \
     X(FACT, node_bytes, "bytes", NONE, "Search memory taken from the system now: the pools sessions, guide and spare.") \
     X(FACT, node_bytes_max, "", NONE, "Cap on search memory, in bytes (node-bytes-max); +Inf for none.")     \

@@ -4,7 +4,7 @@
  * keeps, or once as ?token=, which sets that cookie and leads to the address without it. Without a token only a
  * port of loopback answers, and only under a name of loopback (or a page of elsewhere could have a browser read it under a name
  * of its own). Tokens are compared in a time that does not tell how much of them was right. /livez, /readyz and /metrics
- * are not asked about: probes and scrapes have no token. What it refuses: 401 with a form that asks for the token; 403 where there is
+ * are not asked about: probes and scrapes have no token. What it refuses: 401, with a form for browsers; 403 where there is
  * none. Who calls it: http.c, on the HTTP thread.
  */
 #ifndef TP_DAEMON_VIEW_GATE_H

@@ -412,18 +412,18 @@ def check_manifests(objects, processes, facts):
 
 
 def check_heads():
-    """Each file opens with what it is, and README names it."""
-    readme = deployed.read("README.md")
+    """Each file opens with what it is, and the operators' page names it."""
+    page = deployed.read("deploy", "OPERATING.md")
     for folder, _, names in os.walk(deployed.DEPLOY):
         for name in names:
             path = os.path.relpath(os.path.join(folder, name), ROOT)
-            if name.endswith(".json") or path.startswith("deploy/debian/"):  # the one has no comments, the others forms of their own
+            if name.endswith((".json", ".md")) or path.startswith("deploy/debian/"):  # they have no comments, or forms of their own
                 continue
             lines = deployed.read(path).splitlines()
             check(lines[0].startswith("#") and lines[1].startswith(("#", "/*")), "%s does not say what it is" % path)
             if not name.endswith(".sh"):
                 named = path if folder == deployed.DEPLOY else os.path.dirname(path) + "/"
-                check("`%s`" % named in readme, "README.md does not name %s" % named)
+                check("`%s`" % named in page, "OPERATING.md does not name %s" % named)
 
 
 def main():

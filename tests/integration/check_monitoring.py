@@ -87,8 +87,8 @@ def check_queries(numbers, board):
 
 def check_alerts():
     alerts = [rule for rule in rules() if "alert" in rule]
-    told = re.findall(r"^\| `(Tickpath\w+)` ", deployed.read("README.md"), re.MULTILINE)
-    check(sorted(told) == sorted(rule["alert"] for rule in alerts), "README.md tells of the alerts %s" % sorted(told))
+    told = re.findall(r"^\| `(Tickpath\w+)` ", deployed.read("deploy", "OPERATING.md"), re.MULTILINE)
+    check(sorted(told) == sorted(rule["alert"] for rule in alerts), "OPERATING.md tells of the alerts %s" % sorted(told))
     tested = deployed.read("deploy", "prometheus", "tickpath.test.yml")
     for rule in alerts:
         check(rule["labels"]["severity"] in ("warning", "critical"), "%s: %s" % (rule["alert"], rule["labels"]))
