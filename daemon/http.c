@@ -248,10 +248,10 @@ __attribute__((format(printf, 2, 0))) static void log_words(void *context, const
                                                             va_list arguments)
 {
     (void)context;
-    char words[256], quoted[300];
+    char words[256];
     vsnprintf(words, sizeof words, format, arguments);
     words[strcspn(words, "\r\n")] = 0;
-    tp_log(TP_LOG_DEBUG, "http", "said=%s", tp_log_quote(quoted, sizeof quoted, words));
+    tp_log(TP_LOG_DEBUG, "http", "said=\"%s\"", words);
 }
 
 /* ---- Start and stop ---- */

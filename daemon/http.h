@@ -25,7 +25,7 @@ struct tp_http_config {
 };
 
 /* Starts answering: gives the server in *out and the port bound in *port. /livez says 200 as long as the
- * thread runs; /readyz 200 or 503 with the words of source->ready. TP_ERR_IO with words in reason[] (port
+ * thread runs; /readyz 200 or 503 with the words of source->not_ready. TP_ERR_IO with words in reason[] (port
  * taken, bad address), TP_ERR_NO_MEMORY; on error *out is NULL. */
 int tp_http_start(struct tp_http **out, const struct tp_http_config *config, uint16_t *port,
                   char reason[160]) TP_MUST_CHECK;

@@ -14,8 +14,9 @@
  *     STOPPING    no connection is left: the store gets what is on its way, then all threads end
  *
  * What it is: the states as a table, one function that moves, a thread with a loop of its own, since a loop that
- * searches hears nothing. What it refuses: to do the work of a state: the server does, when `enter` tells it. The same thread
- * gives memory back (daemon/trim.h), and keeps a service manager's watchdog quiet as long as every loop answers: one that is stuck ends that. Who calls it: the server; any thread may ask for the state.
+ * searches hears nothing. The same thread gives memory back (daemon/trim.h), and keeps a service manager's watchdog quiet as long as every loop
+ * answers: one that is stuck ends that. What it refuses: to do the work of a state: the server does, when `enter` tells it. Who calls it: the server;
+ * any thread may ask for the state.
  */
 #ifndef TP_DAEMON_LIFE_H
 #define TP_DAEMON_LIFE_H
@@ -44,7 +45,7 @@ struct tp_life {
     /* given */
     const struct tp_config *config; /* borrowed: drain_delay_ms, drain_ms */
     struct tp_trim trim;
-    void *context;                                           /* first parameter of both below */
+    void *context;                                           /* first parameter of those below */
     void (*enter)(void *context, enum tp_life_state state); /* a state was entered; on the life's thread */
     bool (*answers)(void *context, uint64_t within_ms); /* whether every loop was heard of since; likewise */
     int64_t (*left)(void *context); /* connections, and what else must be gone before STOPPING; likewise */
