@@ -219,8 +219,8 @@ END_TEST
  * it gets is in order and without a gap; the last is that the daemon ends, and it does so in its time, with nobody dropped. */
 START_TEST(test_load_without_end)
 {
-    enum { DRAIN_MS = 2000, IN_FLIGHT = 2 };
-    wire_daemon_start(&daemon_, "--drain-ms", "2000", "--threads", "2", NULL);
+    enum { DRAIN_MS = 4000, IN_FLIGHT = 2 };
+    wire_daemon_start(&daemon_, "--drain-ms", "4000", "--threads", "2", NULL);
     open_load();
     uint64_t due[CONNECTIONS], owed[CONNECTIONS]; /* the id of the next reply; of the last request before the signal */
     for (int c = 0; c < CONNECTIONS; c++) {

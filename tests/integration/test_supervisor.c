@@ -75,7 +75,7 @@ END_TEST
 /* As long as every loop answers the watchdog is told; a loop that is stuck ends that, and when it answers again it goes on. */
 START_TEST(test_watchdog)
 {
-    enum { SIDE = 2000, SESSIONS = 3, WATCHDOG_MS = 400 };
+    enum { SIDE = 1200, SESSIONS = 3, WATCHDOG_MS = 400 };
     setenv("WATCHDOG_USEC", "400000", 1);
     wire_daemon_start(&daemon_, "--threads", "1", NULL);
     char said[512];
