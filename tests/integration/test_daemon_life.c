@@ -155,7 +155,7 @@ START_TEST(test_taken_port)
 }
 END_TEST
 
-/* The codes that a start may end with; those of a drain are in test_drain, 11 in test_daemon_store. */
+/* The codes that a start may end with; those of a drain are in test_drain, 11 in test_daemon_store, 14 in test_daemon_disk. */
 START_TEST(test_exit_codes_of_a_start)
 {
     char said[4096], path[160];

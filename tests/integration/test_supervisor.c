@@ -18,6 +18,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifdef TP_HAS_SYSTEMD
+enum { HAS_SYSTEMD = 1 };
+#else
+enum { HAS_SYSTEMD = 0 };
+#endif
+
 static struct wire_daemon daemon_;
 static int notify_fd;
 
@@ -214,6 +220,16 @@ START_TEST(test_sockets_refused)
 }
 END_TEST
 
+/* Built without libsystemd it can't take them, and does not begin to listen elsewhere. */
+START_TEST(test_sockets_refused_without)
+{
+    uint16_t port;
+    int fd = listening_socket(&port);
+    ck_assert_int_eq(end_of(start_with(&fd, 1, NULL)), 10);
+    close(fd);
+}
+END_TEST
+
 struct knocking {
     uint16_t port;
     atomic_bool is_ending;
@@ -350,12 +366,16 @@ static Suite *supervisor_suite(void)
     Suite *suite = suite_create("supervisor");
     TCase *cases = tcase_create("supervisor");
     tcase_add_checked_fixture(cases, begin, end);
-    tcase_add_test(cases, test_ready_and_stopping);
-    tcase_add_test(cases, test_watchdog);
-    tcase_add_test(cases, test_both_sockets);
-    tcase_add_test(cases, test_sockets_refused);
-    tcase_add_test(cases, test_restarts_lose_nobody);
-    tcase_add_test(cases, test_socket_shut_down);
+    if (!HAS_SYSTEMD)
+        tcase_add_test(cases, test_sockets_refused_without); /* more in test_supervisor_without */
+    if (HAS_SYSTEMD) {
+        tcase_add_test(cases, test_ready_and_stopping);
+        tcase_add_test(cases, test_watchdog);
+        tcase_add_test(cases, test_both_sockets);
+        tcase_add_test(cases, test_sockets_refused);
+        tcase_add_test(cases, test_restarts_lose_nobody);
+        tcase_add_test(cases, test_socket_shut_down);
+    }
     suite_add_tcase(suite, cases);
     return suite;
 }
