@@ -2,8 +2,9 @@
  * that a busy loop never holds up a probe.
  *
  * What it is: a small read-only HTTP server in front of daemon/stats.h. What it refuses: any method but GET
- * and HEAD (405), any other path (404), more than a few connections at once, a connection that says nothing
- * for long, and whoever may not look on (daemon/http_gate.h). Who calls it: the server's start and stop, from loop 0.
+ * and HEAD (405), any other path (404), more than a few connections at once (those that have been there longest make
+ * room for who comes), a connection that says nothing for long, and whoever may not look on (daemon/http_gate.h). Who calls it: the server's
+ * start and stop, from loop 0.
  */
 #ifndef TP_DAEMON_HTTP_H
 #define TP_DAEMON_HTTP_H

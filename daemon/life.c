@@ -146,6 +146,7 @@ static void life_look_cb(uv_timer_t *timer)
     if (now_ms - life->trim_ms >= TP_TRIM_MS) {
         life->trim_ms = now_ms;
         tp_trim_look(&life->trim);
+        tp_log_tell_suppressed(false);
     }
     tell_watchdog(life, now_ms);
     while (move_on(life)) {

@@ -156,10 +156,8 @@ static void each_map(void *context, tp_stats_map_cb each, void *each_context)
 
 static void give_up(int signal_number)
 {
-    static const char words[] = "level=error msg=\"the end takes too long: giving up\"\n";
     (void)signal_number;
-    ssize_t written = write(STDERR_FILENO, words, sizeof words - 1);
-    (void)written;
+    tp_log_last_words("the end takes too long: giving up");
     _exit(TP_EXIT_STUCK);
 }
 
@@ -520,6 +518,7 @@ enum tp_exit tp_server_run(const struct tp_config *config)
         code = end_code;
         tp_log(TP_LOG_INFO, "ended", "exit=%d", code);
     }
+    tp_log_tell_suppressed(true);
     free(server);
     return code;
 }

@@ -150,11 +150,10 @@ void tp__redis_status_renew(struct tp__redis_store *store)
     if (strcmp(store->told, cause) == 0)
         return;
     strcpy(store->told, cause);
-    char quoted[300];
     if (status.state == TP_STORE_DEGRADED)
-        tp_log(TP_LOG_WARN, "store degraded", "reason=%s", tp_log_quote(quoted, sizeof quoted, status.reason));
+        tp_log(TP_LOG_WARN, "store degraded", "reason=\"%s\"", status.reason);
     else
-        tp_log(TP_LOG_INFO, "store well", "redis_run=%s", tp_log_quote(quoted, sizeof quoted, store->writer.run_id));
+        tp_log(TP_LOG_INFO, "store well", "redis_run=\"%s\"", store->writer.run_id);
 }
 
 void tp__redis_write_refused(struct tp__redis_store *store, const char *words)
