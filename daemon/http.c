@@ -9,13 +9,13 @@
 #include "daemon/http.h"
 
 #include "daemon/address.h"
-#include "daemon/accept.h"
+#include "daemon/http_accept.h"
+#include "daemon/http_gate.h"
 #include "daemon/http_peers.h"
 #include "daemon/http_send.h"
 #include "daemon/log.h"
 #include "daemon/text.h"
 #include "daemon/view.h"
-#include "daemon/view_gate.h"
 #include "daemon/view_http.h"
 
 #include <errno.h>
@@ -100,7 +100,7 @@ static struct page page_metrics(const struct tp_stats_source *source, const char
         [TP_STATS_OPENMETRICS] = "application/openmetrics-text; version=1.0.0; charset=utf-8",
     };
     size_t size;
-    enum tp_stats_format format = tp_accept_format(accept);
+    enum tp_stats_format format = tp_http_accept_format(accept);
     char *bytes = tp_stats_render_metrics(source, format, &size);
     return page_of_bytes(types[format], bytes, size);
 }
@@ -198,7 +198,7 @@ static enum MHD_Result answer_good(struct tp_http *http, struct MHD_Connection *
     void *view_state = *state != &seen ? *state : NULL;
     enum MHD_Result result;
     if (!is_open_to_all(url) && view_state == NULL &&
-        !tp_view_gate_opens(connection, url, http->token, http->is_loopback, &result))
+        !tp_http_gate_opens(connection, url, http->token, http->is_loopback, &result))
         return result;
     if (is_view) {
         if (tp_view_http_is_stream(url))
@@ -272,7 +272,7 @@ int tp_http_start(struct tp_http **out, const struct tp_http_config *config, uin
     http->source = config->source;
     http->view = config->view;
     http->token = config->token;
-    http->is_loopback = tp_view_gate_is_loopback(config->host);
+    http->is_loopback = tp_http_gate_is_loopback(config->host);
 
     unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO | MHD_USE_ITC | MHD_USE_ERROR_LOG |
                      MHD_ALLOW_SUSPEND_RESUME;

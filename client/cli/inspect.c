@@ -1,7 +1,7 @@
 /* `tickpath inspect`: looks into a session's search, one played here or one of a running daemon, and writes what it sees as JSON and as a picture. */
 #include "client/cli/commands.h"
 #include "client/cli/http_get.h"
-#include "client/cli/look_draw.h"
+#include "client/cli/inspect_draw.h"
 #include "client/cli/play.h"
 #include "client/cli/png.h"
 #include "client/cli/rows.h"

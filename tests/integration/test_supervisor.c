@@ -91,17 +91,7 @@ START_TEST(test_watchdog)
     struct wire wire;
     wire_open_greeted(&wire, daemon_.port);
     wire_put_free_map(&wire, "m", SIDE, SIDE);
-    Tickpath__Rectangle wall = TICKPATH__RECTANGLE__INIT, *walls[] = {&wall};
-    wall.has_x = wall.has_y = wall.has_width = wall.has_height = wall.has_terrain = 1;
-    wall.x = SIDE - 2; /* the goal can't be had: all the rest is searched */
-    wall.width = 1;
-    wall.height = SIDE;
-    wall.terrain = '@';
-    Tickpath__ChangeCosts change = TICKPATH__CHANGE_COSTS__INIT;
-    change.map = "m";
-    change.rectangle = walls;
-    change.n_rectangle = 1;
-    wire_reply_free(wire_ask(&wire, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change, TICKPATH__REPLY__BODY_CHANGED));
+    wire_wall_off(&wire, "m", SIDE);
     for (int i = 0; i < SESSIONS; i++)
         wire_open_session(&wire, "m", (uint32_t)i, SIDE * SIDE - 1, "tbwa", 1000000000);
     while (hear(said, 0)) {

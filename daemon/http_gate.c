@@ -1,4 +1,4 @@
-#include "daemon/view_gate.h"
+#include "daemon/http_gate.h"
 
 #include "daemon/http_send.h"
 
@@ -28,14 +28,14 @@ static const char strange[] =
     "Without a token this port answers under a name of loopback only: localhost, 127.0.0.1 or [::1].\n"
     "Give the daemon a token (TICKPATHD_STATS_TOKEN or --stats-token) to look on under another.\n";
 
-bool tp_view_gate_is_token(const char *text)
+bool tp_http_gate_is_token(const char *text)
 {
     size_t size = strlen(text);
     return size >= TOKEN_MIN && size <= TOKEN_MAX &&
            strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~-") == size;
 }
 
-bool tp_view_gate_is_loopback(const char *host)
+bool tp_http_gate_is_loopback(const char *host)
 {
     return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
 }
@@ -122,7 +122,7 @@ static enum MHD_Result welcome(struct MHD_Connection *connection, const char *pa
     return tp_http_send(connection, MHD_HTTP_SEE_OTHER, response, headers);
 }
 
-bool tp_view_gate_opens(struct MHD_Connection *connection, const char *path, const char *token, bool is_loopback,
+bool tp_http_gate_opens(struct MHD_Connection *connection, const char *path, const char *token, bool is_loopback,
                         enum MHD_Result *result)
 {
     if (token[0] == '\0') {
