@@ -2,7 +2,7 @@
 
 #include "daemon/exit.h"
 #include "daemon/log.h"
-#include "daemon/view_gate.h"
+#include "daemon/http_gate.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -177,7 +177,7 @@ int tp_config_read(struct tp_config *config, int argc, char *const *argv, char *
         snprintf(reason, 512, "--listen must not be empty");
         return TP_ERR_INVALID_ARGUMENT;
     }
-    if (config->stats_token[0] != '\0' && !tp_view_gate_is_token(config->stats_token)) {
+    if (config->stats_token[0] != '\0' && !tp_http_gate_is_token(config->stats_token)) {
         snprintf(reason, 512, "--stats-token: 16 to 256 of A-Z a-z 0-9 . _ ~ -");
         return TP_ERR_INVALID_ARGUMENT;
     }

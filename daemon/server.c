@@ -164,6 +164,15 @@ static void give_up(int signal_number)
     _exit(TP_EXIT_STUCK);
 }
 
+/* Once nothing more is owed or it was dropped the rest has STOP_SECONDS_MAX, whoever hangs: a disk, say, that a request waits for. */
+static void bound_the_end(void)
+{
+    signal(SIGALRM, give_up);
+    unsigned left_seconds = alarm(STOP_SECONDS_MAX);
+    if (left_seconds > 0) /* it runs since the dropping */
+        alarm(left_seconds);
+}
+
 static void stop_world(struct server *server)
 {
     if (server->has_world_thread)
@@ -201,11 +210,10 @@ static void enter_cb(void *context, enum tp_life_state state)
         tp_supervisor_tell("STOPPING=1\nSTATUS=draining");
     if (state == TP_LIFE_DRAINING)
         tp_acceptor_end(&server->acceptor);
-    if (state == TP_LIFE_STOPPING) {
-        signal(SIGALRM, give_up);
-        alarm(STOP_SECONDS_MAX);
+    if (state == TP_LIFE_DROPPING || state == TP_LIFE_STOPPING)
+        bound_the_end();
+    if (state == TP_LIFE_STOPPING)
         stop_world(server);
-    }
     for (unsigned i = 0; i < server->threads; i++) {
         struct tp_loop *loop = &server->loops[i];
         struct tp_mail *mail = state == TP_LIFE_DRAINING    ? &loop->drain
