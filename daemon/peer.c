@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { JUST_NOW = 0 }; /* when the bytes of a mark came, and no clock was read since */
+
 /* Which moves of the state are allowed. */
 static const uint8_t allowed[] = {
     [TP_PEER_GREETING] = 1 << TP_PEER_READY | 1 << TP_PEER_FLUSHING | 1 << TP_PEER_CLOSED,
@@ -64,37 +66,64 @@ void tp_peer_end_sessions(struct tp_peer *peer, const struct tp_world_map *map, 
     peer->is_retry = false; /* the frame at hand asks for it again */
 }
 
-uint64_t tp_peer_world_us(const struct tp_peer *peer, uint64_t now_us)
-{
-    return peer->world_us + (peer->state == TP_PEER_WAITING ? now_us - peer->waiting_since_us : 0);
-}
-
 static uint64_t now_us(const struct tp_peer *peer)
 {
     const struct tp_clock *clock = &peer->shard->clock;
     return clock->now_us(clock->context);
 }
 
+/* How long the world had been waited for by now, of all requests so far. */
+static uint64_t world_us(const struct tp_peer *peer, uint64_t now_us)
+{
+    return peer->world_us + (peer->state == TP_PEER_WAITING ? now_us - peer->waiting_since_us : 0);
+}
+
+/* Most bytes come when nothing is held, and are one request, which is served at once: when they came is noted by who reads the clock
+ * first, if any are left then (note_came). */
 static void note_received(struct tp_peer *peer, size_t size)
 {
     if (!TP_METRICS)
         return;
-    uint64_t at_us = now_us(peer);
-    bool is_behind = tp_frame_decoder_held(&peer->input) > 0;
     peer->received_bytes += size;
-    peer->last = (struct tp_peer_mark){peer->received_bytes, at_us, tp_peer_world_us(peer, at_us)};
-    if (!is_behind)
+    if (tp_frame_decoder_held(&peer->input) == 0) {
+        peer->first.byte = peer->received_bytes;
+        peer->first.at_us = JUST_NOW;
+    } else {
+        uint64_t at_us = now_us(peer);
+        peer->last = (struct tp_peer_mark){peer->received_bytes, at_us, world_us(peer, at_us)};
+    }
+}
+
+static void note_came(struct tp_peer *peer, uint64_t now_us)
+{
+    peer->first.at_us = now_us;
+    peer->first.world_us = peer->world_us;
+}
+
+/* The frame at hand begins with what is held. Where bytes came more than twice since, and it came in between, it is taken to have come last. */
+static void mark_frame(struct tp_peer *peer)
+{
+    const uint8_t *payload;
+    size_t size = 0;
+    if (tp_frame_decoder_next(&peer->input, &payload, &size) > 0 &&
+        peer->received_bytes - tp_frame_decoder_held(&peer->input) + size > peer->first.byte)
         peer->first = peer->last;
 }
 
-/* When the frame at hand, which begins with what is held, came: no later than its last byte did. Where bytes came more than twice since, and it came in
- * between, it is taken to have come last. */
-static void note_frame(struct tp_peer *peer, size_t size)
+uint64_t tp_peer_waited_us(struct tp_peer *peer, uint64_t now_us)
 {
-    uint64_t end = peer->received_bytes - tp_frame_decoder_held(&peer->input) + size;
-    if (end > peer->first.byte)
-        peer->first = peer->last;
-    peer->frame = peer->first;
+    if (!TP_METRICS)
+        return 0;
+    if (peer->last.byte > peer->first.byte)
+        mark_frame(peer);
+    if (peer->first.at_us == JUST_NOW)
+        note_came(peer, now_us);
+    return now_us - peer->first.at_us;
+}
+
+uint64_t tp_peer_world_us(const struct tp_peer *peer)
+{
+    return peer->world_us - peer->first.world_us;
 }
 
 int tp_peer_receive(struct tp_peer *peer, const void *bytes, size_t size)
@@ -107,6 +136,8 @@ int tp_peer_receive(struct tp_peer *peer, const void *bytes, size_t size)
 
 int tp_peer_keep(struct tp_peer *peer)
 {
+    if (TP_METRICS && peer->first.at_us == JUST_NOW && tp_frame_decoder_held(&peer->input) > 0)
+        note_came(peer, now_us(peer));
     return tp_frame_decoder_keep(&peer->input);
 }
 
@@ -270,7 +301,7 @@ void tp_peer_answer(struct tp_peer *peer, struct tp_world_request *request)
     TP_CHECK(peer->waiting_for == request);
     peer->waiting_for = NULL;
     if (peer->state == TP_PEER_WAITING) {
-        peer->world_us = tp_peer_world_us(peer, now_us(peer));
+        peer->world_us = world_us(peer, now_us(peer));
         move_to(peer, TP_PEER_READY);
         if (request->refusal.error != 0)
             tp_peer_reply_refusal(peer, peer->waiting_id, &request->refusal);
@@ -307,11 +338,13 @@ static void handle_frame(struct tp_peer *peer, const uint8_t *payload, size_t si
 {
     struct tp_arena *arena = &peer->shard->arena;
     tp_arena_reset(arena);
-    note_frame(peer, size);
     ProtobufCAllocator allocator = {arena_alloc, arena_free, arena};
     Tickpath__Request *request = tp_tick_read(arena, payload, size);
-    if (request == NULL)
+    if (request == NULL) {
+        if (TP_METRICS && peer->first.at_us == JUST_NOW)
+            note_came(peer, now_us(peer)); /* it may take its time, and a tick behind it waits for that */
         request = tickpath__request__unpack(&allocator, size, payload);
+    }
     if (request == NULL && arena->is_exhausted) {
         tp_peer_reply_error(peer, 0, TP_ERR_RESOURCE_EXHAUSTED, NULL,
                             "the message needs too much memory to decode", 0);
@@ -321,7 +354,8 @@ static void handle_frame(struct tp_peer *peer, const uint8_t *payload, size_t si
     } else {
         bool is_retry = peer->is_retry;
         peer->is_retry = false;
-        tp_metric_add(&peer->shard->metrics->requests, !is_retry);
+        if (!is_retry)
+            tp_metric_add(&peer->shard->metrics->requests, 1);
         tp_command_handle(peer, request, is_retry);
         if (peer->layer != NULL) /* the frame came to nothing before it took it */
             tp_world_layer_leave(peer->layer);

@@ -54,7 +54,7 @@ struct tp_peer {
     uint64_t received_bytes;
     struct tp_peer_mark {
         uint64_t byte, at_us, world_us;
-    } first, last, frame; /* of the frame that is next, or one before; of the last bytes; of the frame at hand */
+    } first, last; /* of the frame that is next, or one before; of the last bytes that came behind others */
     uint64_t world_us, waiting_since_us;
     uint64_t versions_seen; /* of shard->versions, by its last tick */
     bool is_retry; /* the frame at hand was handled before: its map has been looked for */
@@ -105,8 +105,11 @@ void tp_peer_reply(struct tp_peer *peer, uint64_t id, Tickpath__Reply__BodyCase 
 /* The same for a tick, packed straight from the schedule's answers. */
 void tp_peer_reply_ticked(struct tp_peer *peer, uint64_t id, const struct tp_ticked *ticked);
 
-/* How long the world had been waited for by now, of all requests so far. */
-uint64_t tp_peer_world_us(const struct tp_peer *peer, uint64_t now_us);
+/* How long the frame at hand has waited here by now, from its last byte on or a little later. 0 where nobody counts. Cost: O(1). */
+uint64_t tp_peer_waited_us(struct tp_peer *peer, uint64_t now_us);
+
+/* How long of that a request before it waited for the world. After tp_peer_waited_us, while the peer is not WAITING. */
+uint64_t tp_peer_world_us(const struct tp_peer *peer);
 
 /* Appends a reply that no request asked for; false when out of memory. */
 bool tp_peer_push(struct tp_peer *peer, Tickpath__Reply__BodyCase body_case, void *body);
