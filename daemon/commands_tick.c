@@ -89,6 +89,7 @@ __attribute__((noinline)) static void keep_slow(const struct tp_call *call, cons
         .sessions = schedule->served,
         .refused = schedule->refused_count,
         .expansions = schedule->expansions,
+        .traced = schedule->traced,
         .guide_expansions = schedule->guide_units,
         .restarts = schedule->restarts,
         .versions = call->shard->versions - call->peer->versions_seen,
@@ -96,16 +97,14 @@ __attribute__((noinline)) static void keep_slow(const struct tp_call *call, cons
         .starved = schedule->starved,
         .total_us = schedule->total_us != TP_TOTAL_NONE ? schedule->total_us : 0,
     };
-    for (size_t i = 0; i < schedule->served; i++)
-        tick.traced += schedule->replies[i].work.traced;
     tp_slow_offer(&metrics->slow, &tick);
     tp_metric_add(&metrics->ticks_slow, is_slow);
     if (is_slow)
         tell_slow(&tick, tp_slow_waited_us(&tick));
 }
 
-/* Counts the part of a tick request that most have not. */
-static void count_more(const struct tp_call *call, const struct tp_schedule *schedule, uint64_t took_us)
+/* Counts the part of a tick request that most have not. Apart from the rest, as few come here. */
+__attribute__((noinline)) static void count_more(const struct tp_call *call, const struct tp_schedule *schedule, uint64_t took_us)
 {
     struct tp_metrics *metrics = call->shard->metrics;
     tp_metric_add(&metrics->agent_ticks_refused, schedule->refused_count);
@@ -114,6 +113,7 @@ static void count_more(const struct tp_call *call, const struct tp_schedule *sch
     tp_metric_add(&metrics->ticks_deadline_missed, schedule->total_us != TP_TOTAL_NONE && took_us > schedule->total_us);
     if (schedule->restarts != 0)
         TP_PROBE2(search__restart, schedule->restarts, schedule->tick);
+    tp_shard_count_memory(call->shard);
 }
 
 /* What came of a tick request; of each session tp__schedule_note has counted it. */
@@ -126,11 +126,10 @@ static void count(const struct tp_call *call, const struct tp_schedule *schedule
     uint64_t took_us = served_us - schedule->began_us, waited_us = before.queued_us + took_us;
     uint64_t limit_us = shard->config->slow_tick_us;
     tp_metric_tick(metrics, took_us, before.queued_us, schedule->expansions, schedule->served);
-    if ((schedule->refused_count | schedule->starved | schedule->restarts | schedule->total_us) != 0)
+    if ((schedule->refused_count | schedule->starved | schedule->restarts | schedule->total_us | schedule->guide_units |
+         (shard->pool.used_bytes ^ shard->used_counted)) != 0)
         count_more(call, schedule, took_us);
-    if ((schedule->guide_units | (shard->pool.used_bytes ^ shard->used_counted)) != 0)
-        tp_shard_count_memory(shard);
-    bool is_slow = limit_us != 0 && waited_us > limit_us;
+    bool is_slow = waited_us > limit_us && limit_us != 0;
     if (is_slow || tp_slow_wants(&metrics->slow, waited_us, served_us))
         keep_slow(call, schedule, before, served_us, is_slow);
     call->peer->versions_seen = shard->versions;

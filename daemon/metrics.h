@@ -239,8 +239,7 @@ static inline void tp_metric_observe(struct tp_histogram *histogram, uint64_t va
         i = i < TP_HISTOGRAM_BUCKETS ? i : TP_HISTOGRAM_BUCKETS - 1;
     }
     tp_metric_add(&histogram->bucket[i], 1);
-    if (value != 0)
-        tp_metric_add(&histogram->sum, value);
+    tp_metric_add(&histogram->sum, value);
 }
 
 /* Owner thread only: a tick request served. The smallest are the ones that counting must not slow down: of those it is one number that the

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JUST_NOW = 0 }; /* when the bytes of a mark came, and no clock was read since */
-
 /* Which moves of the state are allowed. */
 static const uint8_t allowed[] = {
     [TP_PEER_GREETING] = 1 << TP_PEER_READY | 1 << TP_PEER_FLUSHING | 1 << TP_PEER_CLOSED,
@@ -78,52 +76,51 @@ static uint64_t world_us(const struct tp_peer *peer, uint64_t now_us)
     return peer->world_us + (peer->state == TP_PEER_WAITING ? now_us - peer->waiting_since_us : 0);
 }
 
+/* Apart from the rest, which has no need of registers then. */
+__attribute__((noinline)) static void note_late(struct tp_peer *peer, size_t size)
+{
+    uint64_t at_us = now_us(peer);
+    peer->late_bytes += size;
+    peer->late = (struct tp_peer_mark){at_us, world_us(peer, at_us)};
+}
+
 /* Most bytes come when nothing is held, and are one request, which is served at once: when they came is noted by who reads the clock
- * first, if any are left then (note_came). */
+ * first, if any are left then. */
 static void note_received(struct tp_peer *peer, size_t size)
 {
     if (!TP_METRICS)
         return;
-    peer->received_bytes += size;
-    if (tp_frame_decoder_held(&peer->input) == 0) {
-        peer->first.byte = peer->received_bytes;
-        peer->first.at_us = JUST_NOW;
-    } else {
-        uint64_t at_us = now_us(peer);
-        peer->last = (struct tp_peer_mark){peer->received_bytes, at_us, world_us(peer, at_us)};
+    if (tp_frame_decoder_held(&peer->input) > 0) {
+        note_late(peer, size);
+        return;
     }
+    peer->late_bytes = 0;
+    peer->came.at_us = TP_PEER_JUST_NOW;
 }
 
-static void note_came(struct tp_peer *peer, uint64_t now_us)
+static void note_came(struct tp_peer *peer)
 {
-    peer->first.at_us = now_us;
-    peer->first.world_us = peer->world_us;
+    if (TP_METRICS && peer->came.at_us == TP_PEER_JUST_NOW)
+        peer->came = (struct tp_peer_mark){now_us(peer), peer->world_us};
 }
 
 /* The frame at hand begins with what is held. Where bytes came more than twice since, and it came in between, it is taken to have come last. */
-static void mark_frame(struct tp_peer *peer)
+uint64_t tp__peer_late_us(struct tp_peer *peer, uint64_t now_us)
 {
+    const struct tp_frame_decoder *input = &peer->input;
     const uint8_t *payload;
-    size_t size = 0;
-    if (tp_frame_decoder_next(&peer->input, &payload, &size) > 0 &&
-        peer->received_bytes - tp_frame_decoder_held(&peer->input) + size > peer->first.byte)
-        peer->first = peer->last;
-}
-
-uint64_t tp_peer_waited_us(struct tp_peer *peer, uint64_t now_us)
-{
-    if (!TP_METRICS)
-        return 0;
-    if (peer->last.byte > peer->first.byte)
-        mark_frame(peer);
-    if (peer->first.at_us == JUST_NOW)
-        note_came(peer, now_us);
-    return now_us - peer->first.at_us;
+    size_t size;
+    if (peer->late_bytes > 0 && tp_frame_decoder_next(input, &payload, &size) > 0 &&
+        (size_t)(input->bytes + input->end - (payload + size)) < peer->late_bytes) {
+        peer->came = peer->late;
+        peer->late_bytes = 0;
+    }
+    return now_us - peer->came.at_us;
 }
 
 uint64_t tp_peer_world_us(const struct tp_peer *peer)
 {
-    return peer->world_us - peer->first.world_us;
+    return peer->world_us - peer->came.world_us;
 }
 
 int tp_peer_receive(struct tp_peer *peer, const void *bytes, size_t size)
@@ -136,8 +133,9 @@ int tp_peer_receive(struct tp_peer *peer, const void *bytes, size_t size)
 
 int tp_peer_keep(struct tp_peer *peer)
 {
-    if (TP_METRICS && peer->first.at_us == JUST_NOW && tp_frame_decoder_held(&peer->input) > 0)
-        note_came(peer, now_us(peer));
+    if (!tp_frame_decoder_is_lent(&peer->input))
+        return 0;
+    note_came(peer);
     return tp_frame_decoder_keep(&peer->input);
 }
 
@@ -341,8 +339,7 @@ static void handle_frame(struct tp_peer *peer, const uint8_t *payload, size_t si
     ProtobufCAllocator allocator = {arena_alloc, arena_free, arena};
     Tickpath__Request *request = tp_tick_read(arena, payload, size);
     if (request == NULL) {
-        if (TP_METRICS && peer->first.at_us == JUST_NOW)
-            note_came(peer, now_us(peer)); /* it may take its time, and a tick behind it waits for that */
+        note_came(peer); /* it may take its time, and a tick behind it waits for that */
         request = tickpath__request__unpack(&allocator, size, payload);
     }
     if (request == NULL && arena->is_exhausted) {

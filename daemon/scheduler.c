@@ -219,6 +219,7 @@ void tp__schedule_count_more(struct tp_schedule *schedule, const struct tp_tick_
     tp_metric_add(&metrics->looping, (reply->flags & TP_FLAG_LOOPING) != 0);
     tp_metric_add(&metrics->restarts, (reply->flags & TP_FLAG_RESTARTED) != 0);
     tp_metric_add(&metrics->node_cap, (reply->flags & TP_FLAG_NODE_CAP) != 0);
+    schedule->traced += did->traced;
     schedule->guide_units += did->guide;
     schedule->restarts += (reply->flags & TP_FLAG_RESTARTED) != 0;
 }
@@ -259,7 +260,7 @@ int tp_schedule_serve(struct tp_schedule *schedule, struct tp_refusal *refusal)
 {
     schedule->served = schedule->refused_count = 0;
     schedule->starved = schedule->starved_longest = 0;
-    schedule->expansions = schedule->guide_units = schedule->restarts = 0;
+    schedule->expansions = schedule->traced = schedule->guide_units = schedule->restarts = 0;
     select_sessions(schedule);
     int error = check(schedule, refusal);
     if (error != 0)

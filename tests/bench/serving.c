@@ -1,4 +1,5 @@
-/* The daemon's loop without its sockets: what a frame costs from the bytes received to the bytes to send.
+/* The daemon's loop: what a frame costs from the bytes received to the bytes to send; or, with `linked` before what follows, all that a loop
+ * does for it, from one wait for its sockets to the next.
  *
  *     serving batch AGENTS FRAMES [ROW]    one request ticks all agents, which walk on finished paths
  *     serving named AGENTS FRAMES [ROW]    the same, the request naming them all
@@ -11,6 +12,7 @@
 #include "client/cli/generate.h"
 #include "map/layer.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/linked.h"
 #include "tests/lib/rng.h"
 #include "tests/lib/solo.h"
 
@@ -25,7 +27,15 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-enum { SIDE = 512, FAR = 250, K = 4, K_FIRST = 20000, TICKS_FIRST = 30, GUIDE_UNITS = 2000 };
+enum { SIDE = 512, FAR = 250, K = 4, K_FIRST = 20000, TICKS_FIRST = 60, GUIDE_UNITS = 2000 };
+
+/* What the loop takes for its clock: every look at it finds a moment gone, so that runs do the same work on any machine. */
+static uint64_t moments_us(void *context)
+{
+    static uint64_t us;
+    (void)context;
+    return us += 3;
+}
 
 static struct tp_map *town(struct tp_layer_kind *kind)
 {
@@ -57,6 +67,8 @@ static uint32_t free_cell(struct tp_test_rng *rng, const struct tp_map *map)
     }
 }
 
+static bool is_linked;
+
 static uint64_t *open_all(struct solo *solo, const struct tp_map *map, uint32_t agents, const char *row, bool rests)
 {
     struct tp_test_rng rng = {1};
@@ -75,7 +87,7 @@ static uint64_t *open_all(struct solo *solo, const struct tp_map *map, uint32_t 
         } while (apart(params.start, params.goal) < FAR || tp_blocks_apart(map->blocks, params.start % SIDE, params.start / SIDE, params.goal % SIDE, params.goal / SIDE));
         if (rests)
             params.goal = params.start;
-        ids[i] = solo_open(solo, &params);
+        ids[i] = is_linked ? linked_open(&params) : solo_open(solo, &params);
     }
     return ids;
 }
@@ -92,8 +104,11 @@ static uint32_t tick_first(struct solo *solo, uint32_t agents, uint64_t k)
     size_t size;
     uint8_t *frame = solo_frame(TICKPATH__REQUEST__BODY_TICK, &tick, 0, &size);
     for (int i = 0; i < TICKS_FIRST; i++) {
-        solo_receive(solo, frame, size);
-        Tickpath__Reply *reply = solo_reply(solo);
+        if (is_linked)
+            linked_send(frame, size), linked_run();
+        else
+            solo_receive(solo, frame, size);
+        Tickpath__Reply *reply = is_linked ? linked_reply() : solo_reply(solo);
         if (reply->ticked == NULL || reply->ticked->n_flags != agents)
             give_up("the first ticks failed");
         whole = 0;
@@ -107,13 +122,19 @@ static uint32_t tick_first(struct solo *solo, uint32_t agents, uint64_t k)
 
 __attribute__((noinline)) static void measured(struct solo *solo, const uint8_t *frame, size_t size)
 {
-    solo_receive(solo, frame, size);
+    if (is_linked)
+        linked_run();
+    else
+        solo_receive(solo, frame, size);
 }
 
 int main(int argc, char **argv)
 {
+    is_linked = argc > 1 && strcmp(argv[1], "linked") == 0;
+    argc -= is_linked;
+    argv += is_linked;
     if (argc < 3)
-        give_up("usage: serving batch|named|search|rest AGENTS FRAMES [ROW] | serving single REQUESTS [ROW]");
+        give_up("usage: serving [linked] batch|named|search|rest AGENTS FRAMES [ROW] | serving single REQUESTS [ROW]");
     bool is_named = strcmp(argv[1], "named") == 0, searches = strcmp(argv[1], "search") == 0, rests = strcmp(argv[1], "rest") == 0;
     bool is_batch = is_named || searches || rests || strcmp(argv[1], "batch") == 0;
     bool is_walking = !searches && !rests;
@@ -124,6 +145,9 @@ int main(int argc, char **argv)
     struct tp_layer_kind kind;
     struct tp_map *map = town(&kind);
     solo_init(&solo, map);
+    solo.shard.clock.now_us = moments_us;
+    if (is_linked)
+        linked_init(&solo);
     uint64_t *ids = open_all(&solo, map, agents, row, rests);
     uint32_t whole = tick_first(&solo, agents, is_walking ? K_FIRST : 0);
     if (is_walking)
@@ -136,9 +160,13 @@ int main(int argc, char **argv)
         tick.session = is_named ? ids : &ids[i % agents];
         size_t size;
         uint8_t *frame = solo_frame(TICKPATH__REQUEST__BODY_TICK, &tick, i + 1, &size);
+        if (is_linked)
+            linked_send(frame, size);
         uint64_t began = now_ns();
         measured(&solo, frame, size);
         times[i] = (double)(now_ns() - began);
+        if (is_linked)
+            tickpath__reply__free_unpacked(linked_reply(), NULL);
         solo.peer.output.size = 0;
         free(frame);
     }
@@ -149,6 +177,8 @@ int main(int argc, char **argv)
            (unsigned long long)solo.shard.metrics->moves, (unsigned long long)share * frames);
     free(times);
     free(ids);
+    if (is_linked)
+        linked_fini();
     solo_fini(&solo);
     tp_map_unref(map);
     return 0;
