@@ -77,7 +77,7 @@ static void tell_slow(const struct tp_slow_tick *tick, uint64_t waited_us)
 
 /* Keeps a tick that is among the slowest, and tells of one that is slower than it may be. Apart from the rest: few ticks come here. */
 __attribute__((noinline)) static void keep_slow(const struct tp_call *call, const struct tp_schedule *schedule, struct before before,
-                                                uint64_t served_us, bool is_slow)
+                                                uint64_t served_us)
 {
     struct tp_metrics *metrics = call->shard->metrics;
     uint64_t pool_bytes = call->shard->pool.slab_bytes, world_us = tp_peer_world_us(call->peer);
@@ -98,9 +98,10 @@ __attribute__((noinline)) static void keep_slow(const struct tp_call *call, cons
         .total_us = schedule->total_us != TP_TOTAL_NONE ? schedule->total_us : 0,
     };
     tp_slow_offer(&metrics->slow, &tick);
-    tp_metric_add(&metrics->ticks_slow, is_slow);
-    if (is_slow)
-        tell_slow(&tick, tp_slow_waited_us(&tick));
+    if (metrics->slow.limit_us == 0 || tp_slow_waited_us(&tick) <= metrics->slow.limit_us)
+        return;
+    tp_metric_add(&metrics->ticks_slow, 1);
+    tell_slow(&tick, tp_slow_waited_us(&tick));
 }
 
 /* Counts the part of a tick request that most have not. Apart from the rest, as few come here. */
@@ -124,14 +125,12 @@ static void count(const struct tp_call *call, const struct tp_schedule *schedule
     struct tp_shard *shard = call->shard;
     struct tp_metrics *metrics = shard->metrics;
     uint64_t took_us = served_us - schedule->began_us, waited_us = before.queued_us + took_us;
-    uint64_t limit_us = shard->config->slow_tick_us;
     tp_metric_tick(metrics, took_us, before.queued_us, schedule->expansions, schedule->served);
     if ((schedule->refused_count | schedule->starved | schedule->restarts | schedule->total_us | schedule->guide_units |
          (shard->pool.used_bytes ^ shard->used_counted)) != 0)
         count_more(call, schedule, took_us);
-    bool is_slow = waited_us > limit_us && limit_us != 0;
-    if (is_slow || tp_slow_wants(&metrics->slow, waited_us, served_us))
-        keep_slow(call, schedule, before, served_us, is_slow);
+    if (tp_slow_wants(&metrics->slow, waited_us, served_us))
+        keep_slow(call, schedule, before, served_us);
     call->peer->versions_seen = shard->versions;
 }
 

@@ -127,9 +127,9 @@ void tp_metrics_read_histogram(const struct tp_metrics *const *all, size_t count
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < count; i++) {
         const struct tp_histogram *field = field_of(all[i], info);
-        for (size_t b = 0; b < TP_HISTOGRAM_BUCKETS; b++) {
+        for (size_t b = 0; b < sizeof field->bucket / sizeof *field->bucket; b++) {
             uint64_t n = atomic_load_explicit(&field->bucket[b], memory_order_relaxed);
-            out->bucket[b] += n;
+            out->bucket[b < TP_HISTOGRAM_BUCKETS ? b : TP_HISTOGRAM_BUCKETS - 1] += n;
             out->count += n;
         }
         out->sum += atomic_load_explicit(&field->sum, memory_order_relaxed);

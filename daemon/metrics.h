@@ -168,7 +168,7 @@ enum tp_metric_type { TP_METRIC_COUNTER, TP_METRIC_GAUGE, TP_METRIC_HISTOGRAM, T
 enum { TP_HISTOGRAM_BUCKETS = 28 };
 
 struct tp_histogram {
-    _Atomic uint64_t bucket[TP_HISTOGRAM_BUCKETS]; /* each its own share, not cumulative */
+    _Atomic uint64_t bucket[64 + 1]; /* each its own share, not cumulative; those that are not shown go to the last that is */
     _Atomic uint64_t sum;
 };
 
@@ -234,10 +234,8 @@ static inline void tp_metric_observe(struct tp_histogram *histogram, uint64_t va
     size_t i = 0; /* the least with value <= 2^i */
     if (!TP_METRICS)
         return;
-    if (value > 1) {
+    if (value > 1)
         i = 64u - (size_t)__builtin_clzll(value - 1);
-        i = i < TP_HISTOGRAM_BUCKETS ? i : TP_HISTOGRAM_BUCKETS - 1;
-    }
     tp_metric_add(&histogram->bucket[i], 1);
     tp_metric_add(&histogram->sum, value);
 }

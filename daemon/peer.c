@@ -76,28 +76,6 @@ static uint64_t world_us(const struct tp_peer *peer, uint64_t now_us)
     return peer->world_us + (peer->state == TP_PEER_WAITING ? now_us - peer->waiting_since_us : 0);
 }
 
-/* Apart from the rest, which has no need of registers then. */
-__attribute__((noinline)) static void note_late(struct tp_peer *peer, size_t size)
-{
-    uint64_t at_us = now_us(peer);
-    peer->late_bytes += size;
-    peer->late = (struct tp_peer_mark){at_us, world_us(peer, at_us)};
-}
-
-/* Most bytes come when nothing is held, and are one request, which is served at once: when they came is noted by who reads the clock
- * first, if any are left then. */
-static void note_received(struct tp_peer *peer, size_t size)
-{
-    if (!TP_METRICS)
-        return;
-    if (tp_frame_decoder_held(&peer->input) > 0) {
-        note_late(peer, size);
-        return;
-    }
-    peer->late_bytes = 0;
-    peer->came.at_us = TP_PEER_JUST_NOW;
-}
-
 static void note_came(struct tp_peer *peer)
 {
     if (TP_METRICS && peer->came.at_us == TP_PEER_JUST_NOW)
@@ -123,11 +101,27 @@ uint64_t tp_peer_world_us(const struct tp_peer *peer)
     return peer->world_us - peer->came.world_us;
 }
 
+/* Takes bytes behind others that are held. Apart from the rest, which is short without it. */
+__attribute__((noinline)) static int receive_late(struct tp_peer *peer, const void *bytes, size_t size)
+{
+    uint64_t at_us = now_us(peer);
+    peer->late_bytes += size;
+    peer->late = (struct tp_peer_mark){at_us, world_us(peer, at_us)};
+    return tp_frame_decoder_push(&peer->input, bytes, size);
+}
+
+/* Most bytes come when nothing is held, and are one request, which is served at once: when they came is noted by who reads the clock
+ * first, if any are left then. */
 int tp_peer_receive(struct tp_peer *peer, const void *bytes, size_t size)
 {
     if (peer->state == TP_PEER_FLUSHING || peer->state == TP_PEER_CLOSED)
         return 0; /* read only so that the client gets its last reply */
-    note_received(peer, size);
+    if (TP_METRICS && tp_frame_decoder_held(&peer->input) > 0)
+        return receive_late(peer, bytes, size);
+    if (TP_METRICS) {
+        peer->late_bytes = 0;
+        peer->came.at_us = TP_PEER_JUST_NOW;
+    }
     return tp_frame_decoder_push(&peer->input, bytes, size);
 }
 

@@ -18,7 +18,6 @@ void tp__schedule_count_more(struct tp_schedule *schedule, const struct tp_tick_
 /* Notes how a session's tick ended, for who looks on, and counts it. Here, where both are at hand: of those that rest it is a few instructions. */
 static inline void tp__schedule_note(struct tp_schedule *schedule, struct tp_agent *agent, const struct tp_tick_reply *reply)
 {
-    enum { MORE = TP_FLAG_BACK_MOVE | TP_FLAG_LOOPING | TP_FLAG_RESTARTED | TP_FLAG_NODE_CAP };
     struct tp_metrics *metrics = schedule->sessions->metrics;
     enum tp_status status = reply->status;
     if (agent->state != status)
@@ -32,7 +31,7 @@ static inline void tp__schedule_note(struct tp_schedule *schedule, struct tp_age
         if (status == TP_STATUS_ARRIVED)
             tp_metric_add(&metrics->arrivals, 1);
     }
-    if (!reply->is_idle || (reply->flags & MORE) != 0)
+    if (!reply->is_idle)
         tp__schedule_count_more(schedule, reply);
 }
 

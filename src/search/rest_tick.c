@@ -77,6 +77,7 @@ static void starved_tick(struct tp_session *session, const struct tp_map *map, s
     }
     rest_tick(session, map, !tp__rest_at_goal(session) && leads_on(session, map), false, reply);
     reply->flags |= TP_FLAG_NODE_CAP;
+    reply->is_idle = false;
 }
 
 /* ---- Other versions ---- */
