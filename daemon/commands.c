@@ -151,9 +151,7 @@ static void command_hello(const struct tp_call *call)
     }
     if (!choose_protocol(call, hello, &protocol))
         return;
-    char quoted[160];
-    tp_log(TP_LOG_DEBUG, "hello", "client=%s protocol=%u",
-           tp_log_quote(quoted, sizeof quoted, hello->client != NULL ? hello->client : ""), protocol);
+    tp_log(TP_LOG_DEBUG, "hello", "client=\"%s\" protocol=%u", hello->client != NULL ? hello->client : "", protocol);
     tp_peer_greeted(call->peer);
     reply_welcome(call, protocol);
 }

@@ -61,13 +61,17 @@ static struct before look_before(const struct tp_call *call, const struct tp_sch
     return (struct before){call->shard->pool.slab_bytes, tp_peer_waited_us(call->peer, schedule->began_us)};
 }
 
-static void tell_slow(const struct tp_slow_tick *tick, uint64_t waited_us)
+/* Counts and logs one that is slower than it may be. */
+static void tell_slow(struct tp_metrics *metrics, const struct tp_slow_tick *tick, uint64_t waited_us)
 {
-    const char *causes[TP_SLOW_CAUSES];
+    enum tp_slow_cause causes[TP_SLOW_CAUSES];
     char words[128] = "";
     size_t count = tp_slow_why(tick, causes), size = 0;
-    for (size_t i = 0; i < count; i++)
-        size += (size_t)snprintf(words + size, sizeof words - size, "%s%s", i ? "," : "", causes[i]);
+    tp_metric_add(&metrics->ticks_slow, 1);
+    for (size_t i = 0; i < count; i++) {
+        tp_metric_add(&metrics->slow_causes[causes[i]], 1);
+        size += (size_t)snprintf(words + size, sizeof words - size, "%s%s", i ? "," : "", tp_slow_cause_name(causes[i]));
+    }
     tp_log(TP_LOG_WARN, "slow tick",
            "us=%" PRIu64 " queued_us=%" PRIu64 " world_us=%" PRIu64 " sessions=%" PRIu64 " expansions=%" PRIu64 " restarts=%" PRIu64
            " versions=%" PRIu64 " memory_bytes=%" PRIu64 " why=%s",
@@ -100,8 +104,7 @@ __attribute__((noinline)) static void keep_slow(const struct tp_call *call, cons
     tp_slow_offer(&metrics->slow, &tick);
     if (metrics->slow.limit_us == 0 || tp_slow_waited_us(&tick) <= metrics->slow.limit_us)
         return;
-    tp_metric_add(&metrics->ticks_slow, 1);
-    tell_slow(&tick, tp_slow_waited_us(&tick));
+    tell_slow(metrics, &tick, tp_slow_waited_us(&tick));
 }
 
 /* Counts the part of a tick request that most have not. Apart from the rest, as few come here. */

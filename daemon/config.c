@@ -2,7 +2,7 @@
 
 #include "daemon/exit.h"
 #include "daemon/log.h"
-#include "daemon/view_gate.h"
+#include "daemon/http_gate.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum option_type { OPTION_ADDRESS, OPTION_TEXT, OPTION_NUMBER, OPTION_LEVEL };
+enum option_type { OPTION_ADDRESS, OPTION_TEXT, OPTION_NUMBER, OPTION_LEVEL, OPTION_FORMAT };
 
 struct option_row {
     enum option_type type;
@@ -26,6 +26,7 @@ struct option_row {
 #define INITIAL_TEXT(value) value
 #define INITIAL_NUMBER(value) #value
 #define INITIAL_LEVEL(value) value
+#define INITIAL_FORMAT(value) value
 #define ROW(type_name, field, option, value, min_value, max_value, unit_text, help_text)                     \
     {OPTION_##type_name, option,    INITIAL_##type_name(value),       min_value, max_value,                  \
      unit_text,          help_text, offsetof(struct tp_config, field)},
@@ -74,6 +75,12 @@ static int set_option(struct tp_config *config, const struct option_row *row, co
             return 0;
         words = "not one of error, warn, info, debug";
         break;
+    case OPTION_FORMAT:
+        *(int *)field = tp_log_format_find(text);
+        if (*(int *)field >= 0)
+            return 0;
+        words = "neither pairs nor json";
+        break;
     }
     snprintf(reason, 512, "%s: '%.64s': %s", origin, text, words);
     return TP_ERR_INVALID_ARGUMENT;
@@ -111,9 +118,7 @@ static int read_environment(struct tp_config *config, char *const *environment, 
         }
         if (row ==
             NULL) { /* perhaps not meant for us: clusters set such names for a service called tickpathd */
-            char quoted[100];
-            tp_log(TP_LOG_WARN, "a variable that is no option", "variable=%s",
-                   tp_log_quote(quoted, sizeof quoted, entry));
+            tp_log(TP_LOG_WARN, "a variable that is no option", "variable=\"%.90s\"", entry);
             continue;
         }
         char origin[64];
@@ -172,7 +177,7 @@ int tp_config_read(struct tp_config *config, int argc, char *const *argv, char *
         snprintf(reason, 512, "--listen must not be empty");
         return TP_ERR_INVALID_ARGUMENT;
     }
-    if (config->stats_token[0] != '\0' && !tp_view_gate_is_token(config->stats_token)) {
+    if (config->stats_token[0] != '\0' && !tp_http_gate_is_token(config->stats_token)) {
         snprintf(reason, 512, "--stats-token: 16 to 256 of A-Z a-z 0-9 . _ ~ -");
         return TP_ERR_INVALID_ARGUMENT;
     }
@@ -198,9 +203,7 @@ char *tp_config_help(void)
         const struct option_row *row = &rows[i];
         char head[64];
         snprintf(head, sizeof head, "--%s %s", row->name,
-                 row->type == OPTION_NUMBER  ? "N"
-                 : row->type == OPTION_LEVEL ? "LEVEL"
-                                             : row->unit);
+                 row->type == OPTION_NUMBER ? "N" : row->unit);
         fprintf(out, "  %-26s %s", head, row->help);
         if (row->type == OPTION_NUMBER)
             fprintf(out, " (%s%s%llu..%llu, default %s)", row->unit, row->unit[0] != '\0' ? ", " : "",

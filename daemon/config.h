@@ -19,7 +19,7 @@ enum { TP_CONFIG_TEXT_MAX = 1024 };
 
 /* X(TYPE, field, option, default, min, max, unit, help)
  * TEXT: a string, default as a literal; ADDRESS: HOST:PORT, "[IPv6]:PORT" (empty: none); NUMBER: uint64_t in
- * min..max; LEVEL: a log level. The variable's name is the option's in capitals with '_' for '-', behind
+ * min..max; LEVEL, FORMAT: of the log, by its word. The variable's name is the option's in capitals with '_' for '-', behind
  * TICKPATHD_. */
 #define TP_OPTION_LIST(X)                                                                                    \
     X(ADDRESS, listen, "listen", "127.0.0.1:7878", 0, 0, "HOST:PORT",                                        \
@@ -70,12 +70,17 @@ enum { TP_CONFIG_TEXT_MAX = 1024 };
       "batches in a map's log before it is folded into a new snapshot")                                      \
     X(NUMBER, snapshot_seconds, "snapshot-seconds", 60, 1, 86400, "s",                                       \
       "with --redis: longest time that a change is in the log and in no snapshot")                           \
-    X(LEVEL, log_level, "log-level", "info", 0, 0, "", "error, warn, info or debug")
+    X(LEVEL, log_level, "log-level", "info", 0, 0, "LEVEL", "error, warn, info or debug")                    \
+    X(FORMAT, log_format, "log-format", "pairs", 0, 0, "FORMAT",                                             \
+      "of the lines on standard error: pairs (key=value) or json (an object a line)")                        \
+    X(NUMBER, log_lines_max, "log-lines-max", 20, 1, 1000000, "",                                            \
+      "lines that one place in the program may log in a second; the others are counted and told")
 
 #define TP_OPTION_FIELD_ADDRESS(field) struct tp_address field;
 #define TP_OPTION_FIELD_TEXT(field) char field[TP_CONFIG_TEXT_MAX];
 #define TP_OPTION_FIELD_NUMBER(field) uint64_t field;
 #define TP_OPTION_FIELD_LEVEL(field) int field;
+#define TP_OPTION_FIELD_FORMAT(field) int field;
 #define TP_OPTION_FIELD(type, field, option, value, min, max, unit, help) TP_OPTION_FIELD_##type(field)
 
 struct tp_config {

@@ -31,10 +31,9 @@ void tp_folder_status(struct tp_folder *folder, struct tp_store_status *out)
 int tp__folder_fail(struct tp_folder *folder, const char *what, const char *name)
 {
     const char *words = strerror(errno);
-    char quoted[TP_WORLD_NAME_MAX + 8];
     tp_metric_add(&folder->metrics->store_errors, 1);
-    tp_log(TP_LOG_ERROR, "the store failed", "what=\"%s\" map=%s error=\"%s\"", what,
-           tp_log_quote(quoted, sizeof quoted, name), words);
+    tp_log(TP_LOG_ERROR, "the store failed", "what=\"%s\" map=\"%s\" error=\"%s\"", what,
+           name, words);
     pthread_mutex_lock(&folder->status_lock);
     folder->status.state = TP_STORE_DEGRADED;
     snprintf(folder->status.reason, sizeof folder->status.reason, "data folder: %s: %s", what, words);
@@ -145,10 +144,9 @@ static bool has_gap(const struct tp_folder *folder, const struct tp__kept *kept)
 static int lose_log(struct tp_folder *folder, struct tp__kept *kept, struct tp_map *map)
 {
     uint64_t now_us = tp_clock_unix_us();
-    char quoted[TP_WORLD_NAME_MAX + 8];
     map->epoch = now_us > map->epoch ? now_us : map->epoch + 1;
     tp_log(TP_LOG_ERROR, "the log of a map is missing, or not all of it is there; the map begins a new epoch",
-           "map=%s epoch=%" PRIu64 " version=%" PRIu64, tp_log_quote(quoted, sizeof quoted, kept->name),
+           "map=\"%s\" epoch=%" PRIu64 " version=%" PRIu64, kept->name,
            map->epoch, map->version);
     return tp__folder_write_snapshot(folder, kept, map, &kept->tip.keys);
 }
@@ -177,9 +175,8 @@ static int replay(struct tp_folder *folder, struct tp__kept *kept, struct tp_map
     if (kept->log_fd < 0)
         return tp__folder_fail(folder, "cannot open a log", kept->name);
     if (result.good_bytes < size) {
-        char quoted[TP_WORLD_NAME_MAX + 8];
-        tp_log(TP_LOG_WARN, "the torn end of a log is dropped", "map=%s bytes=%zu version=%" PRIu64,
-               tp_log_quote(quoted, sizeof quoted, kept->name), size - result.good_bytes,
+        tp_log(TP_LOG_WARN, "the torn end of a log is dropped", "map=\"%s\" bytes=%zu version=%" PRIu64,
+               kept->name, size - result.good_bytes,
                kept->tip.map->version);
         if (ftruncate(kept->log_fd, (off_t)result.good_bytes) != 0 || fdatasync(kept->log_fd) != 0)
             return tp__folder_fail(folder, "cannot cut a log", kept->name);

@@ -2,35 +2,45 @@
  * the source and hands it over; the thread writes it as the peer reads.
  *
  * Failure modes: a taken port or a bad address fail the start, with words. Out of memory while a page is
- * rendered answers 503. A peer that is slow or silent is closed after CONNECTION_TIMEOUT_S; beyond
- * CONNECTIONS_MAX nobody is accepted until one leaves. None of it touches an event loop: all that this thread
+ * rendered answers 503. A peer that is silent is closed after CONNECTION_TIMEOUT_S; where many are there, the one that has been
+ * longest at its request makes room for who comes (daemon/http_peers.h). None of it touches an event loop: all that this thread
  * shares with them are numbers that it only reads.
  */
 #include "daemon/http.h"
 
 #include "daemon/address.h"
-#include "daemon/accept.h"
+#include "daemon/http_accept.h"
+#include "daemon/http_gate.h"
+#include "daemon/http_peers.h"
 #include "daemon/http_send.h"
 #include "daemon/log.h"
 #include "daemon/text.h"
-#include "daemon/view_gate.h"
+#include "daemon/view.h"
 #include "daemon/view_http.h"
 
 #include <errno.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { CONNECTIONS_MAX = 64, CONNECTION_TIMEOUT_S = 5, CONNECTION_BYTES = 16384 };
+enum {
+    CONNECTIONS_MAX = 128, /* TP_HTTP_WAITING_MAX, the view's streams, and those that were shut and are not closed yet */
+    CONNECTION_TIMEOUT_S = 5,
+    CONNECTION_BYTES = 16384,
+    UNSENT_BYTES = 65536, /* that the system holds for a peer that reads slowly; more would be old when it comes */
+};
+_Static_assert((int)CONNECTIONS_MAX > (int)TP_HTTP_WAITING_MAX + (int)TP_VIEW_STREAMS_MAX, "there is room for who is accepted before another is closed");
 
 struct tp_http {
     struct MHD_Daemon *daemon;
     const struct tp_stats_source *source;
     struct tp_view *view;
+    struct tp_http_peers peers; /* its thread's */
     const char *token;
     bool is_loopback;
     bool is_inherited; /* the listening socket */
@@ -90,7 +100,7 @@ static struct page page_metrics(const struct tp_stats_source *source, const char
         [TP_STATS_OPENMETRICS] = "application/openmetrics-text; version=1.0.0; charset=utf-8",
     };
     size_t size;
-    enum tp_stats_format format = tp_accept_format(accept);
+    enum tp_stats_format format = tp_http_accept_format(accept);
     char *bytes = tp_stats_render_metrics(source, format, &size);
     return page_of_bytes(types[format], bytes, size);
 }
@@ -144,24 +154,55 @@ static enum MHD_Result page_send(struct MHD_Connection *connection, const struct
     return tp_http_send(connection, page->status, response, headers);
 }
 
+static struct tp_http_peer *peer_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info != NULL ? info->socket_context : NULL;
+}
+
+/* The system's own buffers would hold minutes of a stream for a peer that reads nothing. A system that knows no such option goes without. */
+static void bound_unsent(int fd)
+{
+    int bytes = UNSENT_BYTES, ms = CONNECTION_TIMEOUT_S * 1000;
+    setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes);
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
+}
+
+static void peer_notify_cb(void *context, struct MHD_Connection *connection, void **state,
+                           enum MHD_ConnectionNotificationCode what)
+{
+    struct tp_http *http = context;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        bound_unsent(info->connect_fd);
+        *state = tp_http_peer_came(&http->peers, info->connect_fd);
+    } else {
+        tp_http_peer_went(&http->peers, *state);
+        *state = NULL;
+    }
+}
+
 /* The first state of every request: its header has been seen. The view has states of its own after that. */
 static char seen;
 
+/* The style sheet too: the form that asks for the token wears it. */
 static bool is_open_to_all(const char *path)
 {
-    return strcmp(path, "/livez") == 0 || strcmp(path, "/readyz") == 0 || strcmp(path, "/metrics") == 0;
+    return strcmp(path, "/livez") == 0 || strcmp(path, "/readyz") == 0 || strcmp(path, "/metrics") == 0 || strcmp(path, "/view/page.css") == 0;
 }
 
-static enum MHD_Result answer_good(const struct tp_http *http, struct MHD_Connection *connection, const char *url,
+static enum MHD_Result answer_good(struct tp_http *http, struct MHD_Connection *connection, const char *url,
                                    void **state)
 {
     bool is_view = http->view != NULL && tp_view_http_is_ours(url);
     void *view_state = *state != &seen ? *state : NULL;
     enum MHD_Result result;
     if (!is_open_to_all(url) && view_state == NULL &&
-        !tp_view_gate_opens(connection, url, http->token, http->is_loopback, &result))
+        !tp_http_gate_opens(connection, url, http->token, http->is_loopback, &result))
         return result;
     if (is_view) {
+        if (tp_view_http_is_stream(url))
+            tp_http_peer_streams(&http->peers, peer_of(connection));
         result = tp_view_http_answer(http->view, connection, url, &view_state);
         *state = view_state != NULL ? view_state : &seen;
         return result;
@@ -178,7 +219,7 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
                               size_t *upload_size, void **state)
 {
     (void)version, (void)upload;
-    const struct tp_http *http = context;
+    struct tp_http *http = context;
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
         struct page page = page_of_words(MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
         return page_send(connection, &page);
@@ -195,7 +236,9 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 static void request_end_cb(void *context, struct MHD_Connection *connection, void **state,
                            enum MHD_RequestTerminationCode how)
 {
-    (void)context, (void)connection, (void)how;
+    struct tp_http *http = context;
+    (void)how;
+    tp_http_peer_answered(&http->peers, peer_of(connection));
     if (*state != &seen)
         tp_view_http_end(*state);
     *state = NULL;
@@ -206,10 +249,10 @@ __attribute__((format(printf, 2, 0))) static void log_words(void *context, const
                                                             va_list arguments)
 {
     (void)context;
-    char words[256], quoted[300];
+    char words[256];
     vsnprintf(words, sizeof words, format, arguments);
     words[strcspn(words, "\r\n")] = 0;
-    tp_log(TP_LOG_DEBUG, "http", "said=%s", tp_log_quote(quoted, sizeof quoted, words));
+    tp_log(TP_LOG_DEBUG, "http", "said=\"%s\"", words);
 }
 
 /* ---- Start and stop ---- */
@@ -229,7 +272,7 @@ int tp_http_start(struct tp_http **out, const struct tp_http_config *config, uin
     http->source = config->source;
     http->view = config->view;
     http->token = config->token;
-    http->is_loopback = tp_view_gate_is_loopback(config->host);
+    http->is_loopback = tp_http_gate_is_loopback(config->host);
 
     unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO | MHD_USE_ITC | MHD_USE_ERROR_LOG |
                      MHD_ALLOW_SUSPEND_RESUME;
@@ -244,11 +287,11 @@ int tp_http_start(struct tp_http **out, const struct tp_http_config *config, uin
     http->daemon = MHD_start_daemon(
         flags, config->port, NULL, NULL, answer, http, MHD_OPTION_EXTERNAL_LOGGER, log_words, NULL,
         MHD_OPTION_NOTIFY_COMPLETED,
-        request_end_cb, NULL, MHD_OPTION_ARRAY, where, MHD_OPTION_CONNECTION_LIMIT,
+        request_end_cb, http, MHD_OPTION_NOTIFY_CONNECTION, peer_notify_cb, http, MHD_OPTION_ARRAY, where, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONNECTION_TIMEOUT_S,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
     if (!http->daemon) {
-        snprintf(reason, 160, "%.60s port %u: %.60s", config->host, (unsigned)config->port,
+        snprintf(reason, 160, "the stats port cannot listen: %.60s port %u: %.50s", config->host, (unsigned)config->port,
                  errno ? strerror(errno) : "the http thread could not be started");
         free(http);
         return TP_ERR_IO;

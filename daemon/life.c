@@ -2,7 +2,7 @@
  * left. STOPPING is entered once; whoever ends the threads then stops this one too.
  *
  * Failure modes: a loop that searches without end hears of no state; DROPPING sets is_over, which it looks at, so that it comes back.
- * A store that does not end is for the server's own alarm.
+ * A store that does not answer keeps a connection, or the end itself: that is for the server's own alarm, from DROPPING or STOPPING on.
  */
 #include "daemon/life.h"
 
@@ -146,6 +146,7 @@ static void life_look_cb(uv_timer_t *timer)
     if (now_ms - life->trim_ms >= TP_TRIM_MS) {
         life->trim_ms = now_ms;
         tp_trim_look(&life->trim);
+        tp_log_tell_suppressed(false);
     }
     tell_watchdog(life, now_ms);
     while (move_on(life)) {

@@ -41,5 +41,7 @@ int main(int argc, char **argv)
         return TP_EXIT_CLEAN;
     }
     tp_log_level_max = config.log_level;
+    tp_log_format = config.log_format;
+    tp_log_lines_max = (uint32_t)config.log_lines_max;
     return tp_server_run(&config);
 }

@@ -53,6 +53,11 @@ static const char *pool_value(size_t i)
     return words[i];
 }
 
+static const char *cause_value(size_t i)
+{
+    return tp_slow_cause_name((enum tp_slow_cause)i);
+}
+
 static const struct {
     const char *label;
     size_t values; /* 0: as many rows as the registry has */
@@ -65,6 +70,7 @@ static const struct {
     [TP_METRIC_SET_ALGORITHM] = {"algorithm", 0, algorithm_value},
     [TP_METRIC_SET_REASON] = {"reason", TP_DROP_REASON_COUNT, reason_value},
     [TP_METRIC_SET_POOL] = {"pool", TP_METRIC_POOL_COUNT, pool_value},
+    [TP_METRIC_SET_CAUSE] = {"cause", TP_SLOW_CAUSES, cause_value},
 };
 
 const char *tp_metric_label(enum tp_metric_set set)

@@ -369,11 +369,12 @@ bool tp_peer_is_listening(const struct tp_peer *peer)
 bool tp_peer_run(struct tp_peer *peer, size_t queued_bytes, unsigned frames_max)
 {
     peer->queued_bytes = queued_bytes;
+    peer->gives_way = false;
     bool may_tell = peer->state == TP_PEER_READY || peer->state == TP_PEER_WAITING;
     if (may_tell && !tp_subscriptions_tell(peer, false))
         return true;
     for (unsigned handled = 0; tp_peer_is_listening(peer); handled++) {
-        if (handled == frames_max ||
+        if (handled == frames_max || peer->gives_way ||
             peer->output.size + queued_bytes >= peer->shard->config->output_bytes_max)
             return true;
         const uint8_t *payload = NULL;

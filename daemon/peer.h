@@ -60,6 +60,7 @@ struct tp_peer {
     uint64_t world_us, waiting_since_us;
     uint64_t versions_seen; /* of shard->versions, by its last tick */
     bool is_retry; /* the frame at hand was handled before: its map has been looked for */
+    bool gives_way; /* set by a command that took long: the turn ends with its frame */
 };
 
 void tp_peer_init(struct tp_peer *peer, struct tp_shard *shard, void *transport, uint64_t seed);
@@ -81,7 +82,7 @@ int tp_peer_keep(struct tp_peer *peer) TP_MUST_CHECK;
 void tp_peer_end(struct tp_peer *peer);
 
 /* Handles frames until none is whole, the peer waits, `output` plus `queued_bytes` (with the transport)
- * reaches the bound, or `frames_max` were handled. Before them it tells what subscriptions ask for. Returns whether
+ * reaches the bound, `frames_max` were handled, or one that took long. Before them it tells what subscriptions ask for. Returns whether
  * frames may be left that only want for room or for a turn: the caller runs the peer again as soon as its output is
  * below the bound, for nothing else may come to remind it. */
 bool tp_peer_run(struct tp_peer *peer, size_t queued_bytes, unsigned frames_max);

@@ -78,7 +78,7 @@ static void tell_bad_entry(const struct tp_redis_entry *entry, const char *name,
 {
     char place[TP_LOG_PLACE_TEXT_BYTES];
     tp_log_place_print(place, entry->place);
-    tp_log(TP_LOG_WARN, "log entry passed over", "map=%s entry=%s reason=\"%s\"", name, place, what);
+    tp_log(TP_LOG_WARN, "log entry passed over", "map=\"%s\" entry=%s reason=\"%s\"", name, place, what);
 }
 
 static enum tp_redis_step decide(struct tp_redis_history *history, struct tp_redis_entry *entry, struct tp_batch *own,

@@ -190,7 +190,7 @@ static void gap(struct tp__redis_load *load)
 {
     char field[TP__REDIS_FIELD_MAX];
     tp__redis_snapshot_field_print(field, &load->fields[load->field]);
-    tp_log(TP_LOG_WARN, "gap in the log behind a snapshot", "map=%s snapshot=%s", load->map->name, field);
+    tp_log(TP_LOG_WARN, "gap in the log behind a snapshot", "map=\"%s\" snapshot=%s", load->map->name, field);
     answers_unknown(load);
     if (load->good.tip.map == NULL)
         tp__redis_history_move(&load->good, &load->history);
@@ -376,7 +376,7 @@ static void decoded_cb(uv_work_t *work, int status)
     if (load->error != 0) {
         char field[TP__REDIS_FIELD_MAX];
         tp__redis_snapshot_field_print(field, &load->fields[load->field]);
-        tp_log(TP_LOG_ERROR, "snapshot can't be read", "map=%s snapshot=%s reason=\"%s\"", load->map->name, field, load->reason);
+        tp_log(TP_LOG_ERROR, "snapshot can't be read", "map=\"%s\" snapshot=%s reason=\"%s\"", load->map->name, field, load->reason);
         load->bad = load->reason;
         load->field++;
         next_field(load);

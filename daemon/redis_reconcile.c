@@ -36,7 +36,7 @@ void tp__redis_check(struct tp__redis_map *map, uint64_t pause_ms)
 void tp__redis_trouble(struct tp__redis_map *map, const char *words)
 {
     if (map->trouble == NULL || strcmp(map->trouble, words) != 0)
-        tp_log(TP_LOG_ERROR, "map's log in trouble", "map=%s reason=\"%s\"", map->name, words);
+        tp_log(TP_LOG_ERROR, "map's log in trouble", "map=\"%s\" reason=\"%s\"", map->name, words);
     map->trouble = words;
     map->state = TP__REDIS_AWAY;
     map->look_at_ms = tp_clock_now_ms() + TROUBLE_MS;
@@ -47,7 +47,7 @@ static void not_what_it_was(struct tp__redis_map *map)
 {
     static const char words[] = "its log in Redis is not what it was";
     if (map->trouble == NULL)
-        tp_log(TP_LOG_WARN, "log lost entries", "map=%s", map->name);
+        tp_log(TP_LOG_WARN, "log lost entries", "map=\"%s\"", map->name);
     map->trouble = words;
     tp__redis_status_renew(map->store);
 }
@@ -88,15 +88,14 @@ static void restored_cb(struct tp_redis_conn *conn, const redisReply *reply, voi
             tp__redis_write_refused(map->store, reply->str);
             tp__redis_check(map, TROUBLE_MS);
         } else { /* the Stream has been past those places */
-            char quoted[200];
-            tp_log(TP_LOG_WARN, "what the log lost can't be put back", "map=%s reason=%s", map->name,
-                   tp_log_quote(quoted, sizeof quoted, reply->str));
+            tp_log(TP_LOG_WARN, "what the log lost can't be put back", "map=\"%s\" reason=\"%.160s\"", map->name,
+                   reply->str);
             tp__redis_load_begin(map, TP__REDIS_LOAD_LOST);
         }
         return;
     }
     if (tp__redis_reply_is(reply, "ok")) {
-        tp_log(TP_LOG_WARN, "what the log lost was put back", "map=%s version=%" PRIu64, map->name, map->history.tip.map->version);
+        tp_log(TP_LOG_WARN, "what the log lost was put back", "map=\"%s\" version=%" PRIu64, map->name, map->history.tip.map->version);
         tp_metric_add(&map->store->metrics->store_restores, 1);
     }
     tp__redis_check(map, 0);
@@ -156,7 +155,7 @@ static bool restore_send(const struct restore *restore)
             }
         }
         snprintf(names, sizeof names, "%smaps", store->url.prefix);
-        is_sent = tp_redis_conn_send(&store->writer, 3, (const char *[]){"SADD", names, map->name}, NULL, 0, sadd_cb, NULL) &&
+        is_sent = tp_redis_conn_send(&store->writer, 3, (const char *[]){"SADD", names, map->name}, NULL, TP__REDIS_WRITE_MS, sadd_cb, NULL) &&
                   tp_redis_conn_send(&store->writer, (int)n, argv, sizes, RESTORE_MS, restored_cb, map);
     }
     free(argv);
@@ -237,14 +236,6 @@ static void put_back(struct tp__redis_map *map, struct tp_log_place last)
     restore_begin(map, last, has_put);
 }
 
-/* Whatever became of the list: a map that is there stands in it. */
-static void list_name(struct tp__redis_map *map)
-{
-    char names[TP__REDIS_KEY_MAX];
-    snprintf(names, sizeof names, "%smaps", map->store->url.prefix);
-    (void)tp_redis_conn_send(&map->store->writer, 3, (const char *[]){"SADD", names, map->name}, NULL, 0, sadd_cb, NULL);
-}
-
 static void look_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
 {
     struct tp__redis_map *map = context;
@@ -271,7 +262,7 @@ static void look_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
         map->look_at_ms = 0;
         map->snapless = 0;
         map->trouble = NULL;
-        list_name(map);
+        tp__redis_name_list(map);
         tp__redis_read_again(map->store);
         tp__redis_map_serve(map);
         return;
@@ -355,7 +346,7 @@ static size_t apply_lost(struct tp__redis_map *map, struct tp_redis_history *loa
         failed += error != 0;
     }
     if (lost > 0)
-        tp_log(TP_LOG_ERROR, "changes that were acknowledged are not in the log", "map=%s changes=%zu failed=%zu", map->name, lost, failed);
+        tp_log(TP_LOG_ERROR, "changes that were acknowledged are not in the log", "map=\"%s\" changes=%zu failed=%zu", map->name, lost, failed);
     return lost;
 }
 
@@ -423,7 +414,7 @@ void tp__redis_begin_epoch(struct tp__redis_map *map, struct tp_redis_history *h
     tp__redis_history_init(own);
     tp__redis_history_move(own, history);
     renew_epoch(map, &own->tip);
-    tp_log(TP_LOG_WARN, "map begins a new epoch", "map=%s epoch=%" PRIu64 " reason=\"%s\"", map->name, own->tip.map->epoch, reason);
+    tp_log(TP_LOG_WARN, "map begins a new epoch", "map=\"%s\" epoch=%" PRIu64 " reason=\"%s\"", map->name, own->tip.map->epoch, reason);
     call->kind = TP__REDIS_PUT;
     call->map = map;
     tp_world_name_copy(call->name, map->name);

@@ -24,6 +24,8 @@
 #include <unistd.h>
 
 enum {
+    DESCRIPTORS_KEPT = 256, /* the stats port's connections, those being refused, files */
+    DESCRIPTORS_OF_LOOP = 8,
     STOP_SECONDS_MAX = 30, /* from the last connection to the end; then the process gives up */
 };
 
@@ -35,7 +37,7 @@ struct server {
     struct tp_world_thread world_thread;
     bool has_world_thread;
     struct tp_loop *loops;
-    unsigned threads, loops_made, next_loop;
+    unsigned threads, loops_made;
     struct tp_metrics **metrics; /* one per loop, then the world's, then the store's */
     unsigned metrics_made;
     /* what all loops count in, each on a cache line of its own */
@@ -44,7 +46,8 @@ struct server {
     _Alignas(TP_LINE_BYTES) struct tp_upload_quota upload_quota;
     _Alignas(TP_LINE_BYTES) _Atomic int64_t connections;
     _Alignas(TP_LINE_BYTES) struct tp_acceptor acceptor;
-    uint16_t port, stats_port;
+    struct tp_address at; /* of the listening socket, its port among it */
+    uint16_t stats_port;
     int stats_fd; /* handed over; -1: none */
     struct tp_life life;
     struct tp_view *view;
@@ -156,11 +159,18 @@ static void each_map(void *context, tp_stats_map_cb each, void *each_context)
 
 static void give_up(int signal_number)
 {
-    static const char words[] = "level=error msg=\"the end takes too long: giving up\"\n";
     (void)signal_number;
-    ssize_t written = write(STDERR_FILENO, words, sizeof words - 1);
-    (void)written;
+    tp_log_last_words("the end takes too long: giving up");
     _exit(TP_EXIT_STUCK);
+}
+
+/* Once nothing more is owed or it was dropped the rest has STOP_SECONDS_MAX, whoever hangs: a disk, say, that a request waits for. */
+static void bound_the_end(void)
+{
+    signal(SIGALRM, give_up);
+    unsigned left_seconds = alarm(STOP_SECONDS_MAX);
+    if (left_seconds > 0) /* it runs since the dropping */
+        alarm(left_seconds);
 }
 
 static void stop_world(struct server *server)
@@ -200,11 +210,10 @@ static void enter_cb(void *context, enum tp_life_state state)
         tp_supervisor_tell("STOPPING=1\nSTATUS=draining");
     if (state == TP_LIFE_DRAINING)
         tp_acceptor_end(&server->acceptor);
-    if (state == TP_LIFE_STOPPING) {
-        signal(SIGALRM, give_up);
-        alarm(STOP_SECONDS_MAX);
+    if (state == TP_LIFE_DROPPING || state == TP_LIFE_STOPPING)
+        bound_the_end();
+    if (state == TP_LIFE_STOPPING)
         stop_world(server);
-    }
     for (unsigned i = 0; i < server->threads; i++) {
         struct tp_loop *loop = &server->loops[i];
         struct tp_mail *mail = state == TP_LIFE_DRAINING    ? &loop->drain
@@ -366,7 +375,7 @@ static enum tp_exit write_port_file(const struct server *server)
     FILE *file = fopen(draft, "w");
     if (file == NULL)
         return fail(TP_EXIT_FAILED, "cannot write the port file");
-    fprintf(file, "%u\n", server->port);
+    fprintf(file, "%u\n", server->at.port);
     if (server->http != NULL)
         fprintf(file, "%u\n", server->stats_port);
     if (fclose(file) != 0 || rename(draft, name) != 0)
@@ -374,14 +383,29 @@ static enum tp_exit write_port_file(const struct server *server)
     return TP_EXIT_CLEAN;
 }
 
-/* As many descriptors as we may have: one is needed for each connection. */
-static void raise_descriptors(void)
+/* As many descriptors as we may have: one is needed for each connection, and clients must leave some for the stats port, the store and the
+ * loops. Gives how many connections that makes. */
+static int64_t take_descriptors(const struct server *server)
 {
+    const struct tp_config *config = server->config;
+    const int64_t wanted = (int64_t)config->connections_max, logs = config->data[0] != '\0' ? (int64_t)config->maps_max : 0;
+    const int64_t others = DESCRIPTORS_KEPT + (int64_t)DESCRIPTORS_OF_LOOP * server->threads + logs;
     struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return INT64_MAX;
+    if (limit.rlim_cur < limit.rlim_max) {
+        rlim_t before = limit.rlim_cur;
         limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
+        if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+            limit.rlim_cur = before;
     }
+    if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > INT32_MAX)
+        return INT64_MAX;
+    int64_t all = (int64_t)limit.rlim_cur, connections = all > 2 * others ? all - others : all / 2;
+    if (connections < wanted)
+        tp_log(TP_LOG_WARN, "fewer descriptors than connections_max", "descriptors=%" PRId64 " connections=%" PRId64 " connections_max=%" PRId64, all,
+               connections, wanted);
+    return connections;
 }
 
 /* What a loop or the world's thread needs, in the order in which one needs the other; no thread runs yet. */
@@ -401,7 +425,6 @@ static enum tp_exit make(struct server *server)
 static int open_sockets(struct server *server, char words[256])
 {
     struct tp_supervisor_sockets sockets;
-    struct tp_address bound;
     if (tp_supervisor_take(&sockets, words) != 0)
         return TP_ERR_IO;
     server->stats_fd = sockets.stats;
@@ -409,19 +432,17 @@ static int open_sockets(struct server *server, char words[256])
     server->acceptor.is_inherited = sockets.clients >= 0;
     if (sockets.clients < 0 && tp_listener_open(&server->config->listen, &server->acceptor.fd, words) != 0)
         return TP_ERR_IO;
-    if (tp_listener_bound(server->acceptor.fd, &bound) != 0) {
+    if (tp_listener_bound(server->acceptor.fd, &server->at) != 0) {
         snprintf(words, 256, "the listening socket has no address");
         return TP_ERR_IO;
     }
-    server->port = bound.port;
     return 0;
 }
 
 static enum tp_exit start(struct server *server)
 {
-    const struct tp_config *config = server->config;
     char words[256];
-    raise_descriptors();
+    server->acceptor.descriptors = take_descriptors(server);
     if (open_sockets(server, words) != 0)
         return fail(TP_EXIT_PORT, words);
     enum tp_exit code = make(server);
@@ -445,9 +466,9 @@ static enum tp_exit start(struct server *server)
     if (code != TP_EXIT_CLEAN)
         return code;
     tp_life_serving(&server->life);
-    tp_supervisor_tell("READY=1\nSTATUS=serving on port %u", server->port);
+    tp_supervisor_tell("READY=1\nSTATUS=serving on port %u", server->at.port);
     tp_log(TP_LOG_INFO, "listening", "host=%s port=%u stats_port=%u threads=%u store=%s version=%s",
-           config->listen.host, server->port, server->stats_port, server->threads, server->store->ops->name,
+           server->at.host, server->at.port, server->stats_port, server->threads, server->store->ops->name,
            TP_VERSION);
     return TP_EXIT_CLEAN;
 }
@@ -520,6 +541,7 @@ enum tp_exit tp_server_run(const struct tp_config *config)
         code = end_code;
         tp_log(TP_LOG_INFO, "ended", "exit=%d", code);
     }
+    tp_log_tell_suppressed(true);
     free(server);
     return code;
 }

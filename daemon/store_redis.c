@@ -150,11 +150,10 @@ void tp__redis_status_renew(struct tp__redis_store *store)
     if (strcmp(store->told, cause) == 0)
         return;
     strcpy(store->told, cause);
-    char quoted[300];
     if (status.state == TP_STORE_DEGRADED)
-        tp_log(TP_LOG_WARN, "store degraded", "reason=%s", tp_log_quote(quoted, sizeof quoted, status.reason));
+        tp_log(TP_LOG_WARN, "store degraded", "reason=\"%s\"", status.reason);
     else
-        tp_log(TP_LOG_INFO, "store well", "redis_run=%s", tp_log_quote(quoted, sizeof quoted, store->writer.run_id));
+        tp_log(TP_LOG_INFO, "store well", "redis_run=\"%s\"", store->writer.run_id);
 }
 
 void tp__redis_write_refused(struct tp__redis_store *store, const char *words)
@@ -200,7 +199,7 @@ static void probe(struct tp__redis_store *store, uint64_t now_ms)
         return;
     char key[TP__REDIS_KEY_MAX];
     snprintf(key, sizeof key, "%sprobe", store->url.prefix);
-    (void)tp_redis_conn_send(&store->writer, 5, (const char *[]){"SET", key, "1", "PX", "1000"}, NULL, 0, probe_cb, store);
+    (void)tp_redis_conn_send(&store->writer, 5, (const char *[]){"SET", key, "1", "PX", "1000"}, NULL, TP__REDIS_WRITE_MS, probe_cb, store);
 }
 
 /* ---- Lists ---- */
@@ -231,7 +230,7 @@ void tp__redis_list(struct tp__redis_store *store, struct tp__redis_call *call)
 {
     char key[TP__REDIS_KEY_MAX];
     snprintf(key, sizeof key, "%smaps", store->url.prefix);
-    if (!tp_redis_conn_send(&store->writer, 2, (const char *[]){"SMEMBERS", key}, NULL, 0, list_cb, call)) {
+    if (!tp_redis_conn_send(&store->writer, 2, (const char *[]){"SMEMBERS", key}, NULL, TP__REDIS_WRITE_MS, list_cb, call)) {
         call->listed(TP_ERR_UNAVAILABLE, NULL, 0, call->context);
         tp__redis_call_free(call);
     }
@@ -321,8 +320,7 @@ static void begin(struct tp__redis_store *store, struct tp__redis_call *call)
         tp__redis_call_free(call);
         return;
     }
-    if (call->kind == TP__REDIS_SUBMIT && ++store->waiting > TP__REDIS_WAITING_MAX) {
-        store->waiting--;
+    if (!tp__redis_wait_begin(store, call, false)) {
         tp__redis_refuse(call, TP_ERR_UNAVAILABLE, "too many changes wait for Redis");
         return;
     }

@@ -215,9 +215,8 @@ void tp__world_resume(struct tp_world *world, struct tp_world_request *parked)
  * is made from it. */
 static void hold_back(struct tp__world_op *op)
 {
-    char quoted[TP_WORLD_NAME_MAX + 8];
-    tp_log(TP_LOG_ERROR, "out of memory: a version is not published", "map=%s version=%" PRIu64,
-           tp_log_quote(quoted, sizeof quoted, op->entry->shared.name), op->map->version);
+    tp_log(TP_LOG_ERROR, "out of memory: a version is not published", "map=\"%s\" version=%" PRIu64,
+           op->entry->shared.name, op->map->version);
     if (op->request != NULL)
         tp__world_refuse(op->world, op->request, TP_ERR_NO_MEMORY, NULL,
                          "out of memory; the batch is kept, and is seen with the next one");
@@ -245,9 +244,8 @@ static void begin(struct tp_world *world, struct tp__world_op *op)
     if (op->map->epoch > entry->epoch_last)
         entry->epoch_last = op->map->epoch;
     if (op->request == NULL) {
-        char quoted[TP_WORLD_NAME_MAX + 8];
-        tp_log(TP_LOG_WARN, "a map began anew", "map=%s epoch=%" PRIu64 " version=%" PRIu64 " reason=\"%s\"",
-               tp_log_quote(quoted, sizeof quoted, entry->shared.name), op->map->epoch, op->map->version,
+        tp_log(TP_LOG_WARN, "a map began anew", "map=\"%s\" epoch=%" PRIu64 " version=%" PRIu64 " reason=\"%s\"",
+               entry->shared.name, op->map->epoch, op->map->version,
                op->event.reason != NULL ? op->event.reason : "another server put it");
     }
     tp__world_publish(op);
@@ -280,8 +278,7 @@ static void forget(struct tp_world *world, struct tp__world_op *op)
     }
     const struct tp_map *was = entry->published;
     struct tp_world_request *parked = tp__world_take_parked(entry);
-    char quoted[TP_WORLD_NAME_MAX + 8];
-    tp_log(TP_LOG_INFO, "map dropped", "map=%s", tp_log_quote(quoted, sizeof quoted, entry->shared.name));
+    tp_log(TP_LOG_INFO, "map dropped", "map=\"%s\"", entry->shared.name);
     if (was != NULL) {
         tp_metric_gauge_add(&world->config.metrics->maps, -1);
         tp_metric_gauge_add(&world->config.metrics->map_cells, -(int64_t)was->width * was->height);
@@ -331,21 +328,20 @@ static void loaded(struct tp_world *world, struct tp__world_op *op)
 {
     struct tp__world_entry *entry = op->entry;
     const int error = op->event.kind == TP_STORE_LOADED ? 0 : op->event.error;
-    char quoted[TP_WORLD_NAME_MAX + 8];
-    tp_log_quote(quoted, sizeof quoted, entry->shared.name);
+    const char *name = entry->shared.name;
     entry->loading = false;
     if (error == 0) {
         entry->epoch_last = op->map->epoch;
         tp__world_publish(op);
         tp_metric_add(&world->config.metrics->maps_loaded, 1);
-        tp_log(TP_LOG_INFO, "map loaded", "map=%s width=%u height=%u version=%" PRIu64, quoted,
+        tp_log(TP_LOG_INFO, "map loaded", "map=\"%s\" width=%u height=%u version=%" PRIu64, name,
                op->map->width, op->map->height, op->map->version);
     } else if (error == TP_ERR_CORRUPT) {
         entry->load_error = TP_ERR_CORRUPT;
         entry->load_reason = op->event.reason != NULL ? op->event.reason : "what the store holds fails its checks";
-        tp_log(TP_LOG_ERROR, "a stored map is corrupt", "map=%s reason=\"%s\"", quoted, entry->load_reason);
+        tp_log(TP_LOG_ERROR, "a stored map is corrupt", "map=\"%s\" reason=\"%s\"", name, entry->load_reason);
     } else if (error != TP_ERR_NOT_FOUND) {
-        tp_log(TP_LOG_WARN, "the store could not be asked for a map", "map=%s error=%s", quoted,
+        tp_log(TP_LOG_WARN, "the store could not be asked for a map", "map=\"%s\" error=%s", name,
                tp_error_name(error));
     }
     if (op->is_initial && (error == TP_ERR_UNAVAILABLE || error == TP_ERR_NO_MEMORY))

@@ -58,6 +58,9 @@ def check_facts():
     set_here = re.findall(r"^#?(TICKPATHD_[A-Z_]+)=", read("tickpathd.conf"), re.MULTILINE)
     check(set_here and set(set_here) <= options, "tickpathd.conf sets %s" % set_here)
     service = read("tickpathd.service")
+    files = re.findall(r"^EnvironmentFile=-(.*)$", service, re.MULTILINE)
+    check(files == ["/etc/tickpath/tickpathd.conf", "/etc/tickpath/secrets"], "it reads %s" % files)
+    check(not re.search(r"^TICKPATHD_(STATS_TOKEN|REDIS)=", read("tickpathd.conf"), re.MULTILINE), "tickpathd.conf, which anybody reads, has a secret")
     drain_ms = sum(int(ms) for ms in re.findall(r"--drain-(?:delay-)?ms N.*default (\d+)\)", told))
     with open(os.path.join(ROOT, "daemon", "server.c"), encoding="utf-8") as file:
         stop_s = int(re.search(r"STOP_SECONDS_MAX = (\d+)", file.read())[1])
