@@ -30,7 +30,7 @@ static int check(const struct tp_call *call, const Tickpath__Tick *tick, struct 
         return tp_refuse_value(refusal, "session", "give either sessions or all");
     if (!all && tick->n_session == 0)
         return tp_refuse_value(refusal, "session", "give sessions, or all");
-    if (tick->n_session > call->shard->config->sessions_max)
+    if (tick->n_session > call->peer->sessions.count_max)
         return tp_refuse(refusal, TP_ERR_RESOURCE_EXHAUSTED, "session", "more than sessions_max");
     if (tick->n_at_session != tick->n_at_cell)
         return tp_refuse_value(refusal, "at_cell", "at_session and at_cell must be of the same length");
@@ -38,7 +38,7 @@ static int check(const struct tp_call *call, const Tickpath__Tick *tick, struct 
         return tp_refuse_value(refusal, "at_vx", "must be as many as at_session, or none");
     if (tick->n_at_vy != tick->n_at_vx)
         return tp_refuse_value(refusal, "at_vy", "must be as many as at_vx");
-    if (tick->n_at_session > call->shard->config->sessions_max)
+    if (tick->n_at_session > call->peer->sessions.count_max)
         return tp_refuse(refusal, TP_ERR_RESOURCE_EXHAUSTED, "at_session", "more than sessions_max");
     if (tick->has_total_expansions && tick->total_expansions == 0)
         return tp_refuse_value(refusal, "total_expansions", "must be at least 1");
