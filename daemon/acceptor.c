@@ -1,7 +1,7 @@
 /* Happy path: the socket becomes readable -> accept until none waits -> a mail to the next loop.
  *
- * Failure modes: no descriptor or no memory left: accepting pauses for PAUSE_MS, and what waits stays in the socket. A peer that was gone
- * before it was taken is passed over.
+ * Failure modes: no descriptor or no memory left, or a socket that somebody else who holds it has shut down: that is said, accepting pauses for
+ * PAUSE_MS, and what waits stays in the socket. A peer that was gone before it was taken is passed over.
  */
 #include "daemon/acceptor.h"
 
@@ -17,7 +17,7 @@
 enum {
     ACCEPTS_PER_WAKE = 64,
     ACCEPTS_AT_END = 4096, /* more than the socket's backlog */
-    PAUSE_MS = 100,        /* after an accept failed for want of descriptors or memory */
+    PAUSE_MS = 100,        /* after an accept failed, and not for what befell a peer */
     REFUSED_AT_ONCE = 64,  /* connections beyond the bound that are told so; more are closed without words */
 };
 
@@ -42,6 +42,26 @@ static void hand_out(struct tp_acceptor *acceptor, int fd)
     acceptor->next = (acceptor->next + 1) % acceptor->loops_count;
 }
 
+/* Whether an accept failed by what befell the one peer, so that the next may do (accept(2)). */
+static bool is_of_one_peer(int error)
+{
+    switch (error) {
+    case EINTR:
+    case ECONNABORTED:
+    case EPERM:
+    case EPROTO:
+    case ENOPROTOOPT:
+    case ENETDOWN:
+    case ENETUNREACH:
+    case EHOSTDOWN:
+    case EHOSTUNREACH:
+    case ENONET:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* Takes up to `most` connections. Returns 0, or why no more can be had though some may wait. */
 static int take(struct tp_acceptor *acceptor, int most)
 {
@@ -49,10 +69,10 @@ static int take(struct tp_acceptor *acceptor, int most)
         int fd = accept4(acceptor->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0)
             hand_out(acceptor, fd);
-        else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-            return errno;
-        else if (errno != EINTR && errno != ECONNABORTED)
+        else if (errno == EAGAIN)
             return 0; /* none is waiting */
+        else if (!is_of_one_peer(errno))
+            return errno;
     }
     return 0;
 }
@@ -68,8 +88,10 @@ static void acceptor_resume_cb(uv_timer_t *timer)
 static void acceptor_poll_cb(uv_poll_t *poll, int status, int events)
 {
     struct tp_acceptor *acceptor = poll->data;
-    (void)status, (void)events;
+    (void)events;
     int error = take(acceptor, ACCEPTS_PER_WAKE);
+    if (error == 0 && status < 0) /* libuv looks no more */
+        error = -status;
     if (error == 0)
         return;
     tp_log(TP_LOG_ERROR, "cannot accept", "error=\"%s\"", strerror(error));
@@ -80,8 +102,9 @@ static void acceptor_poll_cb(uv_poll_t *poll, int status, int events)
 static void acceptor_ending_cb(uv_async_t *async)
 {
     struct tp_acceptor *acceptor = async->data;
-    if (!acceptor->is_inherited)
-        take(acceptor, ACCEPTS_AT_END);
+    int error = acceptor->is_inherited ? 0 : take(acceptor, ACCEPTS_AT_END);
+    if (error != 0)
+        tp_log(TP_LOG_ERROR, "cannot accept those who wait: they are reset", "error=\"%s\"", strerror(error));
     tp_acceptor_close(acceptor);
     atomic_store(&acceptor->has_ended, true);
 }

@@ -2,23 +2,26 @@
  * the source and hands it over; the thread writes it as the peer reads.
  *
  * Failure modes: a taken port or a bad address fail the start, with words. Out of memory while a page is
- * rendered answers 503. A peer that is slow or silent is closed after CONNECTION_TIMEOUT_S; beyond
- * CONNECTIONS_MAX nobody is accepted until one leaves. None of it touches an event loop: all that this thread
+ * rendered answers 503. A peer that is silent is closed after CONNECTION_TIMEOUT_S; where many are there, the one that has been
+ * longest at its request makes room for who comes (daemon/http_peers.h). None of it touches an event loop: all that this thread
  * shares with them are numbers that it only reads.
  */
 #include "daemon/http.h"
 
 #include "daemon/address.h"
 #include "daemon/accept.h"
+#include "daemon/http_peers.h"
 #include "daemon/http_send.h"
 #include "daemon/log.h"
 #include "daemon/text.h"
+#include "daemon/view.h"
 #include "daemon/view_gate.h"
 #include "daemon/view_http.h"
 
 #include <errno.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdarg.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -26,12 +29,19 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CONNECTIONS_MAX = 64, CONNECTION_TIMEOUT_S = 5, CONNECTION_BYTES = 16384 };
+enum {
+    CONNECTIONS_MAX = 128, /* TP_HTTP_WAITING_MAX, the view's streams, and those that were shut and are not closed yet */
+    CONNECTION_TIMEOUT_S = 5,
+    CONNECTION_BYTES = 16384,
+    UNSENT_BYTES = 65536, /* that the system holds for a peer that reads slowly; more would be old when it comes */
+};
+_Static_assert((int)CONNECTIONS_MAX > (int)TP_HTTP_WAITING_MAX + (int)TP_VIEW_STREAMS_MAX, "there is room for who is accepted before another is closed");
 
 struct tp_http {
     struct MHD_Daemon *daemon;
     const struct tp_stats_source *source;
     struct tp_view *view;
+    struct tp_http_peers peers; /* its thread's */
     pthread_mutex_t token_lock;
     char token[TP_VIEW_TOKEN_MAX + 1];
     bool is_loopback;
@@ -146,6 +156,34 @@ static enum MHD_Result page_send(struct MHD_Connection *connection, const struct
     return tp_http_send(connection, page->status, response, headers);
 }
 
+static struct tp_http_peer *peer_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info != NULL ? info->socket_context : NULL;
+}
+
+/* The system's own buffers would hold minutes of a stream for a peer that reads nothing. A system that knows no such option goes without. */
+static void bound_unsent(int fd)
+{
+    int bytes = UNSENT_BYTES, ms = CONNECTION_TIMEOUT_S * 1000;
+    setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes);
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
+}
+
+static void peer_notify_cb(void *context, struct MHD_Connection *connection, void **state,
+                           enum MHD_ConnectionNotificationCode what)
+{
+    struct tp_http *http = context;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        bound_unsent(info->connect_fd);
+        *state = tp_http_peer_came(&http->peers, info->connect_fd);
+    } else {
+        tp_http_peer_went(&http->peers, *state);
+        *state = NULL;
+    }
+}
+
 /* The first state of every request: its header has been seen. The view has states of its own after that. */
 static char seen;
 
@@ -168,6 +206,8 @@ static enum MHD_Result answer_good(struct tp_http *http, struct MHD_Connection *
         !tp_view_gate_opens(connection, url, token, http->is_loopback, &result))
         return result;
     if (is_view) {
+        if (tp_view_http_is_stream(url))
+            tp_http_peer_streams(&http->peers, peer_of(connection));
         result = tp_view_http_answer(http->view, connection, url, &view_state);
         *state = view_state != NULL ? view_state : &seen;
         return result;
@@ -201,7 +241,9 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 static void request_end_cb(void *context, struct MHD_Connection *connection, void **state,
                            enum MHD_RequestTerminationCode how)
 {
-    (void)context, (void)connection, (void)how;
+    struct tp_http *http = context;
+    (void)how;
+    tp_http_peer_answered(&http->peers, peer_of(connection));
     if (*state != &seen)
         tp_view_http_end(*state);
     *state = NULL;
@@ -260,7 +302,7 @@ int tp_http_start(struct tp_http **out, const struct tp_http_config *config, uin
     http->daemon = MHD_start_daemon(
         flags, config->port, NULL, NULL, answer, http, MHD_OPTION_EXTERNAL_LOGGER, log_words, NULL,
         MHD_OPTION_NOTIFY_COMPLETED,
-        request_end_cb, NULL, MHD_OPTION_ARRAY, where, MHD_OPTION_CONNECTION_LIMIT,
+        request_end_cb, http, MHD_OPTION_NOTIFY_CONNECTION, peer_notify_cb, http, MHD_OPTION_ARRAY, where, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONNECTION_TIMEOUT_S,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
     if (!http->daemon) {

@@ -2,8 +2,8 @@
  * that a busy loop never holds up a probe.
  *
  * What it is: a small read-only HTTP server in front of daemon/stats.h. What it refuses: any method but GET
- * and HEAD (405), any other path (404), more than a few connections at once, a connection that says nothing
- * for long, and whoever may not look on (daemon/view_gate.h). Who calls it: the server's start and stop, from loop 0.
+ * and HEAD (405), any other path (404), more than a few connections at once (those that have been there longest make
+ * room for who comes), a connection that says nothing for long, and whoever may not look on (daemon/view_gate.h). Who calls it: the server's start and stop, from loop 0.
  */
 #ifndef TP_DAEMON_HTTP_H
 #define TP_DAEMON_HTTP_H
@@ -25,7 +25,7 @@ struct tp_http_config {
 };
 
 /* Starts answering: gives the server in *out and the port bound in *port. /livez says 200 as long as the
- * thread runs; /readyz 200 or 503 with the words of source->ready. TP_ERR_IO with words in reason[] (port
+ * thread runs; /readyz 200 or 503 with the words of source->not_ready. TP_ERR_IO with words in reason[] (port
  * taken, bad address), TP_ERR_NO_MEMORY; on error *out is NULL. */
 int tp_http_start(struct tp_http **out, const struct tp_http_config *config, uint16_t *port,
                   char reason[160]) TP_MUST_CHECK;

@@ -16,8 +16,9 @@
  * SIGHUP, one or many that come at once, reads the configuration anew from SERVING on, until STOPPING.
  *
  * What it is: the states as a table, one function that moves, a thread with a loop of its own, since a loop that
- * searches hears nothing. What it refuses: to do the work of a state: the server does, when `enter` tells it. The same thread
- * gives memory back (daemon/trim.h), and keeps a service manager's watchdog quiet as long as every loop answers: one that is stuck ends that. Who calls it: the server; any thread may ask for the state.
+ * searches hears nothing. The same thread gives memory back (daemon/trim.h), and keeps a service manager's watchdog quiet as long as every loop
+ * answers: one that is stuck ends that. What it refuses: to do the work of a state: the server does, when `enter` tells it. Who calls it: the server;
+ * any thread may ask for the state.
  */
 #ifndef TP_DAEMON_LIFE_H
 #define TP_DAEMON_LIFE_H
@@ -46,7 +47,7 @@ struct tp_life {
     /* given */
     const struct tp_config *config; /* borrowed: drain_delay_ms, drain_ms */
     struct tp_trim trim;
-    void *context;                                           /* first parameter of both below */
+    void *context;                                           /* first parameter of those below */
     void (*enter)(void *context, enum tp_life_state state); /* a state was entered; on the life's thread */
     bool (*answers)(void *context, uint64_t within_ms); /* whether every loop was heard of since; likewise */
     void (*hung_up)(void *context); /* a SIGHUP came; likewise, after STARTING and before STOPPING */

@@ -37,6 +37,7 @@ enum {
     TP__REDIS_IN_FLIGHT_MAX = 4096, /* batches that Redis has, or has not, and that were not read back */
     TP__REDIS_IN_FLIGHT_BYTES_MAX = 64 << 20,
     TP__REDIS_WAITING_MAX = 65536, /* batches that wait for that */
+    TP__REDIS_WAITING_BYTES_MAX = 256 << 20, /* of their changes; one alone may have more */
     TP__REDIS_WRITE_MS = 3000,
     TP__REDIS_UNKNOWN_MS = 3500, /* after so long a batch that was not read back is nobody-knows */
     TP__REDIS_STUCK_MS = 30000,   /* likewise, though Redis is there: its log can't be read */
@@ -70,6 +71,7 @@ struct tp__redis_call {
     uv_work_t work;
 
     struct tp_batch *batch; /* borrowed until the answer */
+    size_t weight;          /* bytes of its changes, for the bound on what waits */
 
     bool has_epoch; /* of a drop */
     uint64_t epoch;
@@ -144,6 +146,7 @@ struct tp__redis_map {
 
     uint64_t told_epoch, told_version; /* 0: nothing was told */
     const char *told_reason;           /* of the next BEGUN that nobody asked for */
+    bool owes_drop;                    /* a drop that nobody asked for is still to be told: there was no memory for the event */
 
     struct tp__redis_calls waiting; /* to be begun, in order */
     struct tp__redis_calls pending; /* puts, batches and drops that were sent and not read back, in order */
@@ -200,7 +203,7 @@ struct tp__redis_store {
     uint64_t waits;            /* the number of the next one */
     bool is_waiting, wants_wait; /* one is under way; another is wanted behind it */
     bool has_few_replicas;     /* said the last one */
-    size_t waiting;
+    size_t waiting, waiting_bytes; /* batches that wait in the maps' lists; what their changes take up */
 
     /* the reader's XREAD */
     struct tp__redis_map **reading; /* the maps it names, in their order; NULL: gone since */
@@ -250,6 +253,12 @@ void tp__redis_map_rest(struct tp__redis_map *map);
 
 /* Begins the calls that wait, as far as that goes. */
 void tp__redis_map_serve(struct tp__redis_map *map);
+
+/* Counts a call that is put among those that wait. False, and nothing is counted: there is no room for it, unless it `must`. */
+bool tp__redis_wait_begin(struct tp__redis_store *store, struct tp__redis_call *call, bool must);
+
+/* Takes the first call that waits, and counts it no more. */
+struct tp__redis_call *tp__redis_wait_end(struct tp__redis_map *map);
 
 /* Fails what waits and what is pending; what Redis may have done is_unknown. */
 void tp__redis_map_fail_all(struct tp__redis_map *map);

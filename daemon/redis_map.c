@@ -3,8 +3,8 @@
  * Happy path: tp__redis_map_serve() begins what waits, batches while those before them are pending, all else when nothing is; what is decided
  * goes through tp__redis_answer() or tp__redis_refuse() to the end of the events, which are told up to the first that waits for replicas.
  *
- * Failure modes: an event without a context is not taken, for want of memory: it stays, and those behind it, and the tick tells it again. Redis
- * is away: what waits is refused. The map is dropped: so are the batches for it; an own put behind the drop goes on.
+ * Failure modes: an event without a context is not taken, for want of memory: it stays, and those behind it, and the tick tells it again; where
+ * there was none for a drop's event the map owes it, and what is told behind it may come first. Redis is away: what waits is refused. The map is dropped: so are the batches for it; an own put behind the drop goes on.
  */
 #include "daemon/redis_internal.h"
 
@@ -51,7 +51,7 @@ void tp__redis_map_rest(struct tp__redis_map *map)
 {
     struct tp__redis_store *store = map->store;
     if (map->state != TP__REDIS_IDLE || map->is_followed || map->waiting.first || map->pending.first || map->telling.first ||
-        map->load || map->asked > 0 || map->is_looking || map->is_snapshotting)
+        map->load || map->asked > 0 || map->is_looking || map->is_snapshotting || map->owes_drop)
         return;
     for (size_t i = 0; i < store->reading_count; i++)
         if (store->reading[i] == map)
@@ -143,6 +143,17 @@ void tp__redis_tell_all(struct tp__redis_map *map)
         (void)tp__redis_calls_take(&map->telling);
         tp__redis_call_end(call);
     }
+    if (map->owes_drop && map->telling.first == NULL)
+        map->owes_drop = !tell(map, &(struct tp_store_event){.kind = TP_STORE_DROPPED});
+}
+
+/* The map is there by this event: that it was dropped before needs not be told any more. */
+static void note_told(struct tp__redis_map *map, const struct tp_map *of)
+{
+    map->told_epoch = of->epoch;
+    map->told_version = of->version;
+    map->told_reason = NULL;
+    map->owes_drop = false;
 }
 
 void tp__redis_tell_state(struct tp__redis_map *map)
@@ -174,9 +185,7 @@ void tp__redis_tell_map(struct tp__redis_map *map, const struct tp_map *now)
         call->event = event;
         tp__redis_calls_add(&map->telling, call);
     }
-    map->told_epoch = now->epoch;
-    map->told_version = now->version;
-    map->told_reason = NULL;
+    note_told(map, now);
 }
 
 void tp__redis_answer(struct tp__redis_call *call, enum tp_store_event_kind kind, const struct tp_map *of)
@@ -185,11 +194,10 @@ void tp__redis_answer(struct tp__redis_call *call, enum tp_store_event_kind kind
     call->event.kind = kind;
     call->event.context = call->context;
     call->event.map = of != NULL ? tp_map_ref(of) : NULL;
-    if (of != NULL && (kind == TP_STORE_LOADED || kind == TP_STORE_BEGUN || kind == TP_STORE_VERSION)) {
-        map->told_epoch = of->epoch;
-        map->told_version = of->version;
-        map->told_reason = NULL;
-    }
+    if (kind == TP_STORE_DROPPED)
+        map->owes_drop = false;
+    if (of != NULL && (kind == TP_STORE_LOADED || kind == TP_STORE_BEGUN || kind == TP_STORE_VERSION))
+        note_told(map, of);
     tp__redis_calls_add(&map->telling, call);
     tp__redis_tell_all(map);
 }
@@ -219,11 +227,35 @@ void tp__redis_refuse_loads(struct tp__redis_map *map, int error, const char *re
 
 /* ---- Calls in their order ---- */
 
-static struct tp__redis_call *take(struct tp__redis_map *map)
+static size_t weight_of(const struct tp_batch *batch)
+{
+    size_t weight = batch->count * sizeof batch->changes[0];
+    for (size_t i = 0; i < batch->count; i++)
+        weight += batch->changes[i].bits != NULL ? batch->changes[i].bits_size : 0;
+    return weight;
+}
+
+bool tp__redis_wait_begin(struct tp__redis_store *store, struct tp__redis_call *call, bool must)
+{
+    if (call->kind != TP__REDIS_SUBMIT)
+        return true;
+    if (call->weight == 0)
+        call->weight = weight_of(call->batch);
+    bool has_room = store->waiting == 0 || (store->waiting < TP__REDIS_WAITING_MAX && store->waiting_bytes + call->weight <= TP__REDIS_WAITING_BYTES_MAX);
+    if (!has_room && !must)
+        return false;
+    store->waiting++;
+    store->waiting_bytes += call->weight;
+    return true;
+}
+
+struct tp__redis_call *tp__redis_wait_end(struct tp__redis_map *map)
 {
     struct tp__redis_call *call = tp__redis_calls_take(&map->waiting);
-    if (call->kind == TP__REDIS_SUBMIT)
+    if (call->kind == TP__REDIS_SUBMIT) {
         map->store->waiting--;
+        map->store->waiting_bytes -= call->weight;
+    }
     return call;
 }
 
@@ -238,7 +270,7 @@ static bool serve_one(struct tp__redis_map *map)
     case TP__REDIS_LOAD:
         if (tp__redis_map_is_held(map)) {
             tp__redis_tell_state(map);
-            tp__redis_answer(take(map), TP_STORE_LOADED, map->history.tip.map);
+            tp__redis_answer(tp__redis_wait_end(map), TP_STORE_LOADED, map->history.tip.map);
             return true;
         }
         if (is_up) {
@@ -248,19 +280,19 @@ static bool serve_one(struct tp__redis_map *map)
         break;
     case TP__REDIS_PUT:
         if (is_up) {
-            tp__redis_put_begin(take(map));
+            tp__redis_put_begin(tp__redis_wait_end(map));
             return false;
         }
         break;
     case TP__REDIS_DROP:
         if (is_up) {
-            tp__redis_drop_begin(take(map));
+            tp__redis_drop_begin(tp__redis_wait_end(map));
             return false;
         }
         break;
     case TP__REDIS_SUBMIT:
         if (!tp__redis_map_is_held(map)) {
-            tp__redis_refuse(take(map), TP_ERR_NOT_FOUND, "the map is kept no more");
+            tp__redis_refuse(tp__redis_wait_end(map), TP_ERR_NOT_FOUND, "the map is kept no more");
             return true;
         }
         if (map->state == TP__REDIS_CHECKING)
@@ -274,7 +306,7 @@ static bool serve_one(struct tp__redis_map *map)
     case TP__REDIS_LIST:
         break;
     }
-    tp__redis_refuse(take(map), TP_ERR_UNAVAILABLE, "Redis is away");
+    tp__redis_refuse(tp__redis_wait_end(map), TP_ERR_UNAVAILABLE, "Redis is away");
     return true;
 }
 
@@ -288,7 +320,7 @@ void tp__redis_map_fail_all(struct tp__redis_map *map)
 {
     tp__redis_pending_give_up(map, true);
     while (map->waiting.first != NULL)
-        tp__redis_refuse(take(map), TP_ERR_UNAVAILABLE, "the store is closed");
+        tp__redis_refuse(tp__redis_wait_end(map), TP_ERR_UNAVAILABLE, "the store is closed");
     tp__redis_release(&map->telling, UINT64_MAX, false);
     tp__redis_tell_all(map);
     for (struct tp__redis_call *call; (call = tp__redis_calls_take(&map->telling)) != NULL;) {
@@ -308,6 +340,7 @@ void tp__redis_map_dropped(struct tp__redis_map *map, struct tp__redis_call *own
         tp__redis_answer(own, TP_STORE_DROPPED, NULL);
     } else if (was_told) {
         struct tp__redis_call *call = calloc(1, sizeof *call);
+        map->owes_drop = call == NULL; /* the tick tells it */
         if (call != NULL) {
             call->map = map;
             tp__redis_answer(call, TP_STORE_DROPPED, NULL);

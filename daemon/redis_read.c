@@ -248,8 +248,10 @@ static void take_entries(struct tp__redis_map *map, const redisReply *entries)
     size_t bytes = 0, count = 0;
     for (; count < entries->elements; count++) {
         struct tp_redis_entry *entry;
-        if (tp__redis_entry_read(&entry, entries->element[count]) != 0)
-            break; /* the rest is read again */
+        if (tp__redis_entry_read(&entry, entries->element[count]) != 0) {
+            map->is_stalled = count == 0; /* or that is read again at once, and on and on */
+            break;                        /* the rest is read again */
+        }
         bytes += entry->bytes;
         entry->next = NULL;
         *map->unread_last = entry;

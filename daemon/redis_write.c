@@ -416,7 +416,7 @@ static void wait_again(struct tp__redis_call *call)
     *at = call;
     if (call->next == NULL)
         waiting->last = &call->next;
-    call->map->store->waiting++;
+    (void)tp__redis_wait_begin(call->map->store, call, true);
 }
 
 static void xadd_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
@@ -462,9 +462,7 @@ bool tp__redis_submit_begin(struct tp__redis_call *call)
     uint8_t *bytes;
     size_t size;
     if (tp_batch_encode(batch->changes, batch->count, &batch->key, &bytes, &size) != 0) {
-        (void)tp__redis_calls_take(&map->waiting);
-        store->waiting--;
-        tp__redis_refuse(call, TP_ERR_NO_MEMORY, NULL);
+        tp__redis_refuse(tp__redis_wait_end(map), TP_ERR_NO_MEMORY, NULL);
         return true;
     }
     char epoch[24], base[24], unplaced[24], origin[TP_REDIS_ORIGIN_BYTES];
@@ -490,8 +488,7 @@ bool tp__redis_submit_begin(struct tp__redis_call *call)
     free(bytes);
     if (!is_sent)
         return false;
-    (void)tp__redis_calls_take(&map->waiting);
-    store->waiting--;
+    (void)tp__redis_wait_end(map);
     store->number = call->number = number;
     pending_begin(call, size);
     return true;

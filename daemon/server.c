@@ -35,7 +35,7 @@ struct server {
     struct tp_world_thread world_thread;
     bool has_world_thread;
     struct tp_loop *loops;
-    unsigned threads, loops_made, next_loop;
+    unsigned threads, loops_made;
     struct tp_metrics **metrics; /* one per loop, then the world's, the store's, the life's */
     unsigned metrics_made;
     /* what all loops count in, each on a cache line of its own */

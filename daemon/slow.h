@@ -43,7 +43,7 @@ struct tp_slow {
         _Atomic uint64_t number; /* odd: being written */
         _Atomic uint64_t words[sizeof(struct tp_slow_tick) / sizeof(uint64_t)];
     } entries[TP_SLOW_TICKS];
-    uint64_t least_us; /* the loop's: what a tick must beat before looked_us is over */
+    uint64_t least_us; /* the loop's: what a tick must beat before look_us is over */
     uint64_t look_us;  /* the loop's: when the oldest entry is over */
 };
 

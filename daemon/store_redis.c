@@ -320,8 +320,7 @@ static void begin(struct tp__redis_store *store, struct tp__redis_call *call)
         tp__redis_call_free(call);
         return;
     }
-    if (call->kind == TP__REDIS_SUBMIT && ++store->waiting > TP__REDIS_WAITING_MAX) {
-        store->waiting--;
+    if (!tp__redis_wait_begin(store, call, false)) {
         tp__redis_refuse(call, TP_ERR_UNAVAILABLE, "too many changes wait for Redis");
         return;
     }

@@ -53,11 +53,11 @@ struct tp_world *tp_view_world(const struct tp_view *view);
 
 struct tp_view_stream;
 
-/* Opens a stream, `resume(connection)` is called with the view's lock held when there is something to read after a
- * read that gave 0. TP_ERR_RESOURCE_EXHAUSTED, TP_ERR_NO_MEMORY, TP_ERR_SHUTTING_DOWN. */
+/* Opens a stream. TP_ERR_RESOURCE_EXHAUSTED, TP_ERR_NO_MEMORY, TP_ERR_SHUTTING_DOWN. */
 int tp_view_stream_open(struct tp_view *view, const char *map, unsigned fps, struct tp_view_stream **out) TP_MUST_CHECK;
 
-/* Copies up to `max` bytes that are due, and returns how many; -1 at the end. When it gives 0 it has called suspend(connection). */
+/* Copies up to `max` bytes that are due, and returns how many; -1 at the end. When it gives 0 it has called suspend(connection), and
+ * resume(connection) is called once there is something to read. Both are called with the view's lock held. */
 long tp_view_stream_read(struct tp_view_stream *stream, void *connection, char *out, size_t max,
                          void (*suspend)(void *connection), void (*resume)(void *connection));
 
@@ -67,8 +67,8 @@ void tp_view_stream_close(struct tp_view_stream *stream);
 
 struct tp_view_ask;
 
-/* Asks for what a session holds of a rectangle, from a cursor on (daemon/dump.h). resume(connection) is called once the answer is there; `connection` must be suspended before.
- * TP_ERR_RESOURCE_EXHAUSTED, TP_ERR_NO_MEMORY, TP_ERR_SHUTTING_DOWN. */
+/* Asks for what a session holds of a rectangle, from a cursor on (daemon/dump.h). Calls suspend(connection), and resume(connection) once the answer is
+ * there, both with the view's lock held; on error neither. TP_ERR_RESOURCE_EXHAUSTED, TP_ERR_NO_MEMORY, TP_ERR_SHUTTING_DOWN. */
 int tp_view_ask_open(struct tp_view *view, uint64_t id, const struct tp_inspect_scan *scan, void *connection,
                      void (*suspend)(void *connection), void (*resume)(void *connection), struct tp_view_ask **out) TP_MUST_CHECK;
 

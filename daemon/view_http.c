@@ -1,12 +1,15 @@
-/* Happy path: a page or a part of the terrain is rendered and handed over whole. A stream's response asks for bytes as the peer
- * reads; while there are none the connection is suspended, and the view's thread resumes it. A session asked for suspends the
- * connection likewise until the loops have answered; then the request is handled a second time, with the answer in its state.
+/* Happy path: a page is rendered and handed over whole, a part of the terrain a slice at a time as the peer reads, so that others have
+ * their turns in between. A stream's response asks for bytes likewise; while there are none the connection is suspended, and the view's
+ * thread resumes it. A session asked for suspends the connection until the loops have answered; then the request is handled a second time,
+ * with the answer in its state.
  *
  * Failure modes: a peer that goes away ends its stream through the response's free callback, its question through the end of
- * the request. Out of memory answers 503, or ends the connection.
+ * the request. Out of memory answers 503, or ends the connection. One that takes its terrain too slowly is cut off, so that it does not hold
+ * that version of the map for long.
  */
 #include "daemon/view_http.h"
 
+#include "daemon/clock.h"
 #include "daemon/http_send.h"
 #include "daemon/name.h"
 #include "daemon/view_assets.h"
@@ -17,7 +20,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FPS_DEFAULT = 10, STREAM_BLOCK_BYTES = 8192 };
+enum {
+    FPS_DEFAULT = 10,
+    STREAM_BLOCK_BYTES = 8192,
+    TERRAIN_BLOCK_BYTES = 32768,
+    TERRAIN_MS = 60000, /* in which a part is to be taken */
+};
 
 /* The page runs its own scripts, shows its own pictures and asks its own daemon; nothing else. */
 static const char policy[] = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -131,6 +139,63 @@ static enum MHD_Result answer_maps(struct tp_view *view, struct MHD_Connection *
     return send_buffer(connection, "application/json", &maps.text);
 }
 
+/* A part of the terrain on its way to a peer. */
+struct terrain {
+    struct tp_view_terrain terrain; /* with a reference to the map */
+    struct tp_text text;            /* rendered, and sent up to `sent` */
+    size_t sent;
+    bool goes_on;
+    uint64_t until_ms;
+};
+
+static ssize_t terrain_read_cb(void *context, uint64_t position, char *out, size_t max)
+{
+    struct terrain *terrain = context;
+    (void)position;
+    if (terrain->sent == terrain->text.size && !terrain->text.failed) {
+        if (!terrain->goes_on)
+            return MHD_CONTENT_READER_END_OF_STREAM;
+        tp_text_clear(&terrain->text);
+        terrain->sent = 0;
+        terrain->goes_on = tp_view_terrain_more(&terrain->terrain, &terrain->text);
+    }
+    if (terrain->text.failed || tp_clock_now_ms() > terrain->until_ms)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    size_t left = terrain->text.size - terrain->sent, size = left < max ? left : max;
+    memcpy(out, terrain->text.bytes + terrain->sent, size);
+    terrain->sent += size;
+    return (ssize_t)size;
+}
+
+static void terrain_free_cb(void *context)
+{
+    struct terrain *terrain = context;
+    tp_map_unref(terrain->terrain.map);
+    tp_text_fini(&terrain->text);
+    free(terrain);
+}
+
+/* Takes the reference to the map. */
+static enum MHD_Result send_terrain(struct MHD_Connection *connection, const struct tp_map *map, const struct tp_view_part *part)
+{
+    struct terrain *terrain = calloc(1, sizeof *terrain);
+    int error = terrain == NULL ? TP_ERR_NO_MEMORY : tp_view_terrain_begin(&terrain->terrain, map, part, &terrain->text);
+    if (error != 0) {
+        free(terrain);
+        tp_map_unref(map);
+        return error == TP_ERR_RESOURCE_EXHAUSTED
+                   ? send_words(connection, MHD_HTTP_BAD_REQUEST, "too many cells at once: ask for parts of 4194304 at most\n")
+                   : send_error(connection, error);
+    }
+    terrain->goes_on = true;
+    terrain->until_ms = tp_clock_now_ms() + TERRAIN_MS;
+    struct MHD_Response *response =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, TERRAIN_BLOCK_BYTES, terrain_read_cb, terrain, terrain_free_cb);
+    if (response == NULL)
+        terrain_free_cb(terrain);
+    return send_response(connection, MHD_HTTP_OK, "application/octet-stream", response);
+}
+
 static enum MHD_Result answer_terrain(struct tp_view *view, struct MHD_Connection *connection)
 {
     const char *name = query(connection, "map");
@@ -145,14 +210,7 @@ static enum MHD_Result answer_terrain(struct tp_view *view, struct MHD_Connectio
     if (map == NULL)
         return send_error(connection, TP_ERR_NOT_FOUND);
     const struct tp_view_part part = {(uint32_t)x, (uint32_t)y, (uint32_t)width, (uint32_t)height, (uint32_t)shrink};
-    struct tp_text out = {0};
-    int error = tp_view_terrain_put(&out, map, &part);
-    tp_map_unref(map);
-    if (error == TP_ERR_RESOURCE_EXHAUSTED)
-        return send_words(connection, MHD_HTTP_BAD_REQUEST, "too many cells at once: ask for parts of 4194304 at most\n");
-    if (error != 0)
-        return send_error(connection, error);
-    return send_buffer(connection, "application/octet-stream", &out);
+    return send_terrain(connection, map, &part);
 }
 
 /* ---- Streams ---- */
@@ -253,9 +311,16 @@ void tp_view_http_end(void *state)
 
 /* ---- All ---- */
 
+static const char stream_path[] = "/view/stream";
+
 bool tp_view_http_is_ours(const char *path)
 {
     return strcmp(path, "/") == 0 || strncmp(path, "/view/", 6) == 0;
+}
+
+bool tp_view_http_is_stream(const char *path)
+{
+    return strcmp(path, stream_path) == 0;
 }
 
 enum MHD_Result tp_view_http_answer(struct tp_view *view, struct MHD_Connection *connection, const char *path, void **state)
@@ -269,7 +334,7 @@ enum MHD_Result tp_view_http_answer(struct tp_view *view, struct MHD_Connection 
         return answer_maps(view, connection);
     if (strcmp(path, "/view/terrain") == 0)
         return answer_terrain(view, connection);
-    if (strcmp(path, "/view/stream") == 0)
+    if (tp_view_http_is_stream(path))
         return answer_stream(view, connection);
     if (strcmp(path, "/view/session") == 0)
         return answer_session(view, connection, state);

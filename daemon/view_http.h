@@ -19,6 +19,9 @@
 /* Whether the path is one of the view's. */
 bool tp_view_http_is_ours(const char *path);
 
+/* Whether it is that of a stream, which lasts for as long as it is read. */
+bool tp_view_http_is_stream(const char *path);
+
 /* Answers. *state is NULL at first; it may be left set, and the request is then answered by a second call. */
 enum MHD_Result tp_view_http_answer(struct tp_view *view, struct MHD_Connection *connection, const char *path, void **state);
 

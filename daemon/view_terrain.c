@@ -54,16 +54,6 @@ static uint8_t class_of_square(const struct tp_map *map, uint32_t x, uint32_t y,
     return closed * 2 >= (right - x) * (end - y) ? class_closed : class_open;
 }
 
-static void put_row(struct runs *runs, const struct tp_map *map, const struct tp_view_part *part, uint32_t y,
-                    bool classes[256])
-{
-    for (uint32_t x = part->x; x < part->x + part->width; x += part->shrink) {
-        uint8_t class = part->shrink == 1 ? tp_map_class(map, x, y) : class_of_square(map, x, y, part->shrink);
-        classes[class] = true;
-        add_cell(runs, class);
-    }
-}
-
 /* The part with its size filled in. TP_ERR_*. */
 static int fit(struct tp_view_part *part, const struct tp_map *map)
 {
@@ -82,37 +72,57 @@ static int fit(struct tp_view_part *part, const struct tp_map *map)
     return 0;
 }
 
-int tp_view_terrain_put(struct tp_text *out, const struct tp_map *map, const struct tp_view_part *wanted)
+int tp_view_terrain_begin(struct tp_view_terrain *terrain, const struct tp_map *map, const struct tp_view_part *wanted,
+                          struct tp_text *out)
 {
     struct tp_view_part part = *wanted;
     int error = fit(&part, map);
     if (error != 0)
         return error;
-    bool classes[256] = {false};
-    struct tp_text cells = {0};
-    struct runs runs = {.out = &cells};
-    for (uint32_t y = part.y; y < part.y + part.height; y += part.shrink)
-        put_row(&runs, map, &part, y, classes);
-    put_run(&runs);
-
-    tp_text_add(out, "TPT1");
+    *terrain = (struct tp_view_terrain){.map = map, .part = part, .x = part.x, .y = part.y};
+    tp_text_add(out, "TPT2");
     const uint64_t head[] = {map->width,  map->height, part.x,     part.y,      part.width,
                              part.height, part.shrink, map->epoch, map->version};
     for (size_t i = 0; i < sizeof head / sizeof head[0]; i++)
         tp_view_put_varint(out, head[i]);
+    return 0;
+}
+
+static void put_classes(const struct tp_view_terrain *terrain, struct tp_text *out)
+{
     unsigned count = 0;
     for (unsigned class = 0; class < 256; class++)
-        count += classes[class];
+        count += terrain->classes[class];
     tp_view_put_varint(out, count);
     for (unsigned class = 0; class < 256; class++)
-        if (classes[class]) {
+        if (terrain->classes[class]) {
             tp_view_put_byte(out, (uint8_t)class);
-            tp_view_put_varint(out, map->profile.weight[class]);
+            tp_view_put_varint(out, terrain->map->profile.weight[class]);
         }
-    tp_text_put(out, cells.bytes, cells.size);
-    out->failed |= cells.failed;
-    tp_text_fini(&cells);
-    return 0;
+}
+
+bool tp_view_terrain_more(struct tp_view_terrain *terrain, struct tp_text *out)
+{
+    const struct tp_view_part *part = &terrain->part;
+    const struct tp_map *map = terrain->map;
+    const uint32_t cells_of_place = part->shrink * part->shrink;
+    struct runs runs = {.out = out};
+    for (uint32_t cells = 0; cells < TP_VIEW_TERRAIN_SLICE && terrain->y < part->y + part->height; cells += cells_of_place) {
+        uint8_t class = part->shrink == 1 ? tp_map_class(map, terrain->x, terrain->y)
+                                          : class_of_square(map, terrain->x, terrain->y, part->shrink);
+        terrain->classes[class] = true;
+        add_cell(&runs, class);
+        terrain->x += part->shrink;
+        if (terrain->x >= part->x + part->width) {
+            terrain->x = part->x;
+            terrain->y += part->shrink;
+        }
+    }
+    put_run(&runs);
+    if (terrain->y < part->y + part->height)
+        return true;
+    put_classes(terrain, out);
+    return false;
 }
 
 /* ---- What changed ---- */

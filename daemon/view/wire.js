@@ -103,27 +103,27 @@ export function readChanges(bytes) {
 // A part of the terrain; `classes` has a byte for each place of it.
 export function readTerrain(bytes) {
     const in_ = new Reader(bytes);
-    if (String.fromCharCode(in_.byte(), in_.byte(), in_.byte(), in_.byte()) !== "TPT1")
+    if (String.fromCharCode(in_.byte(), in_.byte(), in_.byte(), in_.byte()) !== "TPT2")
         throw new Error("no terrain");
     const part = {};
     for (const name of ["mapWidth", "mapHeight", "x", "y", "width", "height", "shrink", "epoch", "version"])
         part[name] = in_.varint();
+    part.columns = Math.ceil(part.width / part.shrink);
+    part.rows = Math.ceil(part.height / part.shrink);
+    part.classes = new Uint8Array(part.columns * part.rows);
+    let at = 0;
+    while (at < part.classes.length) {
+        const length = in_.varint();
+        part.classes.fill(in_.byte(), at, at + length);
+        at += length;
+    }
     part.weights = new Map();
     for (let left = in_.varint(); left > 0; left--) {
         const of = in_.byte();
         part.weights.set(of, in_.varint());
     }
-    part.columns = Math.ceil(part.width / part.shrink);
-    part.rows = Math.ceil(part.height / part.shrink);
-    part.classes = new Uint8Array(part.columns * part.rows);
-    let at = 0;
-    while (in_.more()) {
-        const length = in_.varint();
-        part.classes.fill(in_.byte(), at, at + length);
-        at += length;
-    }
-    if (at !== part.classes.length)
-        throw new Error("terrain cut short");
+    if (at !== part.classes.length || in_.more())
+        throw new Error("not what the part should hold");
     return part;
 }
 

@@ -295,14 +295,6 @@ static uint64_t points_left(const struct tp_mind *session, const struct tp_lead 
     return points_from(guide, known, tp_state_x(search, session->at), tp_state_y(search, session->at));
 }
 
-/* What is left of the path followed, the agent being on it; on a detour, from where that ends. */
-static tp_cost path_left(const struct tp_mind *session)
-{
-    const struct tp_search *search = &session->search;
-    tp_state from = tp__detour_is_walked(session) ? tp__detour_end(session) : session->at;
-    return tp__is_packed(session) ? session->packed.left : tp_search_g(search, session->trace.follow_end) - tp_search_g(search, from);
-}
-
 /* Whether the path followed is whole, and about as short as the way now taken. */
 static bool path_serves(struct tp_mind *session)
 {
@@ -310,7 +302,7 @@ static bool path_serves(struct tp_mind *session)
     bool is_on_it = tp__is_packed(session) || tp__detour_is_walked(session) || tp_search_knows(search, session->at);
     if (!session->path_complete || !is_on_it || session->restart_wanted)
         return false;
-    tp_cost left = path_left(session);
+    tp_cost left = tp__trace_left(session);
     tp_cost promised = tp__guide_h(search, session->at, tp_search_h_goal(search, session->at));
     if (promised > left + left / SHUT_SHARE + SHUT_COST)
         tp__watch_far(session); /* it may be shut where nobody looks */
@@ -336,7 +328,7 @@ static uint64_t points_at_rest(const struct tp_mind *session)
     const struct tp_guide *guide = &session->guide;
     if (guide->rest.points == TP_FIELD_UNSEEN || !guide->rest.left)
         return guide->rest.points;
-    return guide->rest.points * path_left(session) / guide->rest.left;
+    return guide->rest.points * tp__trace_left(session) / guide->rest.left;
 }
 
 /* Whether the way that is coming is much as the one taken both to the agent and where the search under way has got to: it then serves as
@@ -560,7 +552,7 @@ void tp__guide_rest(struct tp_mind *session)
     guide->rest.epoch = of->epoch;
     guide->rest.version = of->changed_version;
     guide->rest.points = guide->broken ? TP_FIELD_UNSEEN : points_left(session, &guide->now);
-    guide->rest.left = path_left(session);
+    guide->rest.left = tp__trace_left(session);
     lead_drop(&guide->now);
     guide->broken = guide->settled = guide->touched = false;
 }

@@ -220,7 +220,8 @@ static void recall_path(struct tp_session *session, struct tp_mind *mind)
     mind->search.hash = session->stats.search_hash;
     mind->packed.phase = TP_PACKED_FOLLOWED;
     mind->packed.steps = session->steps;
-    mind->packed.left = session->cost_there - session->stats.cost;
+    mind->trace.is_counted = true;
+    mind->trace.left = session->cost_there - session->stats.cost;
     mind->bytes = tp_steps_bytes(&session->steps);
     session->steps = (struct tp_steps){0};
 }
@@ -323,7 +324,7 @@ void tp__session_rest(struct tp_session *session)
     session->goal = mind->goal;
     session->steps = mind->packed.steps;
     tp__mind_stats(mind, &session->stats);
-    session->cost_there = session->stats.cost + mind->packed.left;
+    session->cost_there = session->stats.cost + mind->trace.left;
     session->path_complete = mind->path_complete;
     session->goal_closed = tp__rest_goal_closed(session);
     keep(&session->rest, mind);

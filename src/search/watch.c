@@ -22,18 +22,11 @@
 
 enum { TILES_A_LOOK = 64, EDGES_A_LOOK = 256 };
 
-/* Whether only a wall makes a step of the path dearer. */
-static bool walls_alone(const struct tp_mind *session)
-{
-    return !session->search.weighted && !session->search.domain->listed;
-}
-
 bool tp__watch_is_near(const struct tp_mind *session)
 {
     bool is_led = session->search.guide && session->params.restart == TP_RESTART_ON_RISE;
-    return is_led && session->belief.full && !session->bound && walls_alone(session);
+    return is_led && session->belief.full && !session->bound && tp__walls_alone(session);
 }
-
 
 /* Whether a step of the path followed is illegal now, or dearer than when the search found it. What it costs now is added to the
  * watch's sum. */
@@ -41,7 +34,7 @@ static bool step_rose(struct tp_mind *session, tp_state from, tp_state to, uint8
 {
     const struct tp_search *search = &session->search;
     struct tp_successor now;
-    if (walls_alone(session)) {
+    if (tp__walls_alone(session)) {
         session->watch.sum += tp_direction_length[move];
         return !tp_walk_open(session->map, tp_state_x(search, from), tp_state_y(search, from), move,
                              session->params.corners);
@@ -193,7 +186,7 @@ static bool path_rose(struct tp_tick *tick, uint64_t *looks)
     if (watch->step == TP_STATE_NONE)
         return false;
     while (watch->step != TP_STATE_NONE && watch->step != session->trace.follow_end) {
-        if (walls_alone(session))
+        if (tp__walls_alone(session))
             walk_open_steps(tick, looks);
         tp_state from = watch->step;
         if (from == session->trace.follow_end)
@@ -256,8 +249,8 @@ static tp_cost cost_left(const struct tp_mind *session)
     tp_cost moved = session->stats.cost - watch->walked;
     if (watch->summed && moved <= watch->sum)
         return watch->sum - moved + tp_search_h_goal(search, end);
-    if (tp__is_packed(session))
-        return session->packed.left + tp_search_h_goal(search, end);
+    if (session->trace.is_counted)
+        return session->trace.left + tp_search_h_goal(search, end);
     tp_cost to_end = tp_search_g(search, end), at = tp_search_knows(search, session->at) ? tp_search_g(search, session->at) : 0;
     bool on_path = session->at == end || tp__trace_next(session) != TP_MOVE_NONE;
     return (on_path ? to_end - at : to_end + at) + tp_search_h_goal(search, end);

@@ -84,17 +84,18 @@ def apply_frame(agents, data, is_key, width):
 def read_terrain(data):
     """(head, weights by class, the classes, row by row)"""
     part = Bytes(data)
-    assert part.take(4) == b"TPT1"
+    assert part.take(4) == b"TPT2"
     names = ("map_width", "map_height", "x", "y", "width", "height", "shrink", "epoch", "version")
     head = {name: part.varint() for name in names}
+    cells = bytearray()
+    while len(cells) < -(-head["width"] // head["shrink"]) * -(-head["height"] // head["shrink"]):
+        length = part.varint()
+        cells += bytes([part.byte()]) * length
     weights = {}
     for _ in range(part.varint()):
         of = part.byte()
         weights[of] = part.varint()
-    cells = bytearray()
-    while part.more():
-        length = part.varint()
-        cells += bytes([part.byte()]) * length
+    assert not part.more(), "bytes after the classes"
     return head, weights, cells
 
 

@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -319,6 +320,63 @@ START_TEST(test_restarts_lose_nobody)
 }
 END_TEST
 
+/* The processor's time that a process had so far. */
+static uint64_t processor_ms(pid_t pid)
+{
+    char path[64];
+    unsigned long long user, system;
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fscanf(file, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system), 2);
+    fclose(file);
+    return (user + system) * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
+static bool holds_words(const char *path, const char *words)
+{
+    char text[8192];
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    return strstr(text, words) != NULL;
+}
+
+/* Another who holds the socket shuts it down: the daemon says so, and does not look at it without a pause from then on; whom it serves it serves. */
+START_TEST(test_socket_shut_down)
+{
+    enum { LOOK_MS = 600 };
+    char log[160];
+    uint16_t port;
+    int fd = listening_socket(&port), own = dup(STDERR_FILENO);
+    snprintf(log, sizeof log, "%s/log", daemon_.folder);
+    int to = open(log, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    ck_assert(own >= 0 && to >= 0 && dup2(to, STDERR_FILENO) >= 0);
+    pid_t pid = start_with(&fd, 1, NULL);
+    ck_assert_int_ge(dup2(own, STDERR_FILENO), 0);
+    close(own), close(to);
+    struct wire wire;
+    wire_open_greeted(&wire, port);
+    ck_assert_int_eq(shutdown(fd, SHUT_RDWR), 0);
+    uint64_t until_ms = wire_now_ms() + WIRE_TIMEOUT_MS;
+    while (!holds_words(log, "cannot accept")) {
+        ck_assert_msg(wire_now_ms() < until_ms, "it does not say that it accepts nobody");
+        usleep(5000);
+    }
+    uint64_t before_ms = processor_ms(pid);
+    usleep(LOOK_MS * 1000);
+    uint64_t took_ms = processor_ms(pid) - before_ms;
+    ck_assert_msg(took_ms < LOOK_MS / 2, "an idle daemon took %llu ms of the processor in %d ms", (unsigned long long)took_ms, LOOK_MS);
+    wire_expect_alive(&wire);
+    wire_close(&wire);
+    kill(pid, SIGTERM);
+    ck_assert_int_eq(end_of(pid), 0);
+    close(fd);
+    unlink(log);
+}
+END_TEST
+
 static Suite *supervisor_suite(void)
 {
     Suite *suite = suite_create("supervisor");
@@ -330,6 +388,7 @@ static Suite *supervisor_suite(void)
     tcase_add_test(cases, test_both_sockets);
     tcase_add_test(cases, test_sockets_refused);
     tcase_add_test(cases, test_restarts_lose_nobody);
+    tcase_add_test(cases, test_socket_shut_down);
     suite_add_tcase(suite, cases);
     return suite;
 }
