@@ -25,6 +25,7 @@ enum {
 static void hand_out(struct tp_acceptor *acceptor, int fd)
 {
     int64_t max = (int64_t)acceptor->config->connections_max;
+    max = acceptor->descriptors < max ? acceptor->descriptors : max;
     int64_t before = atomic_fetch_add(acceptor->connections, 1);
     struct tp_loop_accepted *accepted = NULL;
     if (before < max + REFUSED_AT_ONCE)

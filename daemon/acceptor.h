@@ -1,7 +1,7 @@
 /* Takes connections from the listening socket and hands them to the loops in turn.
  *
- * What it is: a poll handle on the first loop. What it refuses: connections beyond connections_max, which are told so, and, far
- * beyond it, closed without words. Who calls it: the server; the handles belong to the first loop's thread.
+ * What it is: a poll handle on the first loop. What it refuses: connections beyond connections_max, or beyond what there are descriptors
+ * for, which are told so, and, far beyond it, closed without words. Who calls it: the server; the handles belong to the first loop's thread.
  */
 #ifndef TP_DAEMON_ACCEPTOR_H
 #define TP_DAEMON_ACCEPTOR_H
@@ -15,6 +15,7 @@ struct tp_acceptor {
     struct tp_loop *loops;          /* borrowed */
     unsigned loops_count;
     _Atomic int64_t *connections; /* borrowed; of all loops */
+    int64_t descriptors;          /* connections that there are descriptors for: more are refused like those beyond connections_max */
     int fd;                       /* keeps: listening, non-blocking */
     bool is_inherited;            /* others hold the socket too, and take what waits there after us */
 

@@ -68,13 +68,17 @@ static struct before look_before(const struct tp_call *call, const struct tp_sch
     return before;
 }
 
-static void tell_slow(const struct tp_slow_tick *tick, uint64_t waited_us)
+/* Counts and logs one that is slower than it may be. */
+static void tell_slow(struct tp_metrics *metrics, const struct tp_slow_tick *tick, uint64_t waited_us)
 {
-    const char *causes[TP_SLOW_CAUSES];
+    enum tp_slow_cause causes[TP_SLOW_CAUSES];
     char words[128] = "";
     size_t count = tp_slow_why(tick, causes), size = 0;
-    for (size_t i = 0; i < count; i++)
-        size += (size_t)snprintf(words + size, sizeof words - size, "%s%s", i ? "," : "", causes[i]);
+    tp_metric_add(&metrics->ticks_slow, 1);
+    for (size_t i = 0; i < count; i++) {
+        tp_metric_add(&metrics->slow_causes[causes[i]], 1);
+        size += (size_t)snprintf(words + size, sizeof words - size, "%s%s", i ? "," : "", tp_slow_cause_name(causes[i]));
+    }
     tp_log(TP_LOG_WARN, "slow tick",
            "us=%" PRIu64 " queued_us=%" PRIu64 " world_us=%" PRIu64 " sessions=%" PRIu64 " expansions=%" PRIu64 " restarts=%" PRIu64
            " versions=%" PRIu64 " memory_bytes=%" PRIu64 " why=%s",
@@ -110,9 +114,8 @@ static void note_slow(const struct tp_call *call, const struct tp_schedule *sche
         .total_us = schedule->total_us != TP_TOTAL_NONE ? schedule->total_us : 0,
     };
     tp_slow_offer(&metrics->slow, &tick);
-    tp_metric_add(&metrics->ticks_slow, is_slow);
     if (is_slow)
-        tell_slow(&tick, waited_us);
+        tell_slow(metrics, &tick, waited_us);
 }
 
 /* What came of a tick. Most do little of most kinds: what seldom happens is looked at together. */

@@ -8,8 +8,8 @@
 
 #include "daemon/config_file.h"
 #include "daemon/exit.h"
+#include "daemon/http_gate.h"
 #include "daemon/log.h"
-#include "daemon/view_gate.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -323,7 +323,7 @@ static int check_all(const struct reading *reading)
     char place[512], other[512];
     if (config->listen.host[0] == '\0')
         snprintf(reading->reason, TP_CONFIG_REASON_BYTES, "%s must not be empty", where(reading, find_row("listen", 6), place));
-    else if (config->stats_token[0] != '\0' && !tp_view_gate_is_token(config->stats_token))
+    else if (config->stats_token[0] != '\0' && !tp_http_gate_is_token(config->stats_token))
         snprintf(reading->reason, TP_CONFIG_REASON_BYTES, "%s: 16 to 256 of A-Z a-z 0-9 . _ ~ -", where(reading, find_row("stats-token", 11), place));
     else if (config->data[0] != '\0' && config->redis[0] != '\0')
         snprintf(reading->reason, TP_CONFIG_REASON_BYTES, "%s and %s: give one of them", where(reading, find_row("data", 4), place),

@@ -14,7 +14,7 @@
     X(LOCKED, 11, "another daemon uses the folder of --data")                                                \
     X(STORE, 12, "the folder of --data or the URL of --redis can't be used")                                 \
     X(DROPPED, 13, "ended with connections dropped: at the drain's deadline, or at a second signal")         \
-    X(STUCK, 14, "the end took too long after the last connection: gave up")
+    X(STUCK, 14, "the end took too long after the drain, with a disk that hangs, say: gave up")
 
 enum tp_exit {
 #define TP_EXIT_ENUM(name, code, words) TP_EXIT_##name = (code),

@@ -9,13 +9,13 @@
 #include "daemon/http.h"
 
 #include "daemon/address.h"
-#include "daemon/accept.h"
+#include "daemon/http_accept.h"
+#include "daemon/http_gate.h"
 #include "daemon/http_peers.h"
 #include "daemon/http_send.h"
 #include "daemon/log.h"
 #include "daemon/text.h"
 #include "daemon/view.h"
-#include "daemon/view_gate.h"
 #include "daemon/view_http.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ struct tp_http {
     struct tp_view *view;
     struct tp_http_peers peers; /* its thread's */
     pthread_mutex_t token_lock;
-    char token[TP_VIEW_TOKEN_MAX + 1];
+    char token[TP_HTTP_TOKEN_MAX + 1];
     bool is_loopback;
     bool is_inherited; /* the listening socket */
 };
@@ -102,7 +102,7 @@ static struct page page_metrics(const struct tp_stats_source *source, const char
         [TP_STATS_OPENMETRICS] = "application/openmetrics-text; version=1.0.0; charset=utf-8",
     };
     size_t size;
-    enum tp_stats_format format = tp_accept_format(accept);
+    enum tp_stats_format format = tp_http_accept_format(accept);
     char *bytes = tp_stats_render_metrics(source, format, &size);
     return page_of_bytes(types[format], bytes, size);
 }
@@ -187,9 +187,10 @@ static void peer_notify_cb(void *context, struct MHD_Connection *connection, voi
 /* The first state of every request: its header has been seen. The view has states of its own after that. */
 static char seen;
 
+/* The style sheet too: the form that asks for the token wears it. */
 static bool is_open_to_all(const char *path)
 {
-    return strcmp(path, "/livez") == 0 || strcmp(path, "/readyz") == 0 || strcmp(path, "/metrics") == 0;
+    return strcmp(path, "/livez") == 0 || strcmp(path, "/readyz") == 0 || strcmp(path, "/metrics") == 0 || strcmp(path, "/view/page.css") == 0;
 }
 
 static enum MHD_Result answer_good(struct tp_http *http, struct MHD_Connection *connection, const char *url,
@@ -203,7 +204,7 @@ static enum MHD_Result answer_good(struct tp_http *http, struct MHD_Connection *
     memcpy(token, http->token, sizeof token);
     pthread_mutex_unlock(&http->token_lock);
     if (!is_open_to_all(url) && view_state == NULL &&
-        !tp_view_gate_opens(connection, url, token, http->is_loopback, &result))
+        !tp_http_gate_opens(connection, url, token, http->is_loopback, &result))
         return result;
     if (is_view) {
         if (tp_view_http_is_stream(url))
@@ -287,7 +288,7 @@ int tp_http_start(struct tp_http **out, const struct tp_http_config *config, uin
     http->view = config->view;
     pthread_mutex_init(&http->token_lock, NULL);
     tp_http_set_token(http, config->token);
-    http->is_loopback = tp_view_gate_is_loopback(config->host);
+    http->is_loopback = tp_http_gate_is_loopback(config->host);
 
     unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO | MHD_USE_ITC | MHD_USE_ERROR_LOG |
                      MHD_ALLOW_SUSPEND_RESUME;
@@ -306,7 +307,7 @@ int tp_http_start(struct tp_http **out, const struct tp_http_config *config, uin
         (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONNECTION_TIMEOUT_S,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
     if (!http->daemon) {
-        snprintf(reason, 160, "%.60s port %u: %.60s", config->host, (unsigned)config->port,
+        snprintf(reason, 160, "the stats port cannot listen: %.60s port %u: %.50s", config->host, (unsigned)config->port,
                  errno ? strerror(errno) : "the http thread could not be started");
         pthread_mutex_destroy(&http->token_lock);
         free(http);

@@ -3,7 +3,8 @@
  *
  * What it is: a small read-only HTTP server in front of daemon/stats.h. What it refuses: any method but GET
  * and HEAD (405), any other path (404), more than a few connections at once (those that have been there longest make
- * room for who comes), a connection that says nothing for long, and whoever may not look on (daemon/view_gate.h). Who calls it: the server's start and stop, from loop 0.
+ * room for who comes), a connection that says nothing for long, and whoever may not look on (daemon/http_gate.h). Who calls it: the server's
+ * start and stop, from loop 0.
  */
 #ifndef TP_DAEMON_HTTP_H
 #define TP_DAEMON_HTTP_H
@@ -21,7 +22,7 @@ struct tp_http_config {
     int fd;
     const struct tp_stats_source *source; /* borrowed until stop */
     struct tp_view *view;                 /* borrowed until stop; NULL: there is none */
-    const char *token;                    /* of the view and /stats (daemon/view_gate.h); "": none */
+    const char *token;                    /* of the view and /stats (daemon/http_gate.h); "": none */
 };
 
 /* Starts answering: gives the server in *out and the port bound in *port. /livez says 200 as long as the

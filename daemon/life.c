@@ -2,7 +2,7 @@
  * left. STOPPING is entered once; whoever ends the threads then stops this one too.
  *
  * Failure modes: a loop that searches without end hears of no state; DROPPING sets is_over, which it looks at, so that it comes back.
- * A store that does not end is for the server's own alarm.
+ * A store that does not answer keeps a connection, or the end itself: that is for the server's own alarm, from DROPPING or STOPPING on.
  */
 #include "daemon/life.h"
 

@@ -10,7 +10,8 @@
  *     LEAVING     for drain_delay_ms: not ready any more (/readyz), and all is served as before: who sends clients here notices
  *     DRAINING    takes no connection, refuses what opens anything; ends the connections that are quiet
  *     LAST_CALL   three quarters of drain_ms are over: ends each connection once what it had sent by now is answered
- *     DROPPING    drain_ms is over: ticks under way are given up and connections closed, whatever is owed
+ *     DROPPING    drain_ms is over: ticks under way are given up and connections closed, whatever is owed; from here on
+ *                 the server's alarm runs, for a request that waits for a store which hangs keeps its connection
  *     STOPPING    no connection is left: the store gets what is on its way, then all threads end
  *
  * SIGHUP, one or many that come at once, reads the configuration anew from SERVING on, until STOPPING.

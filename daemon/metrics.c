@@ -61,6 +61,11 @@ static const char *outcome_value(size_t i)
     return words[i];
 }
 
+static const char *cause_value(size_t i)
+{
+    return tp_slow_cause_name((enum tp_slow_cause)i);
+}
+
 static const struct {
     const char *label;
     size_t values; /* 0: as many rows as the registry has */
@@ -74,6 +79,7 @@ static const struct {
     [TP_METRIC_SET_REASON] = {"reason", TP_DROP_REASON_COUNT, reason_value},
     [TP_METRIC_SET_POOL] = {"pool", TP_METRIC_POOL_COUNT, pool_value},
     [TP_METRIC_SET_OUTCOME] = {"outcome", TP_METRIC_OUTCOME_COUNT, outcome_value},
+    [TP_METRIC_SET_CAUSE] = {"cause", TP_SLOW_CAUSES, cause_value},
 };
 
 const char *tp_metric_label(enum tp_metric_set set)

@@ -37,6 +37,8 @@ enum tp_metric_set {
     TP_METRIC_SET_REASON,    /* reason: enum tp_drop_reason */
     TP_METRIC_SET_POOL,      /* pool: enum tp_metric_pool */
     TP_METRIC_SET_OUTCOME,   /* outcome: enum tp_metric_outcome */
+    TP_METRIC_SET_CAUSE,     /* cause: enum tp_slow_cause */
+    TP_METRIC_SETS,
 };
 #define TP_METRIC_ROOM_NONE
 #define TP_METRIC_ROOM_CODE [TP_ERROR_COUNT]
@@ -46,6 +48,7 @@ enum tp_metric_set {
 #define TP_METRIC_ROOM_REASON [TP_DROP_REASON_COUNT]
 #define TP_METRIC_ROOM_POOL [TP_METRIC_POOL_COUNT]
 #define TP_METRIC_ROOM_OUTCOME [TP_METRIC_OUTCOME_COUNT]
+#define TP_METRIC_ROOM_CAUSE [TP_SLOW_CAUSES]
 
 /* Why the daemon ended a connection. */
 #define TP_DROP_REASON_LIST(X)                                                                               \
@@ -100,6 +103,7 @@ enum tp_metric_outcome {
     X(FACT, ready, "", NONE, "1 while requests are served, 0 while starting or draining.")                   \
     X(FACT, store_degraded, "", NONE, "1 while the store cannot keep what it promises.")                     \
     X(FACT, store_volatile, "", NONE, "1 if maps do not survive a restart of the daemon.")                   \
+    X(FACT, resident_bytes, "bytes", NONE, "Memory that the system holds for the whole process; 0 where it does not say.") \
     X(FACT, pool_bytes, "bytes", POOL, "Memory now, by what it is for.")                                     \
     X(FACT, node_bytes, "bytes", NONE, "Search memory taken from the system now: the pools sessions, guide and spare.") \
     X(FACT, node_bytes_max, "", NONE, "Cap on search memory, in bytes (node-bytes-max); +Inf for none.")     \
@@ -152,6 +156,7 @@ enum tp_metric_outcome {
     X(COUNTER, ticks_deadline_missed, "", NONE, "Tick requests with a total of time that was over before they were served.") \
     X(COUNTER, ticks_starved, "", NONE, "Tick requests in which a session was starved.")                     \
     X(COUNTER, ticks_slow, "", NONE, "Tick requests that took longer than slow-tick-us, waiting here included.")\
+    X(COUNTER, slow_causes, "", CAUSE, "What made those slow ticks slow; a tick may have several causes.")   \
     X(GAUGE, subscriptions_open, "", NONE, "Subscriptions to the changes of maps, of all connections, now.") \
     X(COUNTER, pushes, "", NONE, "Messages about changes of maps pushed to subscribers.")                    \
     X(GAUGE, maps, "", NONE, "Maps in memory.")                                                              \

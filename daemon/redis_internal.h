@@ -38,7 +38,7 @@ enum {
     TP__REDIS_IN_FLIGHT_BYTES_MAX = 64 << 20,
     TP__REDIS_WAITING_MAX = 65536, /* batches that wait for that */
     TP__REDIS_WAITING_BYTES_MAX = 256 << 20, /* of their changes; one alone may have more */
-    TP__REDIS_WRITE_MS = 3000,
+    TP__REDIS_WRITE_MS = 3000, /* of every command to the writer: a WAIT before it may hold its connection up for TP__REDIS_REPLICAS_MS */
     TP__REDIS_UNKNOWN_MS = 3500, /* after so long a batch that was not read back is nobody-knows */
     TP__REDIS_STUCK_MS = 30000,   /* likewise, though Redis is there: its log can't be read */
     TP__REDIS_GRACE_MS = 1000, /* a log may have lost entries: how long those who read them have to put them back */
@@ -49,6 +49,22 @@ enum {
 /* ---- Calls and events ---- */
 
 enum tp__redis_call_kind { TP__REDIS_PUT, TP__REDIS_SUBMIT, TP__REDIS_LOAD, TP__REDIS_DROP, TP__REDIS_LIST };
+
+/* What Redis has to do with a call. */
+enum tp__redis_asking {
+    TP__REDIS_UNASKED,
+    TP__REDIS_ASKED,   /* sent: it will answer, or the connection is lost; until then the call is not freed, nor sent again ... */
+    TP__REDIS_AGAIN,   /* ... and then it is begun again */
+    TP__REDIS_TOLD,    /* ... and then it is freed: it was decided and told before */
+    TP__REDIS_REPLIED, /* it did */
+};
+
+/* Whether a call's event may be told. */
+enum tp__redis_hold {
+    TP__REDIS_FREE,
+    TP__REDIS_HELD,  /* it waits for replicas, and those behind it with it ... */
+    TP__REDIS_ALONE, /* ... which did not have it in time: nobody knows whether it stays */
+};
 
 /* What is to be told, or was asked; in turn both. */
 struct tp__redis_call {
@@ -82,13 +98,9 @@ struct tp__redis_call {
     uint64_t run;    /* of the connection that took it */
     uint64_t sent_us;
     size_t bytes;
-    bool is_sent;    /* Redis will answer, or the connection is lost ... */
-    bool is_replied; /* ... which it did: until then it is not freed, nor sent again */
-    bool is_told;
-    bool is_again;   /* to be begun again once Redis answered */
-    bool is_held;    /* its event waits for replicas, and those behind it with it ... */
-    bool is_alone;   /* ... which did not have it in time: nobody knows whether it stays */
-    uint64_t waits;  /* for the answer to the WAIT of this number */
+    enum tp__redis_asking asking;
+    enum tp__redis_hold hold;
+    uint64_t waits; /* HELD: for the answer to the WAIT of this number */
     struct tp_log_place place; /* what Redis answered */
 };
 
@@ -296,6 +308,9 @@ void tp__redis_map_dropped(struct tp__redis_map *map, struct tp__redis_call *own
 void tp__redis_map_held(struct tp__redis_map *map);
 
 /* ---- redis_write.c ---- */
+
+/* Whatever became of the list: a map that is there stands in it. */
+void tp__redis_name_list(struct tp__redis_map *map);
 
 void tp__redis_put_begin(struct tp__redis_call *call);
 void tp__redis_drop_begin(struct tp__redis_call *call);

@@ -93,8 +93,9 @@ void tp__redis_map_held(struct tp__redis_map *map)
 
 void tp__redis_call_end(struct tp__redis_call *call)
 {
-    call->is_told = true;
-    if (!call->is_sent || call->is_replied)
+    if (call->asking == TP__REDIS_ASKED)
+        call->asking = TP__REDIS_TOLD;
+    else
         tp__redis_call_free(call);
 }
 
@@ -110,7 +111,7 @@ static bool tell(struct tp__redis_map *map, struct tp_store_event *event)
 static bool split(struct tp__redis_map *map, struct tp__redis_call *call)
 {
     struct tp_store_event *event = &call->event, only = *event;
-    call->is_alone = false;
+    call->hold = TP__REDIS_FREE;
     if (event->kind == TP_STORE_REFUSED && event->error == TP_ERR_UNAVAILABLE)
         return true;
     if (event->kind == TP_STORE_VERSION || event->kind == TP_STORE_BEGUN || event->kind == TP_STORE_DROPPED) {
@@ -119,7 +120,7 @@ static bool split(struct tp__redis_map *map, struct tp__redis_call *call)
             tp_map_ref(only.map);
         if (!tell(map, &only)) {
             tp_map_unref(only.map);
-            call->is_alone = true;
+            call->hold = TP__REDIS_ALONE;
             return false;
         }
     }
@@ -134,9 +135,9 @@ static bool split(struct tp__redis_map *map, struct tp__redis_call *call)
 
 void tp__redis_tell_all(struct tp__redis_map *map)
 {
-    while (map->telling.first != NULL && !map->telling.first->is_held) {
+    while (map->telling.first != NULL && map->telling.first->hold != TP__REDIS_HELD) {
         struct tp__redis_call *call = map->telling.first;
-        if (call->is_alone && !split(map, call))
+        if (call->hold == TP__REDIS_ALONE && !split(map, call))
             return; /* the tick tries again */
         if (!tell(map, &call->event) && call->event.context == NULL)
             return;

@@ -116,7 +116,7 @@ static bool apply(struct tp__redis_map *map, struct tp_redis_entry *entry)
     struct tp_redis_decided decided;
     struct tp_log_place place = entry->place;
     pass_over_before(map, place);
-    if (own != NULL && own->kind == TP__REDIS_DROP && !own->is_replied) { /* the map is in the list until that came */
+    if (own != NULL && own->kind == TP__REDIS_DROP && own->asking == TP__REDIS_ASKED) { /* the map is in the list until that came */
         map->is_stalled = true;
         return false;
     }
@@ -382,7 +382,7 @@ void tp__redis_read_again(struct tp__redis_store *store)
     if (store->is_woken || store->reader.client_id == 0)
         return;
     snprintf(id, sizeof id, "%llu", (unsigned long long)store->reader.client_id);
-    store->is_woken = tp_redis_conn_send(&store->writer, 3, (const char *[]){"CLIENT", "UNBLOCK", id}, NULL, 0, unblock_cb, NULL);
+    store->is_woken = tp_redis_conn_send(&store->writer, 3, (const char *[]){"CLIENT", "UNBLOCK", id}, NULL, TP__REDIS_WRITE_MS, unblock_cb, NULL);
 }
 
 void tp__redis_read_lost(struct tp__redis_store *store)

@@ -155,7 +155,7 @@ static bool restore_send(const struct restore *restore)
             }
         }
         snprintf(names, sizeof names, "%smaps", store->url.prefix);
-        is_sent = tp_redis_conn_send(&store->writer, 3, (const char *[]){"SADD", names, map->name}, NULL, 0, sadd_cb, NULL) &&
+        is_sent = tp_redis_conn_send(&store->writer, 3, (const char *[]){"SADD", names, map->name}, NULL, TP__REDIS_WRITE_MS, sadd_cb, NULL) &&
                   tp_redis_conn_send(&store->writer, (int)n, argv, sizes, RESTORE_MS, restored_cb, map);
     }
     free(argv);
@@ -236,14 +236,6 @@ static void put_back(struct tp__redis_map *map, struct tp_log_place last)
     restore_begin(map, last, has_put);
 }
 
-/* Whatever became of the list: a map that is there stands in it. */
-static void list_name(struct tp__redis_map *map)
-{
-    char names[TP__REDIS_KEY_MAX];
-    snprintf(names, sizeof names, "%smaps", map->store->url.prefix);
-    (void)tp_redis_conn_send(&map->store->writer, 3, (const char *[]){"SADD", names, map->name}, NULL, 0, sadd_cb, NULL);
-}
-
 static void look_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
 {
     struct tp__redis_map *map = context;
@@ -270,7 +262,7 @@ static void look_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
         map->look_at_ms = 0;
         map->snapless = 0;
         map->trouble = NULL;
-        list_name(map);
+        tp__redis_name_list(map);
         tp__redis_read_again(map->store);
         tp__redis_map_serve(map);
         return;

@@ -28,16 +28,14 @@ static void pending_begin(struct tp__redis_call *call, size_t bytes)
     call->run = store->run;
     call->sent_us = tp_clock_now_us();
     call->bytes = bytes;
-    call->is_sent = true;
-    call->is_replied = false;
+    call->asking = TP__REDIS_ASKED;
     call->place = (struct tp_log_place){0};
     store->in_flight++;
     store->in_flight_bytes += bytes;
     call->map->asked++; /* the answer finds the map, though the call may be told, and the map be gone for all others, before it comes */
     tp__redis_calls_add(&call->map->pending, call);
     if (store->url.wait > 0) {
-        call->is_held = true;
-        call->is_alone = false;
+        call->hold = TP__REDIS_HELD;
         call->waits = store->waits;
         uv_prepare_start(&store->ask_replicas, tp__redis_replicas_cb);
     }
@@ -86,10 +84,8 @@ struct asked {
 void tp__redis_release(struct tp__redis_calls *calls, uint64_t number, bool is_enough)
 {
     for (struct tp__redis_call *call = calls->first; call != NULL; call = call->next)
-        if (call->is_held && call->waits <= number) {
-            call->is_held = false;
-            call->is_alone = !is_enough;
-        }
+        if (call->hold == TP__REDIS_HELD && call->waits <= number)
+            call->hold = is_enough ? TP__REDIS_FREE : TP__REDIS_ALONE;
 }
 
 static void replicas_release(struct tp__redis_store *store, uint64_t number, bool is_enough)
@@ -148,12 +144,14 @@ void tp__redis_replicas_cb(uv_prepare_t *prepare)
 /* What Redis answers to a call is its last word about it, if it was decided before. */
 static bool replied(struct tp__redis_call *call)
 {
-    bool is_told = call->is_told;
     call->map->asked--;
-    call->is_replied = true;
-    if (is_told)
+    if (call->asking == TP__REDIS_TOLD) {
         tp__redis_call_free(call);
-    return !is_told;
+        return false;
+    }
+    if (call->asking == TP__REDIS_ASKED)
+        call->asking = TP__REDIS_REPLIED;
+    return true;
 }
 
 /* A put or drop came to nothing. */
@@ -198,7 +196,8 @@ static bool put_is_raised(struct tp__redis_call *call, const redisReply *reply)
     ((struct tp_map *)(uintptr_t)call->put)->epoch = last + 1; /* nobody else uses it yet */
     free(call->snapshot);
     call->snapshot = NULL;
-    call->is_sent = call->is_held = false;
+    call->asking = TP__REDIS_UNASKED;
+    call->hold = TP__REDIS_FREE;
     tp__redis_put_begin(call);
     return true;
 }
@@ -315,11 +314,11 @@ void tp__redis_put_begin(struct tp__redis_call *call)
 
 /* ---- Drops ---- */
 
-static void list_name(struct tp__redis_map *map)
+void tp__redis_name_list(struct tp__redis_map *map)
 {
     char names[TP__REDIS_KEY_MAX];
     snprintf(names, sizeof names, "%smaps", map->store->url.prefix);
-    (void)tp_redis_conn_send(&map->store->writer, 3, (const char *[]){"SADD", names, map->name}, NULL, 0, sadd_cb, NULL);
+    (void)tp_redis_conn_send(&map->store->writer, 3, (const char *[]){"SADD", names, map->name}, NULL, TP__REDIS_WRITE_MS, sadd_cb, NULL);
 }
 
 static void exists_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
@@ -328,13 +327,13 @@ static void exists_cb(struct tp_redis_conn *conn, const redisReply *reply, void 
     (void)conn;
     map->asked--;
     if (reply != NULL && reply->type == REDIS_REPLY_INTEGER && reply->integer != 0)
-        list_name(map);
+        tp__redis_name_list(map);
 }
 
 /* The name was taken out of the list before the drop: puts it back if the map is there again. */
 static void list_again(struct tp__redis_map *map)
 {
-    if (tp_redis_conn_send(&map->store->writer, 2, (const char *[]){"EXISTS", map->snaps}, NULL, 0, exists_cb, map))
+    if (tp_redis_conn_send(&map->store->writer, 2, (const char *[]){"EXISTS", map->snaps}, NULL, TP__REDIS_WRITE_MS, exists_cb, map))
         map->asked++;
 }
 
@@ -352,14 +351,14 @@ static void drop_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
         return;
     }
     if (reply->type == REDIS_REPLY_ERROR) {
-        list_name(map);
+        tp__redis_name_list(map);
         tp__redis_write_refused(map->store, reply->str);
         if (replied(call))
             refused(call, TP_ERR_UNAVAILABLE, "Redis refused it");
         return;
     }
     if (tp__redis_reply_is(reply, "epoch")) {
-        list_name(map);
+        tp__redis_name_list(map);
         if (replied(call))
             refused(call, TP_ERR_FAILED_PRECONDITION, "the map is in another epoch");
         return;
@@ -425,10 +424,10 @@ static void xadd_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
     struct tp__redis_map *map = call->map;
     struct tp__redis_store *store = map->store;
     (void)conn;
-    if (!replied(call) || (reply == NULL && !call->is_again))
+    if (!replied(call) || (reply == NULL && call->asking != TP__REDIS_AGAIN))
         return;
-    if (call->is_again) {
-        call->is_again = false;
+    if (call->asking == TP__REDIS_AGAIN) {
+        call->asking = TP__REDIS_REPLIED;
         wait_again(call);
         tp__redis_map_serve(map);
         return;
@@ -497,8 +496,8 @@ bool tp__redis_submit_begin(struct tp__redis_call *call)
 void tp__redis_submit_again(struct tp__redis_call *call)
 {
     tp__redis_pending_end(call);
-    if (call->is_replied)
+    if (call->asking == TP__REDIS_REPLIED)
         wait_again(call);
     else
-        call->is_again = true;
+        call->asking = TP__REDIS_AGAIN;
 }

@@ -24,6 +24,8 @@
 #include <unistd.h>
 
 enum {
+    DESCRIPTORS_KEPT = 256, /* the stats port's connections, those being refused, files */
+    DESCRIPTORS_OF_LOOP = 8,
     STOP_SECONDS_MAX = 30, /* from the last connection to the end; then the process gives up */
 };
 
@@ -161,6 +163,15 @@ static void give_up(int signal_number)
     _exit(TP_EXIT_STUCK);
 }
 
+/* Once nothing more is owed or it was dropped the rest has STOP_SECONDS_MAX, whoever hangs: a disk, say, that a request waits for. */
+static void bound_the_end(void)
+{
+    signal(SIGALRM, give_up);
+    unsigned left_seconds = alarm(STOP_SECONDS_MAX);
+    if (left_seconds > 0) /* it runs since the dropping */
+        alarm(left_seconds);
+}
+
 static void stop_world(struct server *server)
 {
     if (server->has_world_thread)
@@ -198,11 +209,10 @@ static void enter_cb(void *context, enum tp_life_state state)
         tp_supervisor_tell("STOPPING=1\nSTATUS=draining");
     if (state == TP_LIFE_DRAINING)
         tp_acceptor_end(&server->acceptor);
-    if (state == TP_LIFE_STOPPING) {
-        signal(SIGALRM, give_up);
-        alarm(STOP_SECONDS_MAX);
+    if (state == TP_LIFE_DROPPING || state == TP_LIFE_STOPPING)
+        bound_the_end();
+    if (state == TP_LIFE_STOPPING)
         stop_world(server);
-    }
     for (unsigned i = 0; i < server->threads; i++) {
         struct tp_loop *loop = &server->loops[i];
         struct tp_mail *mail = state == TP_LIFE_DRAINING    ? &loop->drain
@@ -429,14 +439,29 @@ static enum tp_exit write_port_file(const struct server *server)
     return TP_EXIT_CLEAN;
 }
 
-/* As many descriptors as we may have: one is needed for each connection. */
-static void raise_descriptors(void)
+/* As many descriptors as we may have: one is needed for each connection, and clients must leave some for the stats port, the store and the
+ * loops. Gives how many connections that makes. */
+static int64_t take_descriptors(const struct server *server)
 {
+    const struct tp_config *config = server->config;
+    const int64_t wanted = (int64_t)config->connections_max, logs = config->data[0] != '\0' ? (int64_t)config->maps_max : 0;
+    const int64_t others = DESCRIPTORS_KEPT + (int64_t)DESCRIPTORS_OF_LOOP * server->threads + logs;
     struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return INT64_MAX;
+    if (limit.rlim_cur < limit.rlim_max) {
+        rlim_t before = limit.rlim_cur;
         limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
+        if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+            limit.rlim_cur = before;
     }
+    if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > INT32_MAX)
+        return INT64_MAX;
+    int64_t all = (int64_t)limit.rlim_cur, connections = all > 2 * others ? all - others : all / 2;
+    if (connections < wanted)
+        tp_log(TP_LOG_WARN, "fewer descriptors than connections_max", "descriptors=%" PRId64 " connections=%" PRId64 " connections_max=%" PRId64, all,
+               connections, wanted);
+    return connections;
 }
 
 /* What a loop or the world's thread needs, in the order in which one needs the other; no thread runs yet. */
@@ -476,7 +501,7 @@ static enum tp_exit start(struct server *server)
 {
     const struct tp_config *config = server->config;
     char words[256];
-    raise_descriptors();
+    server->acceptor.descriptors = take_descriptors(server);
     if (open_sockets(server, words) != 0)
         return fail(TP_EXIT_PORT, words);
     enum tp_exit code = make(server);

@@ -76,27 +76,35 @@ size_t tp_slow_read(const struct tp_slow *slow, uint64_t now_us, struct tp_slow_
     return count;
 }
 
-size_t tp_slow_why(const struct tp_slow_tick *tick, const char *causes[TP_SLOW_CAUSES])
+const char *tp_slow_cause_name(enum tp_slow_cause cause)
+{
+#define WORD(name, word) [TP_SLOW_##name] = word,
+    static const char *const words[] = {TP_SLOW_CAUSE_LIST(WORD)};
+#undef WORD
+    return words[cause];
+}
+
+size_t tp_slow_why(const struct tp_slow_tick *tick, enum tp_slow_cause causes[TP_SLOW_CAUSES])
 {
     enum { MANY_SESSIONS = 1000, SEARCHES = 16 };
     size_t count = 0;
     uint64_t waited_us = tp_slow_waited_us(tick), queued_us = tick->queued_us - tick->world_us;
     uint64_t work = tick->expansions + tick->guide_expansions + tick->traced;
     if (tick->world_us > waited_us / 4)
-        causes[count++] = "store"; /* a change, a put or an opening before it was not answered yet */
+        causes[count++] = TP_SLOW_STORE;
     if (queued_us > waited_us / 4)
-        causes[count++] = "queue"; /* the loop served others, or requests before it */
+        causes[count++] = TP_SLOW_QUEUE;
     if (tick->memory_bytes > 0)
-        causes[count++] = "memory";
+        causes[count++] = TP_SLOW_MEMORY;
     if (tick->restarts > tick->sessions / 4)
-        causes[count++] = tick->versions > 0 ? "versions" : "restarts"; /* searches begun anew, after changes or without */
+        causes[count++] = tick->versions > 0 ? TP_SLOW_VERSIONS : TP_SLOW_RESTARTS;
     if (work > tick->sessions * SEARCHES)
-        causes[count++] = "search";
+        causes[count++] = TP_SLOW_SEARCH;
     if (tick->sessions >= MANY_SESSIONS)
-        causes[count++] = "batch";
+        causes[count++] = TP_SLOW_BATCH;
     if (tick->total_us != 0 && tick->took_us > tick->total_us)
-        causes[count++] = "deadline"; /* it missed its own */
+        causes[count++] = TP_SLOW_DEADLINE;
     if (count == 0)
-        causes[count++] = "processor"; /* little was done: other programs, or the system, took the time */
+        causes[count++] = TP_SLOW_PROCESSOR;
     return count;
 }

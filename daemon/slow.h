@@ -65,8 +65,29 @@ void tp_slow_offer(struct tp_slow *slow, const struct tp_slow_tick *tick);
 /* Copies those kept that ended in the last TP_SLOW_KEPT_SECONDS, in no order; returns how many. Any thread. */
 size_t tp_slow_read(const struct tp_slow *slow, uint64_t now_us, struct tp_slow_tick ticks[TP_SLOW_TICKS]);
 
-/* Why a tick was slow: the causes that apply, the heaviest first, as static words; at most TP_SLOW_CAUSES. */
-enum { TP_SLOW_CAUSES = 8 };
-size_t tp_slow_why(const struct tp_slow_tick *tick, const char *causes[TP_SLOW_CAUSES]);
+/* X(NAME, word): what makes a tick slow, the heaviest first. */
+#define TP_SLOW_CAUSE_LIST(X)                                                                                \
+    X(STORE, "store")         /* a change, a put or an opening before it was not answered yet */             \
+    X(QUEUE, "queue")         /* the loop served others, or requests before it */                            \
+    X(MEMORY, "memory")       /* it took more */                                                             \
+    X(VERSIONS, "versions")   /* searches begun anew, after changes */                                       \
+    X(RESTARTS, "restarts")   /* the same, without */                                                        \
+    X(SEARCH, "search")       /* expansions */                                                               \
+    X(BATCH, "batch")         /* a thousand sessions or more */                                              \
+    X(DEADLINE, "deadline")   /* it missed its own */                                                        \
+    X(PROCESSOR, "processor") /* little was done: other programs, or the system, took the time */
+
+enum tp_slow_cause {
+#define TP_SLOW_CAUSE_ENUM(name, word) TP_SLOW_##name,
+    TP_SLOW_CAUSE_LIST(TP_SLOW_CAUSE_ENUM)
+#undef TP_SLOW_CAUSE_ENUM
+        TP_SLOW_CAUSES
+};
+
+/* Why a tick was slow: the causes that apply, one at least, the heaviest first; gives how many. */
+size_t tp_slow_why(const struct tp_slow_tick *tick, enum tp_slow_cause causes[TP_SLOW_CAUSES]);
+
+/* Its word, static. */
+const char *tp_slow_cause_name(enum tp_slow_cause cause);
 
 #endif

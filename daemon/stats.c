@@ -1,7 +1,21 @@
 #include "daemon/stats_internal.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+static int64_t resident_bytes(void)
+{
+    FILE *file = fopen("/proc/self/statm", "re");
+    int64_t pages = 0;
+    if (file == NULL)
+        return 0;
+    if (fscanf(file, "%*d %" SCNd64, &pages) != 1)
+        pages = 0;
+    fclose(file);
+    return pages * sysconf(_SC_PAGESIZE);
+}
 
 void tp__stats_find_out(const struct tp_stats_source *source, struct tp__stats_facts *facts)
 {
@@ -23,6 +37,7 @@ void tp__stats_find_out(const struct tp_stats_source *source, struct tp__stats_f
     atomic_init(&numbers->ready, facts->reason_count == 0);
     atomic_init(&numbers->store_degraded, facts->store.state == TP_STORE_DEGRADED);
     atomic_init(&numbers->store_volatile, source->store_volatile);
+    atomic_init(&numbers->resident_bytes, resident_bytes());
     atomic_init(&numbers->node_bytes, cap_bytes);
     atomic_init(&numbers->node_bytes_max, bytes_max > INT64_MAX ? INT64_MAX : (int64_t)bytes_max);
     atomic_init(&numbers->map_versions, (int64_t)atomic_load_explicit(&source->held->versions, memory_order_relaxed));

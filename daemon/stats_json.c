@@ -160,10 +160,10 @@ static void json_slow_tick(struct tp_text *text, const struct tp_stats_source *s
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         tp_text_add(text, ",\"%s\":%" PRIu64, numbers[i].name, numbers[i].number);
     tp_text_add(text, ",\"deadline_missed\":%s,\"why\":[", tick->total_us != 0 && tick->took_us > tick->total_us ? "true" : "false");
-    const char *causes[TP_SLOW_CAUSES];
+    enum tp_slow_cause causes[TP_SLOW_CAUSES];
     size_t count = tp_slow_why(tick, causes);
     for (size_t i = 0; i < count; i++)
-        tp_text_add(text, "%s\"%s\"", i ? "," : "", causes[i]);
+        tp_text_add(text, "%s\"%s\"", i ? "," : "", tp_slow_cause_name(causes[i]));
     tp_text_add(text, "]}");
 }
 

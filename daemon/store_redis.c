@@ -199,7 +199,7 @@ static void probe(struct tp__redis_store *store, uint64_t now_ms)
         return;
     char key[TP__REDIS_KEY_MAX];
     snprintf(key, sizeof key, "%sprobe", store->url.prefix);
-    (void)tp_redis_conn_send(&store->writer, 5, (const char *[]){"SET", key, "1", "PX", "1000"}, NULL, 0, probe_cb, store);
+    (void)tp_redis_conn_send(&store->writer, 5, (const char *[]){"SET", key, "1", "PX", "1000"}, NULL, TP__REDIS_WRITE_MS, probe_cb, store);
 }
 
 /* ---- Lists ---- */
@@ -230,7 +230,7 @@ void tp__redis_list(struct tp__redis_store *store, struct tp__redis_call *call)
 {
     char key[TP__REDIS_KEY_MAX];
     snprintf(key, sizeof key, "%smaps", store->url.prefix);
-    if (!tp_redis_conn_send(&store->writer, 2, (const char *[]){"SMEMBERS", key}, NULL, 0, list_cb, call)) {
+    if (!tp_redis_conn_send(&store->writer, 2, (const char *[]){"SMEMBERS", key}, NULL, TP__REDIS_WRITE_MS, list_cb, call)) {
         call->listed(TP_ERR_UNAVAILABLE, NULL, 0, call->context);
         tp__redis_call_free(call);
     }

@@ -145,7 +145,7 @@ static void put_gap(struct tp_text *out, uint32_t index, uint32_t *next)
 
 static void put_new(struct tp_text *out, const struct tp_view_agent *agent)
 {
-    tp_view_put_fixed(out, agent->id, 8);
+    tp_view_put_id(out, agent->id);
     tp_view_put_varint(out, agent->cell);
     tp_view_put_varint(out, agent->goal);
     tp_view_put_byte(out, agent->status);

@@ -15,6 +15,7 @@ FILE_TAKEN(tp__view_page_js, "page.js")
 FILE_TAKEN(tp__view_wire_js, "wire.js")
 FILE_TAKEN(tp__view_stage_js, "stage.js")
 FILE_TAKEN(tp__view_charts_js, "charts.js")
+FILE_TAKEN(tp__view_daemon_js, "daemon.js")
 
 #define ASSET(path_text, type_text, name) {path_text, type_text, name, name##_end}
 static const char javascript[] = "text/javascript; charset=utf-8";
@@ -26,6 +27,7 @@ static const struct tp_view_asset assets[] = {
     ASSET("/view/wire.js", javascript, tp__view_wire_js),
     ASSET("/view/stage.js", javascript, tp__view_stage_js),
     ASSET("/view/charts.js", javascript, tp__view_charts_js),
+    ASSET("/view/daemon.js", javascript, tp__view_daemon_js),
 };
 
 const struct tp_view_asset *tp_view_asset_find(const char *path)

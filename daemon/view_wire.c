@@ -1,5 +1,8 @@
 #include "daemon/view_wire.h"
 
+#include "daemon/bytes.h"
+#include "daemon/varint.h"
+
 void tp_view_put_byte(struct tp_text *text, uint8_t byte)
 {
     tp_text_put(text, &byte, 1);
@@ -8,17 +11,14 @@ void tp_view_put_byte(struct tp_text *text, uint8_t byte)
 void tp_view_put_varint(struct tp_text *text, uint64_t value)
 {
     uint8_t bytes[10];
-    size_t n = 0;
-    for (; value >= 0x80; value >>= 7)
-        bytes[n++] = (uint8_t)(value | 0x80);
-    bytes[n++] = (uint8_t)value;
-    tp_text_put(text, bytes, n);
+    tp_text_put(text, bytes, (size_t)(tp_varint_put(bytes, value) - bytes));
 }
 
-void tp_view_put_fixed(struct tp_text *text, uint64_t value, unsigned bytes)
+void tp_view_put_id(struct tp_text *text, uint64_t id)
 {
-    for (unsigned i = 0; i < bytes; i++)
-        tp_view_put_byte(text, (uint8_t)(value >> (8 * i)));
+    uint8_t bytes[sizeof id];
+    tp_put_u64(bytes, id);
+    tp_text_put(text, bytes, sizeof bytes);
 }
 
 static void put_base64(struct tp_text *text, const uint8_t *in, size_t size)

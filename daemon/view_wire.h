@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 void tp_view_put_byte(struct tp_text *text, uint8_t byte);
-/* Seven bits a byte, the lowest first, the eighth set where more follow. */
+/* As protobuf writes them (daemon/varint.h). */
 void tp_view_put_varint(struct tp_text *text, uint64_t value);
-/* Little-endian. */
-void tp_view_put_fixed(struct tp_text *text, uint64_t value, unsigned bytes);
+/* A session's: 8 bytes, the lowest first. */
+void tp_view_put_id(struct tp_text *text, uint64_t id);
 /* An event of a stream: its name, and `data` in base64 or as it is (one line). */
 void tp_view_put_event(struct tp_text *text, const char *name, const struct tp_text *data, bool as_base64);
 

@@ -3,6 +3,7 @@
 import {applyFrame, bandsOf, fromBase64, readChanges, readTerrain} from "./wire.js";
 import {Stage, drawMark, statuses} from "./stage.js";
 import {Chart, short, time} from "./charts.js";
+import {watchDaemon} from "./daemon.js";
 
 const FPS = 10, PLACES_MAX = 4e6, CELLS_MAX = 4194304, QUEUE_MAX = 1200, TRAIL = 24, TRAIL_AGENTS_MAX = 4000, ASK_MS = 250, AGAIN_MS = 2000, PIECES_MAX = 16;
 const element = (id) => document.getElementById(id);
@@ -41,8 +42,9 @@ function showLink(kind, words) {
     element("link-words").textContent = words;
 }
 
-function banner(words) {
+function banner(words, isQuiet) {
     element("banner").hidden = !words;
+    element("banner").toggleAttribute("data-quiet", Boolean(isQuiet));
     element("banner").textContent = words ?? "";
 }
 
@@ -70,10 +72,13 @@ function showKey() {
         counts[agent.status] = (counts[agent.status] ?? 0) + 1;
     if (!showKey.figures) {
         showKey.figures = statuses.map((status, i) => {
-            const line = document.createElement("li"), mark = document.createElement("canvas"), count = document.createElement("b");
+            const line = document.createElement("li"), next = document.createElement("button"), mark = document.createElement("canvas"), count = document.createElement("b");
             mark.dataset.status = i;
             mark.setAttribute("aria-hidden", "true");
-            line.append(mark, status.name, count);
+            next.title = `The next agent that is ${status.name}`;
+            next.append(mark, status.name, count);
+            next.addEventListener("click", () => chooseBeside(1, i));
+            line.append(next);
             element("key").append(line);
             return count;
         });
@@ -81,7 +86,7 @@ function showKey() {
     }
     showKey.figures.forEach((figure, i) => {
         figure.textContent = counts[i];
-        figure.parentElement.classList.toggle("small", counts[i] === 0);
+        figure.closest("li").classList.toggle("small", counts[i] === 0);
     });
 }
 
@@ -150,7 +155,7 @@ async function loadTerrain() {
     state.isLoaded = false;
     state.late = [];
     if (!about || about.kind !== "grid") {
-        banner(about ? "This map is a graph: its agents are counted here, not drawn." : null);
+        banner(about ? "This map is a graph: its agents are counted here, not drawn." : null, true);
         return;
     }
     const {shrink, bands} = bandsOf(about.width, about.height, PLACES_MAX, CELLS_MAX);
@@ -226,7 +231,7 @@ function handle(type, text) {
     } else if (type === "gone") {
         state.about = null;
         stage.agents.clear();
-        banner(`There is no map ${state.map} now. It is shown as soon as it is there.`);
+        banner(`There is no map ${state.map} now. It is shown as soon as it is there.`, true);
     }
     draw();
 }
@@ -398,8 +403,9 @@ function choose(id) {
     draw();
 }
 
-function chooseBeside(by) {
-    const ids = [...stage.agents.keys()].sort((a, b) => a - b).map((index) => stage.agents.get(index).id);
+// The next one, or the one before; of all, or of those of one status.
+function chooseBeside(by, status) {
+    const ids = [...stage.agents].sort(([a], [b]) => a - b).filter(([, agent]) => status === undefined || agent.status === status).map(([, agent]) => agent.id);
     if (ids.length === 0)
         return;
     const at = ids.indexOf(stage.chosen);
@@ -555,6 +561,7 @@ canvas.addEventListener("wheel", (event) => {
 
 function showHelp() {
     element("help").showModal();
+    element("help").scrollTop = 0; // the focus is on the button at its end
 }
 
 const keys = {
@@ -636,6 +643,7 @@ async function listMaps() {
     if (list.dataset.shown !== shown) {
         list.dataset.shown = shown;
         list.replaceChildren(...maps.map((map) => new Option(`${map.name} (${map.width}×${map.height})`, map.name)));
+        list.disabled = maps.length === 0;
     }
     if (state.map !== null)
         list.value = state.map;
@@ -652,6 +660,7 @@ async function begin() {
             pick(element("maps").value);
         } else {
             showLink("wait", "no map yet");
+            banner("There is no map yet. It is shown as soon as a client puts one.", true);
             setTimeout(begin, AGAIN_MS);
         }
     } catch {
@@ -662,6 +671,7 @@ async function begin() {
 
 element("maps").addEventListener("change", (event) => pick(event.target.value));
 window.tickpathView = {stage, state}; // for who looks closely, and the tests
+watchDaemon((pairs) => rows(element("daemon"), pairs));
 setInterval(() => listMaps().catch(() => {}), 5000);
 showKey();
 showFacts();

@@ -115,6 +115,7 @@ static void lead_begin(const struct tp_mind *session, struct tp_lead *lead, cons
     lead->view.empty = true;
     if (!lead->goal_count || lead->from == TP_BLOCKS_NONE) {
         lead->ready = true;
+        lead->no_way = lead->from != TP_BLOCKS_NONE;
         return;
     }
     if (lead->goes_straight)
@@ -176,11 +177,13 @@ static void lead_pay(const struct tp_mind *session, struct tp_lead *lead, uint64
     uint64_t before = *units;
     if (lead->areas && !pay_areas(lead, units))
         return;
-    if (!lead->scout && !lead->betters && !is_apart(lead))
+    bool apart = is_apart(lead);
+    if (!lead->scout && !lead->betters && !apart)
         lead->scout = scout_begin(guide, lead, TP_FIELD_UNSEEN);
     enum tp_scout_state state = lead->scout ? tp_scout_run(lead->scout, units) : TP_SCOUT_NO_MEMORY;
     lead->spent += before - *units;
     lead->ready = state != TP_SCOUT_SEARCHING || (lead->betters && lead->spent >= BETTER_UNITS_MAX);
+    lead->no_way = apart || state == TP_SCOUT_NO_WAY;
     if (lead->ready && state != TP_SCOUT_FOUND) {
         tp_scout_end(lead->scout);
         lead->scout = NULL;
@@ -541,12 +544,19 @@ bool tp__guide_is_idle(const struct tp_tick *tick)
     return guide->settled || !guide->now.scout || !left || left == TP_FIELD_UNSEEN;
 }
 
+bool tp__guide_leads(const struct tp_mind *session)
+{
+    const struct tp_guide *guide = &session->guide;
+    return guide->now.scout || guide->now.no_way || (guide->rest.is && guide->rest.was_led);
+}
+
 void tp__guide_rest(struct tp_mind *session)
 {
     struct tp_guide *guide = &session->guide;
     const struct tp_blocks *blocks = guide->cache ? tp__overlay_blocks(session) : NULL;
     if (!blocks || guide->rest.is)
         return;
+    guide->rest.was_led = tp__guide_leads(session);
     guide->rest.is = true;
     const struct tp_blocks *of = guide->now.blocks ? guide->now.blocks : blocks;
     guide->rest.epoch = of->epoch;

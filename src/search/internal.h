@@ -307,7 +307,7 @@ static inline bool tp__walls_alone(const struct tp_mind *session)
 /* A guided session looks near ahead: at so many steps of its path, every so many ticks. */
 enum { TP_NEAR_STEPS = 32, TP_NEAR_TICKS = 8, TP_FAR_STEPS = 64 };
 
-/* Whether the session does so: on a grid that it knows, where only walls make a step dearer, with nothing to be proved of its cost. */
+/* Whether the session does so: led, on a grid that it knows, where only walls make a step dearer, with nothing to be proved of its cost. */
 bool tp__watch_is_near(const struct tp_mind *session);
 
 /* Whether it is time for that. */

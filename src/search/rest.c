@@ -202,6 +202,7 @@ static void recall_guide(struct tp_guide *guide, const struct tp_rest *rest)
     guide->waited = rest->waited;
     guide->other = rest->other;
     guide->rest.is = rest->guide_rests;
+    guide->rest.was_led = rest->guide_was_led;
     guide->rest.epoch = rest->rest_epoch;
     guide->rest.version = rest->rest_version;
     guide->rest.points = rest->rest_points;
@@ -302,6 +303,7 @@ static void keep(struct tp_rest *rest, const struct tp_mind *mind)
         .active = mind->search.active,
         .after_somebody = mind->after_somebody,
         .guide_rests = guide->rest.is,
+        .guide_was_led = guide->rest.was_led,
         .other = guide->other,
         .goal_moved = mind->goal_moved,
         .displaced = mind->displaced,

@@ -9,7 +9,7 @@
  * fell before. The version compared with is held until then. On graphs pages of edges stand for tiles, and fallen edges for
  * cells; of a changed page EDGES_A_LOOK edges are a look.
  *
- * A guided session looks near ahead alone: every TP_NEAR_TICKS ticks at the next TP_NEAR_STEPS steps of its path, as long as any of those
+ * A session that its guide leads looks near ahead alone: every TP_NEAR_TICKS ticks at the next TP_NEAR_STEPS steps of its path, as long as any of those
  * left may have risen. What is farther may be open again when the agent comes there. Where a door closed on its only short way the blocks
  * know: a way that its guide found, much longer than what is left of a whole path, has it look at all of that (guide.c). So a tick's looks are bounded under every budget, whatever changes.
  *
@@ -24,7 +24,7 @@ enum { TILES_A_LOOK = 64, EDGES_A_LOOK = 256 };
 
 bool tp__watch_is_near(const struct tp_mind *session)
 {
-    bool is_led = session->search.guide && session->params.restart == TP_RESTART_ON_RISE;
+    bool is_led = tp__guide_leads(session) && session->params.restart == TP_RESTART_ON_RISE;
     return is_led && session->belief.full && !session->bound && tp__walls_alone(session);
 }
 
@@ -470,6 +470,7 @@ bool tp__watch_run(struct tp_tick *tick)
     uint64_t news = before && follows ? before->version : UINT64_MAX;
     if (tp__watch_is_near(session))
         return follows && near_rose(tick, session->map->rose_version > news);
+    watch->far = false; /* all of the path is looked at */
     if (session->map->rose_version > news || (lazy && costs_vary && session->map->fell_version > news)) {
         watch->walks = true;
         watch->summed = false;

@@ -230,6 +230,7 @@ END_TEST
 /* Redis stands still just after it took what was sent, until the store gave up; then it goes on. */
 START_TEST(test_lands_late)
 {
+    stores_expect_at(&b_, submit(&b_, 9, 9), TP_STORE_VERSION, 5, 2); /* it has looked at the log, and sends what comes at once */
     proxy_delay(&way_, PROXY_BACK, 300);
     struct stores_call *calls[10];
     for (uint32_t i = 0; i < 10; i++)

@@ -3,6 +3,7 @@
 compiles and walks its agent, and the table of knobs holds the daemon's options, all of them and no others.
 Prints totals in Check's form."""
 
+import json
 import os
 import re
 import shutil
@@ -159,9 +160,26 @@ def check_algorithms(readme):
     check(len(default) == 1 and marked == 2 * default, "the default is %s; README.md marks %s" % (default, marked))
 
 
-def check_links(readme):
-    for path in re.findall(r"`((?:src|proto|daemon|client|tests|deploy)/[A-Za-z0-9_./-]+)`", readme):
-        check(os.path.exists(os.path.join(ROOT, path)), "README.md names %s, which is not there" % path)
+def check_links(name):
+    """What a page names is there, and its links to its own headings lead somewhere."""
+    with open(os.path.join(ROOT, name), encoding="utf-8") as file:
+        page = file.read()
+    for path in re.findall(r"`((?:src|proto|daemon|client|tests|deploy)/[A-Za-z0-9_./-]+)`", page):
+        check(os.path.exists(os.path.join(ROOT, path)), "%s names %s, which is not there" % (name, path))
+    anchors = {re.sub(r"[^a-z0-9 -]", "", head.lower()).replace(" ", "-") for head in re.findall(r"^#+ (.*)$", page, re.MULTILINE)}
+    links = re.findall(r"\]\(#([^)]+)\)", page)
+    check(len(links) > 5, "%s has %d links to its own headings" % (name, len(links)))
+    for link in links:
+        check(link in anchors, "%s links to #%s, which is no heading of it" % (name, link))
+
+
+def check_causes():
+    """The operators' page tells of every cause of a slow tick."""
+    with open(os.path.join(ROOT, "daemon", "stats.schema.json"), encoding="utf-8") as file:
+        causes = json.load(file)["properties"]["slow_ticks"]["items"]["properties"]["why"]["items"]["enum"]
+    with open(os.path.join(ROOT, "deploy", "OPERATING.md"), encoding="utf-8") as file:
+        told = re.findall(r"^\| `([a-z]+)` \|", file.read().partition("| why |")[2].partition("\n\n")[0], re.MULTILINE)
+    check(told == causes, "OPERATING.md tells of the causes %s; the schema of %s" % (told, causes))
 
 
 def main():
@@ -177,7 +195,9 @@ def main():
     check_knobs(readme)
     check_exit_codes(readme)
     check_algorithms(readme)
-    check_links(readme)
+    check_causes()
+    for name in ("README.md", os.path.join("deploy", "OPERATING.md")):
+        check_links(name)
     return close()
 
 

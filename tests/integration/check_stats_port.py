@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 """The stats port among those who mean no good: half requests, nonsense, crowds that send and read a byte now and then, many who ask for a
-large map at once, streams that nobody reads. A probe must be answered all the while, memory stay bounded, and the daemon end well. Prints
+large map at once, streams that nobody reads, clients that take all descriptors. A probe must be answered all the while, memory stay bounded, and the daemon end well. Prints
 totals in Check's form."""
 
 import http.client
 import json
 import os
+import resource
 import select
 import socket
 import sys
@@ -173,7 +174,7 @@ def check_large_map(port, name):
 def is_cut(peer):
     """Whether the other side has ended the connection, whatever is still to be read."""
     poll = select.poll()
-    poll.register(peer, 0)
+    poll.register(peer, select.POLLRDHUP)
     return bool(poll.poll(0))
 
 
@@ -193,12 +194,32 @@ def check_streams(port, name):
     fast.close()
 
 
+def check_descriptors(processes):
+    """Clients that use up what descriptors there are leave enough for a probe, and are told that they are too many."""
+    port, stats = free_ports(2)
+    limit = 200
+    daemon = processes.start("few", [os.path.join(BIN, "tickpathd"), "--threads", "1", "--listen", "127.0.0.1:%d" % port, "--stats", "127.0.0.1:%d" % stats], dict(os.environ),
+                             enter=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
+    check(wait_for(lambda: fetch(stats, "/readyz")[0] == 200), "no daemon serves:\n%s" % daemon.log())
+    check("fewer descriptors" in daemon.log(), "no word of too few descriptors:\n%s" % daemon.log())
+    peers = [socket.create_connection(("127.0.0.1", port)) for _ in range(limit)]
+    check(wait_for(lambda: is_cut(peers[-1])), "one more than there are descriptors for is kept waiting")
+    check_probes(stats, "%d connections where there are %d descriptors" % (limit, limit))
+    kept = sum(not is_cut(peer) for peer in peers)
+    check(limit // 3 <= kept <= limit // 2, "%d of %d connections are kept" % (kept, limit))
+    for peer in peers:
+        peer.close()
+    daemon.terminate()
+    check(daemon.wait() == 0 and "cannot accept" not in daemon.log(), "the daemon ended with %s:\n%s" % (daemon.wait(), daemon.log()))
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder, Processes(folder) as processes:
         port, stats = free_ports(2)
         daemon = processes.start("daemon", [os.path.join(BIN, "tickpathd"), "--threads", "1", "--listen", "127.0.0.1:%d" % port, "--stats", "127.0.0.1:%d" % stats])
         if not check(wait_for(lambda: fetch(stats, "/readyz")[0] == 200), "no daemon serves:\n%s" % daemon.log()):
             return
+        check_descriptors(processes)
         check_nonsense(stats)
         before = resident_mib(daemon)
         check_crowds(stats)

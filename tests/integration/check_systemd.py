@@ -61,6 +61,9 @@ def check_facts():
     check(suggested and set(suggested) <= set(options), "tickpathd.conf has %s" % suggested)
     service = read("tickpathd.service")
     check("\nExecReload=/bin/kill -HUP $MAINPID\n" in service and "--config /etc/tickpath/tickpathd.conf\n" in service, "what a reload reads")
+    files = re.findall(r"^EnvironmentFile=-(.*)$", service, re.MULTILINE)
+    check(files == ["/etc/tickpath/secrets"], "it reads %s" % files)
+    check(not re.search(r"^(stats-token|redis) *=", read("tickpathd.conf"), re.MULTILINE), "tickpathd.conf, which anybody reads, has a secret")
     drain_ms = sum(int(ms) for ms in re.findall(r"--drain-(?:delay-)?ms N.*default (\d+)\)", told))
     with open(os.path.join(ROOT, "daemon", "server.c"), encoding="utf-8") as file:
         stop_s = int(re.search(r"STOP_SECONDS_MAX = (\d+)", file.read())[1])

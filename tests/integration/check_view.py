@@ -257,7 +257,7 @@ def check_page(port):
     status, headers, body = get(port, "/")
     policy = headers.get("Content-Security-Policy", "")
     check(status == 200 and b"<canvas" in body and "default-src 'none'" in policy and "unsafe" not in policy, "the page: %d, %s" % (status, policy))
-    for path in ("page.css", "page.js", "wire.js", "stage.js", "charts.js", "icon.svg"):
+    for path in ("page.css", "page.js", "wire.js", "stage.js", "charts.js", "daemon.js", "icon.svg"):
         status, headers, body = get(port, "/view/" + path)
         on_disk = open(os.path.join(ROOT, "daemon", "view", path), "rb").read()
         check(status == 200 and body == on_disk and headers["X-Content-Type-Options"] == "nosniff", "/view/%s is not the file of that name" % path)
@@ -289,6 +289,12 @@ def check_token(processes):
             status = get(stats, path, {"Authorization": wrong})[0]
             check(status == 401, "%s with %s: %d" % (path, wrong, status))
         check(get(stats, path + ("&" if "?" in path else "?") + "token=" + TOKEN[:-1])[0] == 401, "%s with a wrong token in it" % path)
+    check(get(stats, "/view/page.css")[0] == 200, "the form has no style")
+    for given, words in (("", b"read-only token"), ("?token=wrong", b"not its token")):
+        status, headers, body = get(stats, "/" + given, {"Accept": "text/html,*/*"})
+        check(status == 401 and b"<form" in body and words in body and "unsafe" not in headers["Content-Security-Policy"], "the form: %d %s" % (status, body))
+    status, headers, body = get(stats, "/stats")
+    check(b"<" not in body and b"Bearer" in body and headers["Content-Type"].startswith("text/plain"), "a program is told %s" % body)
     for path in ("/", "/stats", "/view/maps"):
         check(get(stats, path, {"Authorization": "Bearer " + TOKEN, "Host": "far.example"})[0] == 200, "%s with its token is refused" % path)
     status, headers, _ = get(stats, "/?token=" + TOKEN)

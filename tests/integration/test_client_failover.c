@@ -87,7 +87,7 @@ START_TEST(agents_walk_on)
         arrived = tick_all(walkers, AGENTS, SIDE, &number);
     ck_assert_uint_eq(arrived, AGENTS);
     if (_i == SHUT_DOWN && told_.lost == 0) { /* it answers as long as it is asked, and ends when it is left alone */
-        wire_daemon_await_end(&one_);
+        wire_daemon_expect_exit(&one_, 0);
         tick_all(walkers, AGENTS, SIDE, &number);
     }
     ck_assert_uint_eq(told_.lost, 1);

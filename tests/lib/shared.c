@@ -164,9 +164,14 @@ void shared_expect_ticks(uint64_t least)
 
 void shared_wait_told(int i)
 {
-    for (uint64_t until = wire_now_ms() + SHARED_WAIT_MS; shared.ticker[i].told == 0;) {
-        ck_assert_msg(wire_now_ms() < until, "no session on daemon %d was told of the new epoch", i);
-        shared_pause_ms(POLL_PAUSE_MS);
+    struct ticker *ticker = &shared.ticker[i];
+    for (uint64_t until = wire_now_ms() + SHARED_WAIT_MS; ticker->told == 0; shared_pause_ms(POLL_PAUSE_MS)) {
+        if (wire_now_ms() < until)
+            continue;
+        ticker_stop(ticker);
+        ck_abort_msg("no session on daemon %d was told of the new epoch: it made %llu ticks, the last in epoch %llu, version %llu. %s", i,
+                     (unsigned long long)ticker->ticks, (unsigned long long)ticker->epoch, (unsigned long long)ticker->version,
+                     ticker->failure);
     }
 }
 

@@ -103,6 +103,14 @@ def check_stats(stats):
     check(not validator.is_valid(told), "the schema takes an empty bucket")
 
 
+def check_resident(stats, pid):
+    """The whole process' memory is what the system says of it, but for what comes between two looks."""
+    with open("/proc/%d/statm" % pid, encoding="ascii") as file:
+        pages = int(file.read().split()[1])
+    told = json.loads(http(stats, "/stats")[1])["metrics"]["resident_bytes"]
+    check(abs(told - pages * os.sysconf("SC_PAGESIZE")) < 16 << 20, "%d bytes are resident, told are %d" % (pages * os.sysconf("SC_PAGESIZE"), told))
+
+
 def check_workload(folder, stats, daemon_port, prometheus):
     up = wait_for(lambda: one(prometheus, "up") == 1)
     check(up, "Prometheus does not reach the daemon")
@@ -162,6 +170,7 @@ def main():
         if check(wait_for(lambda: http(prometheus, "/-/ready")[0] == 200), "Prometheus does not start:\n" + server.log()):
             check_workload(folder, stats, port, prometheus)
         check_stats(stats)
+        check_resident(stats, daemon.pid)
         daemon.terminate()
         check(daemon.wait() == 0, "the daemon ends with %s:\n%s" % (daemon.wait(0), daemon.log()))
 

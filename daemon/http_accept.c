@@ -1,4 +1,4 @@
-#include "daemon/accept.h"
+#include "daemon/http_accept.h"
 
 #include <string.h>
 #include <strings.h>
@@ -80,7 +80,7 @@ static struct range read_range(struct part rest)
     return range;
 }
 
-enum tp_stats_format tp_accept_format(const char *accept)
+enum tp_stats_format tp_http_accept_format(const char *accept)
 {
     int open_q = 0, text_q = 0, text_closeness = 0;
     struct part rest = {accept, accept != NULL ? strlen(accept) : 0}, part;

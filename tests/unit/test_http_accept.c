@@ -1,6 +1,6 @@
 /* Which format the metrics come in, for every kind of Accept header: what Prometheus sends, what browsers and curl send, q values, quotes,
  * nonsense. */
-#include "daemon/accept.h"
+#include "daemon/http_accept.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/rng.h"
 
@@ -54,7 +54,7 @@ static const struct {
 START_TEST(test_every_kind)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        ck_assert_msg((tp_accept_format(cases[i].accept) == TP_STATS_OPENMETRICS) == cases[i].is_open, "%s",
+        ck_assert_msg((tp_http_accept_format(cases[i].accept) == TP_STATS_OPENMETRICS) == cases[i].is_open, "%s",
                       cases[i].accept ? cases[i].accept : "no header");
 }
 END_TEST
@@ -76,7 +76,7 @@ START_TEST(test_nonsense)
             strcpy(accept + size, piece);
             size += strlen(piece);
         }
-        bool is_open = tp_accept_format(accept) == TP_STATS_OPENMETRICS;
+        bool is_open = tp_http_accept_format(accept) == TP_STATS_OPENMETRICS;
         open += is_open;
         if (is_open && !is_named)
             ck_abort_msg("not asked for: %s", accept);
@@ -86,9 +86,9 @@ START_TEST(test_nonsense)
 }
 END_TEST
 
-static Suite *accept_suite(void)
+static Suite *http_accept_suite(void)
 {
-    Suite *suite = suite_create("accept");
+    Suite *suite = suite_create("http_accept");
     TCase *core = tcase_create("core");
     tcase_add_test(core, test_every_kind);
     tcase_add_test(core, test_nonsense);
@@ -98,5 +98,5 @@ static Suite *accept_suite(void)
 
 int main(void)
 {
-    return tp_test_main("test_accept", accept_suite);
+    return tp_test_main("test_http_accept", http_accept_suite);
 }

@@ -1,4 +1,4 @@
-#include "client/cli/look_draw.h"
+#include "client/cli/inspect_draw.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "client/cli/look.h"
+#include "client/cli/inspect_look.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "daemon/view_gate.h"
+#include "daemon/http_gate.h"
 
 #include "daemon/http_send.h"
 
@@ -9,10 +9,18 @@
 enum { TOKEN_MIN = 16 };
 static const char cookie_name[] = "tickpath_token";
 
-static const char form[] =
-    "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">"
-    "<title>tickpath: token</title><h1>tickpath</h1><form><p><label>The read-only token of this daemon (its --stats-token): "
-    "<input type=\"password\" name=\"token\" required autofocus></label> <button>Look on</button></form></html>\n";
+#define FORM(words)                                                                                                        \
+    "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">"                                                      \
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" content=\"light dark\">" \
+    "<title>tickpath: token</title><link rel=\"stylesheet\" href=\"/view/page.css\"></head>"                             \
+    "<body class=\"gate\"><form class=\"card\"><h1>tickpath</h1>" words                                                  \
+    "<p><label for=\"token\">The read-only token of this daemon (its <code>--stats-token</code>)</label></p>"             \
+    "<p class=\"row\"><input id=\"token\" type=\"password\" name=\"token\" autocomplete=\"current-password\" required autofocus>" \
+    "<button>Look on</button></p></form></body></html>\n"
+static const char form[] = FORM("");
+static const char form_again[] = FORM("<p class=\"wrong\" role=\"alert\">That is not its token.</p>");
+static const char words_of_form[] =
+    "This page wants the daemon's read-only token (its --stats-token): Authorization: Bearer TOKEN\n";
 static const char closed[] =
     "The view and /stats are off: this port is not loopback and no token was given.\n"
     "Start the daemon with TICKPATHD_STATS_TOKEN (or --stats-token), 16 characters or more; /livez, /readyz and /metrics need none.\n";
@@ -20,14 +28,14 @@ static const char strange[] =
     "Without a token this port answers under a name of loopback only: localhost, 127.0.0.1 or [::1].\n"
     "Give the daemon a token (TICKPATHD_STATS_TOKEN or --stats-token) to look on under another.\n";
 
-bool tp_view_gate_is_token(const char *text)
+bool tp_http_gate_is_token(const char *text)
 {
     size_t size = strlen(text);
-    return size >= TOKEN_MIN && size <= TP_VIEW_TOKEN_MAX &&
+    return size >= TOKEN_MIN && size <= TP_HTTP_TOKEN_MAX &&
            strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~-") == size;
 }
 
-bool tp_view_gate_is_loopback(const char *host)
+bool tp_http_gate_is_loopback(const char *host)
 {
     return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
 }
@@ -82,18 +90,27 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status
         {MHD_HTTP_HEADER_CONTENT_TYPE, type},
         {MHD_HTTP_HEADER_WWW_AUTHENTICATE, status == MHD_HTTP_UNAUTHORIZED ? "Bearer realm=\"tickpath\"" : NULL},
         {MHD_HTTP_HEADER_CACHE_CONTROL, "no-store"},
-        {"Content-Security-Policy", "default-src 'none'; form-action 'self'; frame-ancestors 'none'"},
+        {"Content-Security-Policy", "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'"},
         {"Referrer-Policy", "no-referrer"},
         {NULL, NULL},
     };
     return tp_http_send(connection, status, response, headers);
 }
 
+/* A browser is asked for the token; a program is told how to give it. */
+static enum MHD_Result ask(struct MHD_Connection *connection, bool was_given)
+{
+    const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+    if (accept == NULL || strstr(accept, "text/html") == NULL)
+        return refuse(connection, MHD_HTTP_UNAUTHORIZED, "text/plain; charset=utf-8", words_of_form);
+    return refuse(connection, MHD_HTTP_UNAUTHORIZED, "text/html; charset=utf-8", was_given ? form_again : form);
+}
+
 /* The token was right in the address: it goes into a cookie, and the address is asked for again without it. */
 static enum MHD_Result welcome(struct MHD_Connection *connection, const char *path, const char *token)
 {
     struct MHD_Response *response = MHD_create_response_from_buffer(0, (void *)(uintptr_t) "", MHD_RESPMEM_PERSISTENT);
-    char cookie[TP_VIEW_TOKEN_MAX + 128];
+    char cookie[TP_HTTP_TOKEN_MAX + 128];
     snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict", cookie_name, token);
     const struct tp_http_header headers[] = {
         {MHD_HTTP_HEADER_SET_COOKIE, cookie},
@@ -105,7 +122,7 @@ static enum MHD_Result welcome(struct MHD_Connection *connection, const char *pa
     return tp_http_send(connection, MHD_HTTP_SEE_OTHER, response, headers);
 }
 
-bool tp_view_gate_opens(struct MHD_Connection *connection, const char *path, const char *token, bool is_loopback,
+bool tp_http_gate_opens(struct MHD_Connection *connection, const char *path, const char *token, bool is_loopback,
                         enum MHD_Result *result)
 {
     if (token[0] == '\0') {
@@ -120,6 +137,6 @@ bool tp_view_gate_opens(struct MHD_Connection *connection, const char *path, con
     if (given != NULL && is_same(given, strlen(given), token))
         *result = welcome(connection, path, token);
     else
-        *result = refuse(connection, MHD_HTTP_UNAUTHORIZED, "text/html; charset=utf-8", form);
+        *result = ask(connection, given != NULL);
     return false;
 }

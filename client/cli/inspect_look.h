@@ -3,8 +3,8 @@
  * What it is: pieces are JSON texts of tp_dump_json, of this process or a daemon's; what is of the session as a whole is the first piece's.
  * What it refuses: text that is not of that form. Who calls it: `tickpath inspect`.
  */
-#ifndef TP_CLI_LOOK_H
-#define TP_CLI_LOOK_H
+#ifndef TP_CLI_INSPECT_LOOK_H
+#define TP_CLI_INSPECT_LOOK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,11 +3,11 @@
  * Of a map of at most TP_LOOK_WHOLE_SIDE cells on a side all is drawn; of a larger one the part that the search knows, cut to TP_LOOK_PART_SIDE cells a
  * side around the agent, so that no picture is larger than that. What it refuses: graphs, which have no places. Who calls it: `tickpath inspect`.
  */
-#ifndef TP_CLI_LOOK_DRAW_H
-#define TP_CLI_LOOK_DRAW_H
+#ifndef TP_CLI_INSPECT_DRAW_H
+#define TP_CLI_INSPECT_DRAW_H
 
 #include "client/cli/draw.h"
-#include "client/cli/look.h"
+#include "client/cli/inspect_look.h"
 
 enum { TP_LOOK_WHOLE_SIDE = 1536, TP_LOOK_PART_SIDE = 2048 };
 
