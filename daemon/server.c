@@ -280,7 +280,7 @@ static void hung_up_cb(void *context)
     tp_metric_add(&metrics->config_reloads[is_good ? TP_METRIC_OUTCOME_OK : TP_METRIC_OUTCOME_REFUSED], 1);
     tp_metric_gauge_set(&metrics->config_last_reload_successful, is_good);
     if (is_serving)
-        tp_supervisor_tell("READY=1\nSTATUS=serving on port %u%s", server->port, is_good ? "" : "; the last configuration was refused");
+        tp_supervisor_tell("READY=1\nSTATUS=serving on port %u%s", server->at.port, is_good ? "" : "; the last configuration was refused");
 }
 
 /* ---- Starting ---- */
