@@ -30,6 +30,8 @@ enum tp_peer_state {
     TP_PEER_CLOSED,
 };
 
+enum { TP_PEER_JUST_NOW = 0 }; /* when bytes came, if no clock was read since */
+
 struct tp_peer {
     struct tp_shard *shard; /* borrowed */
     void *transport;        /* the transport's own */
@@ -50,11 +52,11 @@ struct tp_peer {
     uint64_t waiting_id;                  /* id of the request */
     bool answers_frame;                   /* the answer only makes the frame that waits be handled again */
     struct tp_world_layer *layer; /* with is_retry: what the frame asked the world for, entered; NULL: none */
-    /* for how long frames wait: when bytes came, at which byte of all, and how long the world had been waited for by then */
-    uint64_t received_bytes;
+    /* for how long frames wait: when bytes came, and how long the world had been waited for by then */
     struct tp_peer_mark {
-        uint64_t byte, at_us, world_us;
-    } first, last, frame; /* of the frame that is next, or one before; of the last bytes; of the frame at hand */
+        uint64_t at_us, world_us;
+    } came, late;      /* of the frame that is next, or one before; of the last bytes, where they came behind others */
+    size_t late_bytes; /* those; 0: none, or it is what `came` says */
     uint64_t world_us, waiting_since_us;
     uint64_t versions_seen; /* of shard->versions, by its last tick */
     bool is_retry; /* the frame at hand was handled before: its map has been looked for */
@@ -106,8 +108,22 @@ void tp_peer_reply(struct tp_peer *peer, uint64_t id, Tickpath__Reply__BodyCase 
 /* The same for a tick, packed straight from the schedule's answers. */
 void tp_peer_reply_ticked(struct tp_peer *peer, uint64_t id, const struct tp_ticked *ticked);
 
-/* How long the world had been waited for by now, of all requests so far. */
-uint64_t tp_peer_world_us(const struct tp_peer *peer, uint64_t now_us);
+/* The same where a clock was read since its bytes came. */
+uint64_t tp__peer_late_us(struct tp_peer *peer, uint64_t now_us);
+
+/* How long the frame at hand has waited here by now, from its last byte on or a little later. 0 where nobody counts. Cost: O(1). */
+static inline uint64_t tp_peer_waited_us(struct tp_peer *peer, uint64_t now_us)
+{
+    if (!TP_METRICS)
+        return 0;
+    if (peer->came.at_us != TP_PEER_JUST_NOW)
+        return tp__peer_late_us(peer, now_us);
+    peer->came = (struct tp_peer_mark){now_us, peer->world_us};
+    return 0;
+}
+
+/* How long of that a request before it waited for the world. After tp_peer_waited_us, while the peer is not WAITING. */
+uint64_t tp_peer_world_us(const struct tp_peer *peer);
 
 /* Appends a reply that no request asked for; false when out of memory. */
 bool tp_peer_push(struct tp_peer *peer, Tickpath__Reply__BodyCase body_case, void *body);
