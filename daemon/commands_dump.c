@@ -1,4 +1,5 @@
-/* dump_session: what the search of a session of this connection holds, a bounded slice for each request. */
+/* dump_session: what the search of a session of this connection holds, a bounded slice for each request. Others have their turns
+ * after each: it takes as long as the ticks of hundreds. */
 #include "daemon/commands.h"
 
 #include "daemon/dump.h"
@@ -146,5 +147,6 @@ void tp__command_dump_session(const struct tp_call *call)
     cut(&sheet->dump.fresh_count, &sheet->dump.fresh_cut, steps_most);
     split_states(sheet);
     reply_dump(call, sheet);
+    call->peer->gives_way = true;
     free(sheet);
 }

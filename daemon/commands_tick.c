@@ -53,19 +53,12 @@ static int check(const struct tp_call *call, const Tickpath__Tick *tick, struct 
 
 /* Before a tick, what is compared after it. */
 struct before {
-    uint64_t pool_bytes, versions, world_us, queued_us;
+    uint64_t pool_bytes, queued_us;
 };
 
 static struct before look_before(const struct tp_call *call, const struct tp_schedule *schedule)
 {
-    const struct tp_peer *peer = call->peer;
-    uint64_t began_us = schedule->began_us;
-    struct before before = {.pool_bytes = call->shard->pool.slab_bytes, .versions = peer->versions_seen};
-    before.queued_us = began_us > peer->frame.at_us ? began_us - peer->frame.at_us : 0;
-    before.world_us = tp_peer_world_us(peer, began_us) - peer->frame.world_us;
-    if (before.world_us > before.queued_us)
-        before.world_us = before.queued_us;
-    return before;
+    return (struct before){call->shard->pool.slab_bytes, tp_peer_waited_us(call->peer, schedule->began_us)};
 }
 
 /* Counts and logs one that is slower than it may be. */
@@ -86,114 +79,62 @@ static void tell_slow(struct tp_metrics *metrics, const struct tp_slow_tick *tic
            tick->memory_bytes, words);
 }
 
-/* Keeps a tick that is among the slowest, and tells of one that is slower than it may be. */
-static void note_slow(const struct tp_call *call, const struct tp_schedule *schedule, const struct before *before, uint64_t took_us,
-                      const struct tp_tick_work *work, uint64_t restarts)
+/* Keeps a tick that is among the slowest, and tells of one that is slower than it may be. Apart from the rest: few ticks come here. */
+__attribute__((noinline)) static void keep_slow(const struct tp_call *call, const struct tp_schedule *schedule, struct before before,
+                                                uint64_t served_us)
 {
     struct tp_metrics *metrics = call->shard->metrics;
-    uint64_t waited_us = before->queued_us + took_us, limit_us = call->shard->config->slow_tick_us;
-    bool is_slow = limit_us != 0 && waited_us > limit_us;
-    tp_metric_observe(&metrics->tick_wait_seconds, before->queued_us);
-    if (!is_slow && !tp_slow_wants(&metrics->slow, waited_us, schedule->began_us + took_us))
-        return;
-    uint64_t pool_bytes = call->shard->pool.slab_bytes;
+    uint64_t pool_bytes = call->shard->pool.slab_bytes, world_us = tp_peer_world_us(call->peer);
     struct tp_slow_tick tick = {
-        .at_us = schedule->began_us + took_us,
-        .queued_us = before->queued_us,
-        .world_us = before->world_us,
-        .took_us = took_us,
+        .at_us = served_us,
+        .queued_us = before.queued_us,
+        .world_us = world_us < before.queued_us ? world_us : before.queued_us,
+        .took_us = served_us - schedule->began_us,
         .sessions = schedule->served,
         .refused = schedule->refused_count,
-        .expansions = work->expansions,
-        .traced = work->traced,
-        .guide_expansions = work->guide,
-        .restarts = restarts,
-        .versions = call->shard->versions - before->versions,
-        .memory_bytes = pool_bytes > before->pool_bytes ? pool_bytes - before->pool_bytes : 0,
+        .expansions = schedule->expansions,
+        .traced = schedule->traced,
+        .guide_expansions = schedule->guide_units,
+        .restarts = schedule->restarts,
+        .versions = call->shard->versions - call->peer->versions_seen,
+        .memory_bytes = pool_bytes > before.pool_bytes ? pool_bytes - before.pool_bytes : 0,
         .starved = schedule->starved,
         .total_us = schedule->total_us != TP_TOTAL_NONE ? schedule->total_us : 0,
     };
     tp_slow_offer(&metrics->slow, &tick);
-    if (is_slow)
-        tell_slow(metrics, &tick, waited_us);
+    if (metrics->slow.limit_us == 0 || tp_slow_waited_us(&tick) <= metrics->slow.limit_us)
+        return;
+    tell_slow(metrics, &tick, tp_slow_waited_us(&tick));
 }
 
-/* What came of a tick. Most do little of most kinds: what seldom happens is looked at together. */
-static void count(const struct tp_call *call, const struct tp_schedule *schedule, const struct before *before, uint64_t tick_us)
+/* Counts the part of a tick request that most have not. Apart from the rest, as few come here. */
+__attribute__((noinline)) static void count_more(const struct tp_call *call, const struct tp_schedule *schedule, uint64_t took_us)
 {
-    enum { SELDOM = TP_FLAG_BACK_MOVE | TP_FLAG_LOOPING | TP_FLAG_RESTARTED | TP_FLAG_NODE_CAP };
+    struct tp_metrics *metrics = call->shard->metrics;
+    tp_metric_add(&metrics->agent_ticks_refused, schedule->refused_count);
+    tp_metric_add(&metrics->agent_ticks_starved, schedule->starved);
+    tp_metric_add(&metrics->ticks_starved, schedule->starved > 0);
+    tp_metric_add(&metrics->ticks_deadline_missed, schedule->total_us != TP_TOTAL_NONE && took_us > schedule->total_us);
+    if (schedule->restarts != 0)
+        TP_PROBE2(search__restart, schedule->restarts, schedule->tick);
+    tp_shard_count_memory(call->shard);
+}
+
+/* What came of a tick request; of each session tp__schedule_note has counted it. */
+static void count(const struct tp_call *call, const struct tp_schedule *schedule, struct before before, uint64_t served_us)
+{
     if (!TP_METRICS)
         return;
-    struct tp_agent *agents = schedule->sessions->agents;
-    struct tp_metrics *metrics = call->shard->metrics;
-    struct tp_tick_work work = {0};
-    uint64_t by_status[TP_STATUS_UNREACHABLE + 1] = {0};
-    uint64_t moves = 0, back_moves = 0, restarts = 0, caps = 0, arrivals = 0, flips = 0, looping = 0, pauses = 0;
-    for (size_t i = 0; i < schedule->served; i++) {
-        const struct tp_tick_reply *reply = &schedule->replies[i];
-        const struct tp_tick_work *did = &reply->work;
-        bool has_moved = reply->from != reply->to;
-        by_status[reply->status]++;
-        moves += has_moved;
-        if ((did->expansions | did->traced | did->generated | did->learned | did->guide) != 0) {
-            work.expansions += did->expansions;
-            work.traced += did->traced;
-            work.generated += did->generated;
-            work.learned += did->learned;
-            work.guide += did->guide;
-        }
-        struct tp_agent *agent = &agents[schedule->slots[i]];
-        if (agent->state != reply->status) {
-            tp_metric_gauge_add(&metrics->session_states[agent->state], -1);
-            tp_metric_gauge_add(&metrics->session_states[reply->status], 1);
-            agent->state = (uint8_t)reply->status;
-        }
-        agent->flags = (uint16_t)reply->flags;
-        arrivals += has_moved && reply->status == TP_STATUS_ARRIVED;
-        if (((reply->flags & SELDOM) | reply->flips) == 0)
-            continue;
-        bool is_paused = reply->status == TP_STATUS_BLOCKED && reply->flags & TP_FLAG_BACK_MOVE;
-        back_moves += (reply->flags & TP_FLAG_BACK_MOVE) != 0 && !is_paused;
-        pauses += is_paused;
-        flips += reply->flips;
-        looping += (reply->flags & TP_FLAG_LOOPING) != 0;
-        restarts += (reply->flags & TP_FLAG_RESTARTED) != 0;
-        caps += (reply->flags & TP_FLAG_NODE_CAP) != 0;
-    }
-    tp_metric_add(&metrics->moves, moves);
-    for (unsigned status = TP_STATUS_MOVING; status <= TP_STATUS_UNREACHABLE; status++)
-        if (by_status[status] != 0)
-            tp_metric_add(&metrics->statuses[status - 1], by_status[status]);
-    if ((schedule->refused_count | schedule->starved | back_moves | pauses | flips | looping | restarts | caps | arrivals) != 0) {
-        tp_metric_add(&metrics->agent_ticks_refused, schedule->refused_count);
-        tp_metric_add(&metrics->agent_ticks_starved, schedule->starved);
-        tp_metric_add(&metrics->ticks_starved, schedule->starved > 0);
-        tp_metric_add(&metrics->back_moves, back_moves);
-        tp_metric_add(&metrics->pauses, pauses);
-        tp_metric_add(&metrics->flips, flips);
-        tp_metric_add(&metrics->looping, looping);
-        tp_metric_add(&metrics->arrivals, arrivals);
-        tp_metric_add(&metrics->restarts, restarts);
-        if (restarts != 0)
-            TP_PROBE2(search__restart, restarts, schedule->tick);
-        tp_metric_add(&metrics->node_cap, caps);
-    }
-    if ((work.expansions | work.traced | work.learned | work.guide | work.generated) != 0) {
-        tp_metric_add(&metrics->expansions, work.expansions);
-        tp_metric_add(&metrics->traced, work.traced);
-        tp_metric_add(&metrics->generated, work.generated);
-        tp_metric_add(&metrics->learned, work.learned);
-        tp_metric_add(&metrics->guide_expansions, work.guide);
-    }
-    if (work.guide != 0 || call->shard->pool.used_bytes != call->shard->used_counted)
-        tp_shard_count_memory(call->shard);
-    if (schedule->total_us != TP_TOTAL_NONE)
-        tp_metric_add(&metrics->ticks_deadline_missed, tick_us > schedule->total_us);
-    tp_metric_observe(&metrics->tick_seconds, tick_us);
-    tp_metric_observe(&metrics->tick_expansions, work.expansions);
-    tp_metric_observe(&metrics->tick_sessions, schedule->served);
-    note_slow(call, schedule, before, tick_us, &work, restarts);
-    call->peer->versions_seen = call->shard->versions;
+    struct tp_shard *shard = call->shard;
+    struct tp_metrics *metrics = shard->metrics;
+    uint64_t took_us = served_us - schedule->began_us, waited_us = before.queued_us + took_us;
+    tp_metric_tick(metrics, took_us, before.queued_us, schedule->expansions, schedule->served);
+    if ((schedule->refused_count | schedule->starved | schedule->restarts | schedule->total_us | schedule->guide_units |
+         (shard->pool.used_bytes ^ shard->used_counted)) != 0)
+        count_more(call, schedule, took_us);
+    if (tp_slow_wants(&metrics->slow, waited_us, served_us))
+        keep_slow(call, schedule, before, served_us);
+    call->peer->versions_seen = shard->versions;
 }
 
 /* Room for the paths, taken before anything moves: a tick that moved agents is always answered. */
@@ -304,7 +245,7 @@ void tp__command_tick(const struct tp_call *call)
     }
     uint64_t served_us = clock->now_us(clock->context);
     TP_PROBE4(tick__end, schedule.tick, schedule.served, schedule.expansions, served_us - schedule.began_us);
-    count(call, &schedule, &before, served_us - schedule.began_us);
+    count(call, &schedule, before, served_us);
     if (wants_path)
         fill_paths(&schedule, &paths);
     struct tp_ticked ticked = {.schedule = &schedule,

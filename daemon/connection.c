@@ -62,6 +62,8 @@ static int unread_bytes(const struct tp_connection *connection)
 
 static void count_queued(struct tp_connection *connection, int64_t queued)
 {
+    if (queued == connection->queued_counted)
+        return;
     tp_metric_gauge_add(&connection->loop->shard.metrics->output_queued_bytes,
                         queued - connection->queued_counted);
     connection->queued_counted = queued;

@@ -56,7 +56,7 @@ int tp_frame_decoder_push(struct tp_frame_decoder *decoder, const void *bytes, s
 
 int tp_frame_decoder_keep(struct tp_frame_decoder *decoder)
 {
-    if (decoder->bytes == decoder->own)
+    if (!tp_frame_decoder_is_lent(decoder))
         return 0;
     struct tp_frame_decoder lent = *decoder;
     tp_frame_decoder_fini(decoder);

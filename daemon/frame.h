@@ -50,6 +50,12 @@ static inline size_t tp_frame_decoder_held(const struct tp_frame_decoder *decode
     return decoder->end - decoder->start;
 }
 
+/* Whether some of them are borrowed still. */
+static inline bool tp_frame_decoder_is_lent(const struct tp_frame_decoder *decoder)
+{
+    return decoder->bytes != decoder->own;
+}
+
 /* Frames to send, one after the other. Zeroed is empty. */
 struct tp_frame_buffer {
     uint8_t *bytes;

@@ -100,20 +100,6 @@ const char *tp_metric_value(enum tp_metric_set set, size_t i)
     return sets[set].value(i);
 }
 
-/* ---- Counting ---- */
-
-void tp_metric_observe(struct tp_histogram *histogram, uint64_t value)
-{
-    if (!TP_METRICS)
-        return;
-    /* the least i with value <= 2^i */
-    size_t i = value <= 1 ? 0 : 64u - (size_t)__builtin_clzll(value - 1);
-    if (i >= TP_HISTOGRAM_BUCKETS)
-        i = TP_HISTOGRAM_BUCKETS - 1;
-    tp_metric_add(&histogram->bucket[i], 1);
-    tp_metric_add(&histogram->sum, value);
-}
-
 /* ---- Reading ---- */
 
 static const void *field_of(const struct tp_metrics *metrics, const struct tp_metric_info *info)
@@ -143,18 +129,31 @@ int64_t tp_metrics_read_gauge(const struct tp_metrics *const *all, size_t count,
     return sum;
 }
 
+/* Whether plain ticks are in it: with 1 in that of sessions, with 0 in the others. */
+static bool is_tick_histogram(const struct tp_metric_info *info)
+{
+    return info->offset == offsetof(struct tp_metrics, tick_wait_seconds) || info->offset == offsetof(struct tp_metrics, tick_expansions) ||
+           info->offset == offsetof(struct tp_metrics, tick_sessions);
+}
+
 void tp_metrics_read_histogram(const struct tp_metrics *const *all, size_t count,
                                const struct tp_metric_info *info, struct tp_histogram_view *out)
 {
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < count; i++) {
         const struct tp_histogram *field = field_of(all[i], info);
-        for (size_t b = 0; b < TP_HISTOGRAM_BUCKETS; b++) {
+        for (size_t b = 0; b < sizeof field->bucket / sizeof *field->bucket; b++) {
             uint64_t n = atomic_load_explicit(&field->bucket[b], memory_order_relaxed);
-            out->bucket[b] += n;
+            out->bucket[b < TP_HISTOGRAM_BUCKETS ? b : TP_HISTOGRAM_BUCKETS - 1] += n;
             out->count += n;
         }
         out->sum += atomic_load_explicit(&field->sum, memory_order_relaxed);
+        if (is_tick_histogram(info)) {
+            uint64_t plain = atomic_load_explicit(&all[i]->ticks_plain, memory_order_relaxed);
+            out->bucket[0] += plain;
+            out->count += plain;
+            out->sum += info->offset == offsetof(struct tp_metrics, tick_sessions) ? plain : 0;
+        }
     }
 }
 

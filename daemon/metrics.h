@@ -189,7 +189,7 @@ enum tp_metric_type { TP_METRIC_COUNTER, TP_METRIC_GAUGE, TP_METRIC_HISTOGRAM, T
 enum { TP_HISTOGRAM_BUCKETS = 28 };
 
 struct tp_histogram {
-    _Atomic uint64_t bucket[TP_HISTOGRAM_BUCKETS]; /* each its own share, not cumulative */
+    _Atomic uint64_t bucket[64 + 1]; /* each its own share, not cumulative; those that are not shown go to the last that is */
     _Atomic uint64_t sum;
 };
 
@@ -203,7 +203,8 @@ struct tp_histogram {
 struct tp_metrics {
     _Alignas(2 * TP_LINE_BYTES) char thread[16]; /* "loop0", "world", "store": for the JSON's per-thread view */
     TP_METRIC_LIST(TP_METRIC_FIELD)
-    struct tp_slow slow; /* of a loop */
+    _Atomic uint64_t ticks_plain; /* tick requests of one session that did not wait nor expand: in three histograms at once */
+    struct tp_slow slow;          /* of a loop */
 };
 /* Two lines, since processors fetch them in pairs: a thread's numbers begin and end with a pair. */
 _Static_assert(_Alignof(struct tp_metrics) == 2 * TP_LINE_BYTES && sizeof(struct tp_metrics) % (2 * TP_LINE_BYTES) == 0,
@@ -248,8 +249,31 @@ static inline void tp_metric_gauge_set(_Atomic int64_t *gauge, int64_t value)
         atomic_store_explicit(gauge, value, memory_order_relaxed);
 }
 
-/* Owner thread only. */
-void tp_metric_observe(struct tp_histogram *histogram, uint64_t value);
+/* Owner thread only. Cost: O(1); of the small values that most observations have it is a few instructions. */
+static inline void tp_metric_observe(struct tp_histogram *histogram, uint64_t value)
+{
+    size_t i = 0; /* the least with value <= 2^i */
+    if (!TP_METRICS)
+        return;
+    if (value > 1)
+        i = 64u - (size_t)__builtin_clzll(value - 1);
+    tp_metric_add(&histogram->bucket[i], 1);
+    tp_metric_add(&histogram->sum, value);
+}
+
+/* Owner thread only: a tick request served. The smallest are the ones that counting must not slow down: of those it is one number that the
+ * three histograms share. */
+static inline void tp_metric_tick(struct tp_metrics *metrics, uint64_t took_us, uint64_t wait_us, uint64_t expansions, uint64_t sessions)
+{
+    tp_metric_observe(&metrics->tick_seconds, took_us);
+    if ((wait_us | expansions) == 0 && sessions == 1) {
+        tp_metric_add(&metrics->ticks_plain, 1);
+    } else {
+        tp_metric_observe(&metrics->tick_wait_seconds, wait_us);
+        tp_metric_observe(&metrics->tick_expansions, expansions);
+        tp_metric_observe(&metrics->tick_sessions, sessions);
+    }
+}
 
 /* Sums over `count` structs, of the label's i-th value (0 without one). Any thread. A fact reads as a gauge. */
 uint64_t tp_metrics_read_counter(const struct tp_metrics *const *all, size_t count, const struct tp_metric_info *info,

@@ -64,49 +64,72 @@ void tp_peer_end_sessions(struct tp_peer *peer, const struct tp_world_map *map, 
     peer->is_retry = false; /* the frame at hand asks for it again */
 }
 
-uint64_t tp_peer_world_us(const struct tp_peer *peer, uint64_t now_us)
-{
-    return peer->world_us + (peer->state == TP_PEER_WAITING ? now_us - peer->waiting_since_us : 0);
-}
-
 static uint64_t now_us(const struct tp_peer *peer)
 {
     const struct tp_clock *clock = &peer->shard->clock;
     return clock->now_us(clock->context);
 }
 
-static void note_received(struct tp_peer *peer, size_t size)
+/* How long the world had been waited for by now, of all requests so far. */
+static uint64_t world_us(const struct tp_peer *peer, uint64_t now_us)
 {
-    if (!TP_METRICS)
-        return;
+    return peer->world_us + (peer->state == TP_PEER_WAITING ? now_us - peer->waiting_since_us : 0);
+}
+
+static void note_came(struct tp_peer *peer)
+{
+    if (TP_METRICS && peer->came.at_us == TP_PEER_JUST_NOW)
+        peer->came = (struct tp_peer_mark){now_us(peer), peer->world_us};
+}
+
+/* The frame at hand begins with what is held. Where bytes came more than twice since, and it came in between, it is taken to have come last. */
+uint64_t tp__peer_late_us(struct tp_peer *peer, uint64_t now_us)
+{
+    const struct tp_frame_decoder *input = &peer->input;
+    const uint8_t *payload;
+    size_t size;
+    if (peer->late_bytes > 0 && tp_frame_decoder_next(input, &payload, &size) > 0 &&
+        (size_t)(input->bytes + input->end - (payload + size)) < peer->late_bytes) {
+        peer->came = peer->late;
+        peer->late_bytes = 0;
+    }
+    return now_us - peer->came.at_us;
+}
+
+uint64_t tp_peer_world_us(const struct tp_peer *peer)
+{
+    return peer->world_us - peer->came.world_us;
+}
+
+/* Takes bytes behind others that are held. Apart from the rest, which is short without it. */
+__attribute__((noinline)) static int receive_late(struct tp_peer *peer, const void *bytes, size_t size)
+{
     uint64_t at_us = now_us(peer);
-    bool is_behind = tp_frame_decoder_held(&peer->input) > 0;
-    peer->received_bytes += size;
-    peer->last = (struct tp_peer_mark){peer->received_bytes, at_us, tp_peer_world_us(peer, at_us)};
-    if (!is_behind)
-        peer->first = peer->last;
+    peer->late_bytes += size;
+    peer->late = (struct tp_peer_mark){at_us, world_us(peer, at_us)};
+    return tp_frame_decoder_push(&peer->input, bytes, size);
 }
 
-/* When the frame at hand, which begins with what is held, came: no later than its last byte did. Where bytes came more than twice since, and it came in
- * between, it is taken to have come last. */
-static void note_frame(struct tp_peer *peer, size_t size)
-{
-    uint64_t end = peer->received_bytes - tp_frame_decoder_held(&peer->input) + size;
-    if (end > peer->first.byte)
-        peer->first = peer->last;
-    peer->frame = peer->first;
-}
-
+/* Most bytes come when nothing is held, and are one request, which is served at once: when they came is noted by who reads the clock
+ * first, if any are left then. */
 int tp_peer_receive(struct tp_peer *peer, const void *bytes, size_t size)
 {
     if (peer->state == TP_PEER_FLUSHING || peer->state == TP_PEER_CLOSED)
         return 0; /* read only so that the client gets its last reply */
-    note_received(peer, size);
+    if (TP_METRICS && tp_frame_decoder_held(&peer->input) > 0)
+        return receive_late(peer, bytes, size);
+    if (TP_METRICS) {
+        peer->late_bytes = 0;
+        peer->came.at_us = TP_PEER_JUST_NOW;
+    }
     return tp_frame_decoder_push(&peer->input, bytes, size);
 }
 
 int tp_peer_keep(struct tp_peer *peer)
 {
+    if (!tp_frame_decoder_is_lent(&peer->input))
+        return 0;
+    note_came(peer);
     return tp_frame_decoder_keep(&peer->input);
 }
 
@@ -270,7 +293,7 @@ void tp_peer_answer(struct tp_peer *peer, struct tp_world_request *request)
     TP_CHECK(peer->waiting_for == request);
     peer->waiting_for = NULL;
     if (peer->state == TP_PEER_WAITING) {
-        peer->world_us = tp_peer_world_us(peer, now_us(peer));
+        peer->world_us = world_us(peer, now_us(peer));
         move_to(peer, TP_PEER_READY);
         if (request->refusal.error != 0)
             tp_peer_reply_refusal(peer, peer->waiting_id, &request->refusal);
@@ -307,11 +330,12 @@ static void handle_frame(struct tp_peer *peer, const uint8_t *payload, size_t si
 {
     struct tp_arena *arena = &peer->shard->arena;
     tp_arena_reset(arena);
-    note_frame(peer, size);
     ProtobufCAllocator allocator = {arena_alloc, arena_free, arena};
     Tickpath__Request *request = tp_tick_read(arena, payload, size);
-    if (request == NULL)
+    if (request == NULL) {
+        note_came(peer); /* it may take its time, and a tick behind it waits for that */
         request = tickpath__request__unpack(&allocator, size, payload);
+    }
     if (request == NULL && arena->is_exhausted) {
         tp_peer_reply_error(peer, 0, TP_ERR_RESOURCE_EXHAUSTED, NULL,
                             "the message needs too much memory to decode", 0);
@@ -321,7 +345,8 @@ static void handle_frame(struct tp_peer *peer, const uint8_t *payload, size_t si
     } else {
         bool is_retry = peer->is_retry;
         peer->is_retry = false;
-        tp_metric_add(&peer->shard->metrics->requests, !is_retry);
+        if (!is_retry)
+            tp_metric_add(&peer->shard->metrics->requests, 1);
         tp_command_handle(peer, request, is_retry);
         if (peer->layer != NULL) /* the frame came to nothing before it took it */
             tp_world_layer_leave(peer->layer);
@@ -344,11 +369,12 @@ bool tp_peer_is_listening(const struct tp_peer *peer)
 bool tp_peer_run(struct tp_peer *peer, size_t queued_bytes, unsigned frames_max)
 {
     peer->queued_bytes = queued_bytes;
+    peer->gives_way = false;
     bool may_tell = peer->state == TP_PEER_READY || peer->state == TP_PEER_WAITING;
     if (may_tell && !tp_subscriptions_tell(peer, false))
         return true;
     for (unsigned handled = 0; tp_peer_is_listening(peer); handled++) {
-        if (handled == frames_max ||
+        if (handled == frames_max || peer->gives_way ||
             peer->output.size + queued_bytes >= peer->shard->config->output_bytes_max)
             return true;
         const uint8_t *payload = NULL;

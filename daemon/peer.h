@@ -30,6 +30,8 @@ enum tp_peer_state {
     TP_PEER_CLOSED,
 };
 
+enum { TP_PEER_JUST_NOW = 0 }; /* when bytes came, if no clock was read since */
+
 struct tp_peer {
     struct tp_shard *shard; /* borrowed */
     void *transport;        /* the transport's own */
@@ -50,14 +52,15 @@ struct tp_peer {
     uint64_t waiting_id;                  /* id of the request */
     bool answers_frame;                   /* the answer only makes the frame that waits be handled again */
     struct tp_world_layer *layer; /* with is_retry: what the frame asked the world for, entered; NULL: none */
-    /* for how long frames wait: when bytes came, at which byte of all, and how long the world had been waited for by then */
-    uint64_t received_bytes;
+    /* for how long frames wait: when bytes came, and how long the world had been waited for by then */
     struct tp_peer_mark {
-        uint64_t byte, at_us, world_us;
-    } first, last, frame; /* of the frame that is next, or one before; of the last bytes; of the frame at hand */
+        uint64_t at_us, world_us;
+    } came, late;      /* of the frame that is next, or one before; of the last bytes, where they came behind others */
+    size_t late_bytes; /* those; 0: none, or it is what `came` says */
     uint64_t world_us, waiting_since_us;
     uint64_t versions_seen; /* of shard->versions, by its last tick */
     bool is_retry; /* the frame at hand was handled before: its map has been looked for */
+    bool gives_way; /* set by a command that took long: the turn ends with its frame */
 };
 
 void tp_peer_init(struct tp_peer *peer, struct tp_shard *shard, void *transport, uint64_t seed);
@@ -79,7 +82,7 @@ int tp_peer_keep(struct tp_peer *peer) TP_MUST_CHECK;
 void tp_peer_end(struct tp_peer *peer);
 
 /* Handles frames until none is whole, the peer waits, `output` plus `queued_bytes` (with the transport)
- * reaches the bound, or `frames_max` were handled. Before them it tells what subscriptions ask for. Returns whether
+ * reaches the bound, `frames_max` were handled, or one that took long. Before them it tells what subscriptions ask for. Returns whether
  * frames may be left that only want for room or for a turn: the caller runs the peer again as soon as its output is
  * below the bound, for nothing else may come to remind it. */
 bool tp_peer_run(struct tp_peer *peer, size_t queued_bytes, unsigned frames_max);
@@ -105,8 +108,22 @@ void tp_peer_reply(struct tp_peer *peer, uint64_t id, Tickpath__Reply__BodyCase 
 /* The same for a tick, packed straight from the schedule's answers. */
 void tp_peer_reply_ticked(struct tp_peer *peer, uint64_t id, const struct tp_ticked *ticked);
 
-/* How long the world had been waited for by now, of all requests so far. */
-uint64_t tp_peer_world_us(const struct tp_peer *peer, uint64_t now_us);
+/* The same where a clock was read since its bytes came. */
+uint64_t tp__peer_late_us(struct tp_peer *peer, uint64_t now_us);
+
+/* How long the frame at hand has waited here by now, from its last byte on or a little later. 0 where nobody counts. Cost: O(1). */
+static inline uint64_t tp_peer_waited_us(struct tp_peer *peer, uint64_t now_us)
+{
+    if (!TP_METRICS)
+        return 0;
+    if (peer->came.at_us != TP_PEER_JUST_NOW)
+        return tp__peer_late_us(peer, now_us);
+    peer->came = (struct tp_peer_mark){now_us, peer->world_us};
+    return 0;
+}
+
+/* How long of that a request before it waited for the world. After tp_peer_waited_us, while the peer is not WAITING. */
+uint64_t tp_peer_world_us(const struct tp_peer *peer);
 
 /* Appends a reply that no request asked for; false when out of memory. */
 bool tp_peer_push(struct tp_peer *peer, Tickpath__Reply__BodyCase body_case, void *body);

@@ -203,6 +203,27 @@ void tp__line_fetch(const struct tp_schedule *schedule, const struct tp_line *li
     }
 }
 
+void tp__schedule_count_more(struct tp_schedule *schedule, const struct tp_tick_reply *reply)
+{
+    struct tp_metrics *metrics = schedule->sessions->metrics;
+    const struct tp_tick_work *did = &reply->work;
+    tp_metric_add(&metrics->expansions, did->expansions);
+    tp_metric_add(&metrics->traced, did->traced);
+    tp_metric_add(&metrics->generated, did->generated);
+    tp_metric_add(&metrics->learned, did->learned);
+    tp_metric_add(&metrics->guide_expansions, did->guide);
+    bool is_paused = reply->status == TP_STATUS_BLOCKED && reply->flags & TP_FLAG_BACK_MOVE;
+    tp_metric_add(&metrics->back_moves, (reply->flags & TP_FLAG_BACK_MOVE) != 0 && !is_paused);
+    tp_metric_add(&metrics->pauses, is_paused);
+    tp_metric_add(&metrics->flips, reply->flips);
+    tp_metric_add(&metrics->looping, (reply->flags & TP_FLAG_LOOPING) != 0);
+    tp_metric_add(&metrics->restarts, (reply->flags & TP_FLAG_RESTARTED) != 0);
+    tp_metric_add(&metrics->node_cap, (reply->flags & TP_FLAG_NODE_CAP) != 0);
+    schedule->traced += did->traced;
+    schedule->guide_units += did->guide;
+    schedule->restarts += (reply->flags & TP_FLAG_RESTARTED) != 0;
+}
+
 /* Serves the sessions in the order named, each with its own budget, or the request's. */
 static void serve_each(struct tp_schedule *schedule)
 {
@@ -224,6 +245,7 @@ static void serve_each(struct tp_schedule *schedule)
         tp__line_fetch(schedule, &line, i);
         tp_session_tick(agent->session, tp__schedule_map(schedule, schedule->slots[i]), &budget, reply);
         schedule->expansions += reply->work.expansions;
+        tp__schedule_note(schedule, agent, reply);
         agent->waited = 0;
     }
 }
@@ -238,7 +260,7 @@ int tp_schedule_serve(struct tp_schedule *schedule, struct tp_refusal *refusal)
 {
     schedule->served = schedule->refused_count = 0;
     schedule->starved = schedule->starved_longest = 0;
-    schedule->expansions = 0;
+    schedule->expansions = schedule->traced = schedule->guide_units = schedule->restarts = 0;
     select_sessions(schedule);
     int error = check(schedule, refusal);
     if (error != 0)

@@ -66,6 +66,7 @@ struct tp_schedule {
     uint32_t starved;         /* sessions that got no expansion because a total was spent, and would have used one */
     uint32_t starved_longest; /* for how many ticks on end by now, the one of them that is so longest; 0: none */
     uint64_t expansions; /* of all together */
+    uint64_t traced, guide_units, restarts; /* likewise; 0 where nobody counts (daemon/metrics.h) */
 };
 
 /* How many sessions the request can serve at most. */

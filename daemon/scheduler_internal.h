@@ -12,6 +12,29 @@ const struct tp_map *tp__schedule_map(const struct tp_schedule *schedule, uint32
 const struct tp_agent_budget *tp__schedule_budget(const struct tp_schedule *schedule,
                                                   const struct tp_agent *agent);
 
+/* Counts the part of an answer that most have not: work, restarts, back-moves and the like. */
+void tp__schedule_count_more(struct tp_schedule *schedule, const struct tp_tick_reply *reply);
+
+/* Notes how a session's tick ended, for who looks on, and counts it. Here, where both are at hand: of those that rest it is a few instructions. */
+static inline void tp__schedule_note(struct tp_schedule *schedule, struct tp_agent *agent, const struct tp_tick_reply *reply)
+{
+    struct tp_metrics *metrics = schedule->sessions->metrics;
+    enum tp_status status = reply->status;
+    if (agent->state != status)
+        tp_agent_state(schedule->sessions, agent, status);
+    agent->flags = (uint16_t)reply->flags;
+    if (!TP_METRICS)
+        return;
+    tp_metric_add(&metrics->statuses[(size_t)status - 1], 1);
+    if (reply->from != reply->to) {
+        tp_metric_add(&metrics->moves, 1);
+        if (status == TP_STATUS_ARRIVED)
+            tp_metric_add(&metrics->arrivals, 1);
+    }
+    if (!reply->is_idle)
+        tp__schedule_count_more(schedule, reply);
+}
+
 /* Whether the request's sessions were given up. */
 bool tp__schedule_over(const struct tp_schedule *schedule);
 

@@ -246,6 +246,7 @@ static void tick(struct batch *batch, uint32_t index, uint64_t expansions, uint6
     struct tp_tick_reply *reply = &schedule->replies[index];
     tp_session_tick(agent->session, tp__schedule_map(schedule, slot), &budget, reply);
     schedule->expansions += reply->work.expansions;
+    tp__schedule_note(schedule, agent, reply);
     batch->hard_left -= least(reply->work.expansions, batch->hard_left);
     spend(&batch->expansions, reply->work.expansions);
     spend(&batch->guide, reply->work.guide);

@@ -46,7 +46,8 @@ struct server {
     _Alignas(TP_LINE_BYTES) struct tp_upload_quota upload_quota;
     _Alignas(TP_LINE_BYTES) _Atomic int64_t connections;
     _Alignas(TP_LINE_BYTES) struct tp_acceptor acceptor;
-    uint16_t port, stats_port;
+    struct tp_address at; /* of the listening socket, its port among it */
+    uint16_t stats_port;
     int stats_fd; /* handed over; -1: none */
     struct tp_life life;
     struct tp_view *view;
@@ -279,7 +280,7 @@ static void hung_up_cb(void *context)
     tp_metric_add(&metrics->config_reloads[is_good ? TP_METRIC_OUTCOME_OK : TP_METRIC_OUTCOME_REFUSED], 1);
     tp_metric_gauge_set(&metrics->config_last_reload_successful, is_good);
     if (is_serving)
-        tp_supervisor_tell("READY=1\nSTATUS=serving on port %u%s", server->port, is_good ? "" : "; the last configuration was refused");
+        tp_supervisor_tell("READY=1\nSTATUS=serving on port %u%s", server->at.port, is_good ? "" : "; the last configuration was refused");
 }
 
 /* ---- Starting ---- */
@@ -431,7 +432,7 @@ static enum tp_exit write_port_file(const struct server *server)
     FILE *file = fopen(draft, "w");
     if (file == NULL)
         return fail(TP_EXIT_FAILED, "cannot write the port file");
-    fprintf(file, "%u\n", server->port);
+    fprintf(file, "%u\n", server->at.port);
     if (server->http != NULL)
         fprintf(file, "%u\n", server->stats_port);
     if (fclose(file) != 0 || rename(draft, name) != 0)
@@ -481,7 +482,6 @@ static enum tp_exit make(struct server *server)
 static int open_sockets(struct server *server, char words[256])
 {
     struct tp_supervisor_sockets sockets;
-    struct tp_address bound;
     if (tp_supervisor_take(&sockets, words) != 0)
         return TP_ERR_IO;
     server->stats_fd = sockets.stats;
@@ -489,17 +489,15 @@ static int open_sockets(struct server *server, char words[256])
     server->acceptor.is_inherited = sockets.clients >= 0;
     if (sockets.clients < 0 && tp_listener_open(&server->config->listen, &server->acceptor.fd, words) != 0)
         return TP_ERR_IO;
-    if (tp_listener_bound(server->acceptor.fd, &bound) != 0) {
+    if (tp_listener_bound(server->acceptor.fd, &server->at) != 0) {
         snprintf(words, 256, "the listening socket has no address");
         return TP_ERR_IO;
     }
-    server->port = bound.port;
     return 0;
 }
 
 static enum tp_exit start(struct server *server)
 {
-    const struct tp_config *config = server->config;
     char words[256];
     server->acceptor.descriptors = take_descriptors(server);
     if (open_sockets(server, words) != 0)
@@ -525,9 +523,9 @@ static enum tp_exit start(struct server *server)
     if (code != TP_EXIT_CLEAN)
         return code;
     tp_life_serving(&server->life);
-    tp_supervisor_tell("READY=1\nSTATUS=serving on port %u", server->port);
+    tp_supervisor_tell("READY=1\nSTATUS=serving on port %u", server->at.port);
     tp_log(TP_LOG_INFO, "listening", "host=%s port=%u stats_port=%u threads=%u store=%s version=%s",
-           config->listen.host, server->port, server->stats_port, server->threads, server->store->ops->name,
+           server->at.host, server->at.port, server->stats_port, server->threads, server->store->ops->name,
            TP_VERSION);
     return TP_EXIT_CLEAN;
 }

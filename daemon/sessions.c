@@ -69,10 +69,15 @@ static int grow(struct tp_sessions *sessions)
 /* Counts one more, or one less, of the session's kinds. */
 static void count_one(const struct tp_sessions *sessions, const struct tp_agent *agent, int more)
 {
-    if (sessions->metrics == NULL)
-        return;
     tp_metric_gauge_add(&sessions->metrics->sessions_open[agent->algorithm], more);
     tp_metric_gauge_add(&sessions->metrics->session_states[agent->state], more);
+}
+
+void tp_agent_state(const struct tp_sessions *sessions, struct tp_agent *agent, enum tp_status status)
+{
+    tp_metric_gauge_add(&sessions->metrics->session_states[agent->state], -1);
+    tp_metric_gauge_add(&sessions->metrics->session_states[status], 1);
+    agent->state = (uint8_t)status;
 }
 
 bool tp_sessions_full(const struct tp_sessions *sessions)

@@ -53,7 +53,7 @@ struct tp_agent {
 
 struct tp_sessions {
     struct tp_closing *closing; /* borrowed: where searches go that are closed */
-    struct tp_metrics *metrics; /* borrowed: where they are counted; NULL: nowhere */
+    struct tp_metrics *metrics; /* borrowed: where they are counted */
     struct tp_agent *agents;
     uint32_t capacity, count, count_max; /* ended ones count, until they are closed */
     uint32_t first, last;                /* in opening order */
@@ -64,7 +64,7 @@ struct tp_sessions {
     struct tp_pace pace;
 };
 
-/* `seed` should be unforeseeable where clients must not guess each other's ids. `closing` and `metrics` (NULL for none) are borrowed. */
+/* `seed` should be unforeseeable where clients must not guess each other's ids. `closing` and `metrics` are borrowed. */
 void tp_sessions_init(struct tp_sessions *sessions, struct tp_closing *closing, struct tp_metrics *metrics, uint32_t count_max,
                       uint64_t seed);
 
@@ -78,6 +78,9 @@ int tp_sessions_add(struct tp_sessions *sessions, struct tp_session *session, st
 
 /* Notes that a session has something new to look for: a goal, or a place. Cost: O(1). */
 void tp_agent_set_off(struct tp_agent *agent);
+
+/* Its tick ended in another status than that before: counts it there. Cost: O(1). */
+void tp_agent_state(const struct tp_sessions *sessions, struct tp_agent *agent, enum tp_status status);
 
 /* Whether one more would be refused. */
 bool tp_sessions_full(const struct tp_sessions *sessions);

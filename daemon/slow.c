@@ -6,6 +6,10 @@ enum { READS_MAX = 64 }; /* of one entry, before a reader goes without it */
 
 #define KEPT_US ((uint64_t)TP_SLOW_KEPT_SECONDS * 1000000)
 
+/* One number of an entry, for the loop, which is who writes it. */
+#define WORD_OF(entry, field) \
+    atomic_load_explicit(&(entry)->words[offsetof(struct tp_slow_tick, field) / sizeof(uint64_t)], memory_order_relaxed)
+
 static struct tp_slow_tick copy_of(const struct tp_slow_entry *entry)
 {
     uint64_t words[sizeof(struct tp_slow_tick) / sizeof(uint64_t)];
@@ -33,9 +37,10 @@ void tp_slow_offer(struct tp_slow *slow, const struct tp_slow_tick *tick)
     struct tp_slow_entry *least = NULL;
     uint64_t least_us = 0, next_us = UINT64_MAX, oldest_us = UINT64_MAX;
     for (size_t i = 0; i < TP_SLOW_TICKS; i++) {
-        struct tp_slow_tick kept = copy_of(&slow->entries[i]);
-        bool is_over = kept.at_us == 0 || kept.at_us + KEPT_US <= tick->at_us;
-        uint64_t waited_us = is_over ? 0 : tp_slow_waited_us(&kept);
+        const struct tp_slow_entry *kept = &slow->entries[i];
+        uint64_t at_us = WORD_OF(kept, at_us);
+        bool is_over = at_us == 0 || at_us + KEPT_US <= tick->at_us;
+        uint64_t waited_us = is_over ? 0 : WORD_OF(kept, queued_us) + WORD_OF(kept, took_us);
         if (least == NULL || waited_us < least_us) {
             next_us = least == NULL ? UINT64_MAX : least_us;
             least = &slow->entries[i];
@@ -43,15 +48,15 @@ void tp_slow_offer(struct tp_slow *slow, const struct tp_slow_tick *tick)
         } else if (waited_us < next_us) {
             next_us = waited_us;
         }
-        if (!is_over && kept.at_us < oldest_us)
-            oldest_us = kept.at_us;
+        if (!is_over && at_us < oldest_us)
+            oldest_us = at_us;
     }
     bool is_kept = tp_slow_waited_us(tick) > least_us;
     if (is_kept) {
         write_entry(least, tick);
         least_us = tp_slow_waited_us(tick) < next_us ? tp_slow_waited_us(tick) : next_us;
     }
-    slow->least_us = least_us;
+    slow->least_us = slow->limit_us != 0 && slow->limit_us < least_us ? slow->limit_us : least_us;
     if (oldest_us > tick->at_us) /* none was kept before */
         oldest_us = tick->at_us;
     slow->look_us = oldest_us + KEPT_US;

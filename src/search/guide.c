@@ -114,8 +114,7 @@ static void lead_begin(const struct tp_mind *session, struct tp_lead *lead, cons
     lead->goal_count = goal_nodes(session, lead, lead->goals, lead->goals_at);
     lead->view.empty = true;
     if (!lead->goal_count || lead->from == TP_BLOCKS_NONE) {
-        lead->ready = true;
-        lead->no_way = lead->from != TP_BLOCKS_NONE;
+        lead->ready = lead->no_way = true;
         return;
     }
     if (lead->goes_straight)

@@ -30,7 +30,7 @@ struct tp_lead {
     struct tp_field_view view;
     struct tp_scout *scout;  /* NULL: not begun, or there is no way */
     bool ready;              /* the way is found, or none will be */
-    bool no_way;             /* the blocks tell that there is none */
+    bool no_way;             /* the blocks know of none, or of none from the closed cell where the agent stands */
     bool betters;            /* a shorter way is looked for than the one taken, over the same blocks */
     uint64_t spent;          /* units, by one that betters */
     uint32_t from;           /* the agent's node when it was begun, */
@@ -118,7 +118,7 @@ bool tp__guide_is_idle(const struct tp_tick *tick);
  * after it last did (0: never), less often where that brought nothing, and not where units are scarce, that others need who have no way. Cost: O(1). */
 bool tp__guide_is_time(uint64_t units, uint64_t own, uint32_t looked, uint64_t ticks, uint8_t patience);
 
-/* Whether the session has a way or knows that there is none, or follows a whole path that it had when it did. Cost: O(1). */
+/* Whether the session has a way or was told that there is none, or follows a whole path that it had when it did. Cost: O(1). */
 bool tp__guide_leads(const struct tp_mind *session);
 
 /* Lets go of the way taken, of which the path that is followed has no more need; another is paid for when the blocks change. Only where the guide is

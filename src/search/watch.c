@@ -233,6 +233,8 @@ static bool near_rose(struct tp_tick *tick, bool has_news)
         watch->step = TP_STATE_NONE; /* from where the agent stands */
     bool rose = path_rose(tick, &looks);
     watch->far &= watch->walks && !rose;
+    if (!watch->far)
+        watch->step = TP_STATE_NONE; /* nor does it go on from here where it is led no more */
     return rose;
 }
 

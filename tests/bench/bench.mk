@@ -64,7 +64,7 @@ $(BUILD)/tests/bench/echo: $(BUILD)/obj/tests/bench/echo.o
 	$(call bench_link,libuv)
 
 # That of the daemon's loop drives it in process.
-$(BUILD)/tests/bench/serving: $(BUILD)/obj/tests/bench/serving.o $(BUILD)/obj/tests/lib/solo.o $(BUILD)/tests/libtickpath-tool.a $(CLIENT_LIB) $(DAEMON_LIB) $(LIB)
+$(BUILD)/tests/bench/serving: $(BUILD)/obj/tests/bench/serving.o $(BUILD)/obj/tests/bench/linked.o $(BUILD)/obj/tests/lib/solo.o $(BUILD)/tests/libtickpath-tool.a $(CLIENT_LIB) $(DAEMON_LIB) $(LIB)
 	$(call bench_link,$(PKGS_DAEMON) $(PKGS_TOOL))
 
 # Preloaded into another program that is measured beside ours.

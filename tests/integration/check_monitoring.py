@@ -82,8 +82,8 @@ def check_queries(numbers, board):
         plain = query.replace("[$__rate_interval]", "[1m]").replace('"$instance"', '".*"')
         wrong = promql.faults(plain, numbers, recorded)
         check(not wrong and "$" not in plain, "%s: %s: %s" % (name, query, "; ".join(wrong)))
-    causes = re.findall(r"^\| `(\w+)` \|", deployed.read("README.md").partition("\n| cause |")[2].partition("\n\n")[0], re.MULTILINE)
-    check(set(causes) == numbers["tickpath_slow_causes_total"].labels["cause"], "README.md tells of the causes %s" % causes)
+    causes = re.findall(r"^\| `(\w+)` \|", deployed.read("deploy", "OPERATING.md").partition("\n| why |")[2].partition("\n\n")[0], re.MULTILINE)
+    check(set(causes) == numbers["tickpath_slow_causes_total"].labels["cause"], "OPERATING.md tells of the causes %s" % causes)
     check(len(asked) > 60, "only %d queries were looked at" % len(asked))
 
 

@@ -47,6 +47,25 @@ def run(command, folder, timeout=None):
     return subprocess.CompletedProcess(command, process.returncode, stdout)
 
 
+def operators_table(head):
+    """The lines of a table of the operators' page, by the head of its first column."""
+    with open(os.path.join(ROOT, "deploy", "OPERATING.md"), encoding="utf-8") as file:
+        return file.read().partition("\n| %s |" % head)[2].partition("\n\n")[0].splitlines()[2:]
+
+
+def check_dump(path):
+    """The keys of what `tickpath inspect` wrote are those that the operators' page explains."""
+    if not check(os.path.exists(path), "the tour wrote no %s" % os.path.basename(path)):
+        return
+    with open(path, encoding="utf-8") as file:
+        keys = set(json.load(file))
+    lines = operators_table("keys")
+    named = {key for line in lines for key in re.findall(r"`([a-z_]+)`", line.split("|")[1])}
+    said = {key for line in lines for key in re.findall(r"`([a-z_]+)`", line)}
+    check(len(keys) > 40 and keys <= said, "OPERATING.md does not name %s" % (keys - said))
+    check(named - keys == {"velocity"}, "no key of a search on a grid: %s" % (named - keys))  # of vehicles alone
+
+
 def check_tour(readme, folder):
     os.symlink(BIN, os.path.join(folder, "build"))
     script = "set -e\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n" + "".join(blocks(readme, "sh")) + "wait $!\n"
@@ -59,6 +78,7 @@ def check_tour(readme, folder):
         path = os.path.join(folder, name)
         head = open(path, "rb").read(8) if os.path.exists(path) else b""
         check(head == b"\x89PNG\r\n\x1a\n", "the tour made no picture %s" % name)
+    check_dump(os.path.join(folder, "search.json"))
     check(re.search(r"^tickpath_moves_total [1-9]", done.stdout, re.MULTILINE), "the tour's metrics show no moves")
     solved = re.findall(r"^cost +([0-9.]+) \(optimal", done.stdout, re.MULTILINE)
     check(len(solved) == 5 and solved[0] == solved[1], "bench in-process and through the daemon differ: %s" % solved)
@@ -177,8 +197,7 @@ def check_causes():
     """The operators' page tells of every cause of a slow tick."""
     with open(os.path.join(ROOT, "daemon", "stats.schema.json"), encoding="utf-8") as file:
         causes = json.load(file)["properties"]["slow_ticks"]["items"]["properties"]["why"]["items"]["enum"]
-    with open(os.path.join(ROOT, "deploy", "OPERATING.md"), encoding="utf-8") as file:
-        told = re.findall(r"^\| `([a-z]+)` \|", file.read().partition("| why |")[2].partition("\n\n")[0], re.MULTILINE)
+    told = [re.match(r"\| `([a-z]+)` \|", line).group(1) for line in operators_table("why")]
     check(told == causes, "OPERATING.md tells of the causes %s; the schema of %s" % (told, causes))
 
 
