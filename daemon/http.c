@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 enum {
-    CONNECTIONS_MAX = 128, /* TP_HTTP_WAITING_MAX, the view's streams, and those that were shut and are not closed yet */
+    CONNECTIONS_MAX = 160, /* TP_HTTP_WAITING_MAX, the view's streams, and those that were shut and are not closed yet */
     CONNECTION_TIMEOUT_S = 5,
     CONNECTION_BYTES = 16384,
     UNSENT_BYTES = 65536, /* that the system holds for a peer that reads slowly; more would be old when it comes */

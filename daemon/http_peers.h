@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { TP_HTTP_WAITING_MAX = 48 };
+enum { TP_HTTP_WAITING_MAX = 80 }; /* 16 browsers have some six each */
 
 /* A connection; the module's own. */
 struct tp_http_peer;

@@ -119,7 +119,6 @@ static void loop_look_cb(uv_timer_t *look)
 {
     struct tp_loop *loop = look->data;
     atomic_store_explicit(&loop->looked_ms, tp_clock_now_ms(), memory_order_relaxed);
-    tp_slow_set_limit(&loop->shard.metrics->slow, loop->shard.config->slow_tick_us); /* it may have been read anew */
     tp_connection_look_all(loop);
     loop_look_at_slabs(loop);
     if (++loop->looks < TP_LOOP_TRIM_LOOKS)

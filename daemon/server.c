@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 enum {
-    DESCRIPTORS_KEPT = 256, /* the stats port's connections, those being refused, files */
+    DESCRIPTORS_KEPT = 288, /* the stats port's connections, those being refused, files */
     DESCRIPTORS_OF_LOOP = 8,
     STOP_SECONDS_MAX = 30, /* from the last connection to the end; then the process gives up */
 };

@@ -44,6 +44,14 @@ bench-metrics: $(BUILD)/tests/bench/serving ## judge what counting costs a tick,
 	+@$(MAKE) -s --no-print-directory METRICS=0 BUILD=$(BUILD)/without-metrics $(BUILD)/without-metrics/tests/bench/serving
 	@tests/bench/metrics.py $(BUILD) $(BUILD)/without-metrics
 
+.PHONY: bench-probes
+bench-probes: build ## judge how soon /livez answers while both loops are saturated, beside /readyz and /metrics
+	@tests/bench/probes.py $(BUILD)
+
+.PHONY: bench-view
+bench-view: build ## what a live view of 1,000 agents costs their loop, and how much it is sent
+	@tests/bench/view.py $(BUILD)
+
 .PHONY: bench-history
 bench-history: ## the last figures of this processor (BENCH_HISTORY=1 has a bench keep them) by those before
 	@tests/bench/bench.py --history

@@ -253,6 +253,34 @@ def check_slow_reader(port, name):
     slow.close()
 
 
+def check_coming_and_going(processes, folder, port, stats):
+    """A map that is watched before it is there, is dropped, and comes back with another size."""
+    stream = Stream(stats, "/view/stream?map=tool%2Fswapped&fps=20")
+    path = os.path.join(folder, "swapped.map")
+    agents, seen, loads, width, cells = {}, [], [], 1, 0
+    begun = time.monotonic()
+    while time.monotonic() - begun < 40 and not ("70x50" in seen and seen[-1] == "gone"):
+        event = stream.event()
+        if event is None:
+            break
+        kind, data = event
+        if kind in ("map", "gone"):
+            about = json.loads(data)
+            width, cells = about.get("width", 1), about.get("width", 0) * about.get("height", 0)
+            what = "%dx%d" % (about["width"], about["height"]) if about else "gone"
+            if what != (seen or [""])[-1]:  # a stream that was behind is told again
+                seen.append(what)
+        elif kind in ("key", "frame"):
+            _, count = apply_frame(agents, base64.b64decode(data), kind == "key", width)
+            check(count == len(agents) and all(agent[1] < cells for agent in agents.values()), "%s: %d agents, %d said, of %d cells" % (seen, len(agents), count, cells))
+        if seen == (["gone"], ["gone", "40x30", "gone"])[min(len(loads), 1)] and len(loads) < 2:
+            size = ("40x30", "70x50")[len(loads)]
+            subprocess.run([os.path.join(BIN, "tickpath"), "map", "generate", "--kind", "rooms", "--size", size, "--out", path], check=True, timeout=30)
+            loads.append(processes.start("swapped-" + size, [os.path.join(BIN, "tickpath"), "load", "--map", path, "--via", "127.0.0.1:%d" % port, "--agents", "20", "--hz", "20", "--seconds", "2", "--warm-frames", "1"]))
+    check(seen == ["gone", "40x30", "gone", "70x50", "gone"], "what was told of a map that comes and goes: %s\n%s" % (seen, "".join(load.log() for load in loads)))
+    stream.close()
+
+
 def check_page(port):
     status, headers, body = get(port, "/")
     policy = headers.get("Content-Security-Policy", "")
@@ -343,6 +371,7 @@ def main():
         check_sessions(stats, check_stream(stats, name))
         check_bounds(stats, name)
         check_slow_reader(stats, name)
+        check_coming_and_going(processes, folder, port, stats)
         check_end(daemon, load, stats, name)
         check_token(processes)
 

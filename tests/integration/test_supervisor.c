@@ -79,6 +79,27 @@ START_TEST(test_ready_and_stopping)
 }
 END_TEST
 
+/* A manager that hangs keeps the daemon neither from serving nor from ending. */
+START_TEST(test_manager_that_does_not_read)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    socklen_t size = sizeof address;
+    ck_assert_int_eq(getsockname(notify_fd, (struct sockaddr *)&address, &size), 0);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), sent = 0;
+    while (sendto(fd, "X=1", 3, 0, (struct sockaddr *)&address, size) == 3)
+        ck_assert_int_lt(sent++, 100000);
+    ck_assert_int_eq(errno, EAGAIN);
+    setenv("WATCHDOG_USEC", "200000", 1);
+    wire_daemon_start(&daemon_, NULL);
+    unsetenv("WATCHDOG_USEC");
+    struct wire wire;
+    wire_open_greeted(&wire, daemon_.port);
+    wire_close(&wire);
+    wire_daemon_stop(&daemon_);
+    close(fd);
+}
+END_TEST
+
 /* What systemd wants to hear of a reload: that it begins, and when, and that it is over, good or bad. */
 START_TEST(test_reloading)
 {
@@ -107,27 +128,6 @@ START_TEST(test_reloading)
     }
     ck_assert(!hear(said, 0));
     wire_daemon_stop(&daemon_);
-}
-END_TEST
-
-/* A manager that hangs keeps the daemon neither from serving nor from ending. */
-START_TEST(test_manager_that_does_not_read)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    socklen_t size = sizeof address;
-    ck_assert_int_eq(getsockname(notify_fd, (struct sockaddr *)&address, &size), 0);
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), sent = 0;
-    while (sendto(fd, "X=1", 3, 0, (struct sockaddr *)&address, size) == 3)
-        ck_assert_int_lt(sent++, 100000);
-    ck_assert_int_eq(errno, EAGAIN);
-    setenv("WATCHDOG_USEC", "200000", 1);
-    wire_daemon_start(&daemon_, NULL);
-    unsetenv("WATCHDOG_USEC");
-    struct wire wire;
-    wire_open_greeted(&wire, daemon_.port);
-    wire_close(&wire);
-    wire_daemon_stop(&daemon_);
-    close(fd);
 }
 END_TEST
 
@@ -413,8 +413,8 @@ static Suite *supervisor_suite(void)
         tcase_add_test(cases, test_sockets_refused_without); /* more in test_supervisor_without */
     if (HAS_SYSTEMD) {
         tcase_add_test(cases, test_ready_and_stopping);
-        tcase_add_test(cases, test_reloading);
         tcase_add_test(cases, test_manager_that_does_not_read);
+        tcase_add_test(cases, test_reloading);
         tcase_add_test(cases, test_watchdog);
         tcase_add_test(cases, test_both_sockets);
         tcase_add_test(cases, test_sockets_refused);
