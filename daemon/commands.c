@@ -129,7 +129,7 @@ static void reply_welcome(const struct tp_call *call, uint32_t protocol)
     SET(protocol, protocol);
     SET(frame_bytes_max, config->frame_bytes_max);
     SET(map_cells_max, (uint64_t)TP_MAP_CELLS_MAX);
-    SET(sessions_max, (uint32_t)config->sessions_max);
+    SET(sessions_max, call->peer->sessions.count_max);
     SET(batch_changes_max, (uint32_t)config->batch_changes_max);
     SET(path_cells_max, (uint32_t)config->path_cells_max);
     SET(volatile_store, call->shard->store->is_volatile);

@@ -353,7 +353,7 @@ void tp__command_open_session(const struct tp_call *call)
     }
     if (tp_sessions_full(&call->peer->sessions)) {
         char words[64];
-        snprintf(words, sizeof words, "sessions_max of this connection, %u, is reached", (unsigned)call->shard->config->sessions_max);
+        snprintf(words, sizeof words, "sessions_max of this connection, %u, is reached", (unsigned)call->peer->sessions.count_max);
         tp__call_refuse(call, TP_ERR_RESOURCE_EXHAUSTED, NULL, words);
         return;
     }

@@ -30,7 +30,7 @@ static int check(const struct tp_call *call, const Tickpath__Tick *tick, struct 
         return tp_refuse_value(refusal, "session", "give either sessions or all");
     if (!all && tick->n_session == 0)
         return tp_refuse_value(refusal, "session", "give sessions, or all");
-    if (tick->n_session > call->shard->config->sessions_max)
+    if (tick->n_session > call->peer->sessions.count_max)
         return tp_refuse(refusal, TP_ERR_RESOURCE_EXHAUSTED, "session", "more than sessions_max");
     if (tick->n_at_session != tick->n_at_cell)
         return tp_refuse_value(refusal, "at_cell", "at_session and at_cell must be of the same length");
@@ -38,7 +38,7 @@ static int check(const struct tp_call *call, const Tickpath__Tick *tick, struct 
         return tp_refuse_value(refusal, "at_vx", "must be as many as at_session, or none");
     if (tick->n_at_vy != tick->n_at_vx)
         return tp_refuse_value(refusal, "at_vy", "must be as many as at_vx");
-    if (tick->n_at_session > call->shard->config->sessions_max)
+    if (tick->n_at_session > call->peer->sessions.count_max)
         return tp_refuse(refusal, TP_ERR_RESOURCE_EXHAUSTED, "at_session", "more than sessions_max");
     if (tick->has_total_expansions && tick->total_expansions == 0)
         return tp_refuse_value(refusal, "total_expansions", "must be at least 1");
@@ -81,7 +81,7 @@ static void tell_slow(struct tp_metrics *metrics, const struct tp_slow_tick *tic
 
 /* Keeps a tick that is among the slowest, and tells of one that is slower than it may be. Apart from the rest: few ticks come here. */
 __attribute__((noinline)) static void keep_slow(const struct tp_call *call, const struct tp_schedule *schedule, struct before before,
-                                                uint64_t served_us)
+                                                uint64_t served_us, uint64_t limit_us)
 {
     struct tp_metrics *metrics = call->shard->metrics;
     uint64_t pool_bytes = call->shard->pool.slab_bytes, world_us = tp_peer_world_us(call->peer);
@@ -102,9 +102,8 @@ __attribute__((noinline)) static void keep_slow(const struct tp_call *call, cons
         .total_us = schedule->total_us != TP_TOTAL_NONE ? schedule->total_us : 0,
     };
     tp_slow_offer(&metrics->slow, &tick);
-    if (metrics->slow.limit_us == 0 || tp_slow_waited_us(&tick) <= metrics->slow.limit_us)
-        return;
-    tell_slow(metrics, &tick, tp_slow_waited_us(&tick));
+    if (tp_slow_waited_us(&tick) > limit_us)
+        tell_slow(metrics, &tick, tp_slow_waited_us(&tick));
 }
 
 /* Counts the part of a tick request that most have not. Apart from the rest, as few come here. */
@@ -132,8 +131,10 @@ static void count(const struct tp_call *call, const struct tp_schedule *schedule
     if ((schedule->refused_count | schedule->starved | schedule->restarts | schedule->total_us | schedule->guide_units |
          (shard->pool.used_bytes ^ shard->used_counted)) != 0)
         count_more(call, schedule, took_us);
-    if (tp_slow_wants(&metrics->slow, waited_us, served_us))
-        keep_slow(call, schedule, before, served_us);
+    uint64_t limit_us = shard->config->slow_tick_us;
+    limit_us = limit_us != 0 ? limit_us : UINT64_MAX;
+    if (waited_us > limit_us || tp_slow_wants(&metrics->slow, waited_us, served_us))
+        keep_slow(call, schedule, before, served_us, limit_us);
     call->peer->versions_seen = shard->versions;
 }
 

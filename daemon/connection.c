@@ -418,7 +418,7 @@ static void look(struct tp_connection *connection, uint64_t now_ms)
     const struct tp_shard *shard = &connection->loop->shard;
     const struct tp_config *config = shard->config;
     const struct tp_peer *peer = &connection->peer;
-    uint64_t silent_ms = now_ms - connection->heard_ms;
+    uint64_t silent_ms = now_ms - connection->heard_ms, idle_ms = config->idle_timeout_ms;
     if (connection->loop->is_last_call && connection->due_bytes == CALL_OPEN) {
         connection->due_bytes = unread_bytes(connection);
         run_later(connection); /* that turn, or a later one, ends it */
@@ -435,7 +435,7 @@ static void look(struct tp_connection *connection, uint64_t now_ms)
         tell_and_close(connection, TP_DROP_HELLO_TIMEOUT, TP_ERR_TIMEOUT, "no hello came in time", "no hello");
     } else if (!connection->is_reading || !tp_peer_is_listening(peer)) {
         return; /* busy, or being told off */
-    } else if (config->idle_timeout_ms != 0 && silent_ms >= config->idle_timeout_ms &&
+    } else if (idle_ms != 0 && silent_ms >= idle_ms &&
                queued_bytes(connection) == 0) {
         tell_and_close(connection, TP_DROP_IDLE_TIMEOUT, TP_ERR_TIMEOUT, "nothing came in time; a ping keeps a connection", "idle");
     } else if (shard->is_draining && silent_ms >= QUIET_MS && queued_bytes(connection) == 0 &&

@@ -9,7 +9,7 @@
 #define TP_EXIT_LIST(X)                                                                                      \
     X(CLEAN, 0, "ended as it was told, with all that was owed answered")                                     \
     X(FAILED, 1, "could not start for another reason: no memory, no thread, a file that can't be written")   \
-    X(USAGE, 2, "an option or a variable is wrong: trying again does not help")                              \
+    X(USAGE, 2, "an option, a variable or a line of --config is wrong: trying again does not help")          \
     X(PORT, 10, "cannot listen: a port is taken, or an address is not of this machine")                      \
     X(LOCKED, 11, "another daemon uses the folder of --data")                                                \
     X(STORE, 12, "the folder of --data or the URL of --redis can't be used")                                 \

@@ -23,6 +23,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdarg.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,8 @@ struct tp_http {
     const struct tp_stats_source *source;
     struct tp_view *view;
     struct tp_http_peers peers; /* its thread's */
-    const char *token;
+    pthread_mutex_t token_lock;
+    char token[TP_HTTP_TOKEN_MAX + 1];
     bool is_loopback;
     bool is_inherited; /* the listening socket */
 };
@@ -197,8 +199,12 @@ static enum MHD_Result answer_good(struct tp_http *http, struct MHD_Connection *
     bool is_view = http->view != NULL && tp_view_http_is_ours(url);
     void *view_state = *state != &seen ? *state : NULL;
     enum MHD_Result result;
+    char token[sizeof http->token];
+    pthread_mutex_lock(&http->token_lock);
+    memcpy(token, http->token, sizeof token);
+    pthread_mutex_unlock(&http->token_lock);
     if (!is_open_to_all(url) && view_state == NULL &&
-        !tp_http_gate_opens(connection, url, http->token, http->is_loopback, &result))
+        !tp_http_gate_opens(connection, url, token, http->is_loopback, &result))
         return result;
     if (is_view) {
         if (tp_view_http_is_stream(url))
@@ -257,6 +263,15 @@ __attribute__((format(printf, 2, 0))) static void log_words(void *context, const
 
 /* ---- Start and stop ---- */
 
+void tp_http_set_token(struct tp_http *http, const char *token)
+{
+    if (http == NULL)
+        return;
+    pthread_mutex_lock(&http->token_lock);
+    snprintf(http->token, sizeof http->token, "%s", token);
+    pthread_mutex_unlock(&http->token_lock);
+}
+
 int tp_http_start(struct tp_http **out, const struct tp_http_config *config, uint16_t *port, char reason[160])
 {
     *out = NULL;
@@ -271,7 +286,8 @@ int tp_http_start(struct tp_http **out, const struct tp_http_config *config, uin
         return TP_ERR_NO_MEMORY;
     http->source = config->source;
     http->view = config->view;
-    http->token = config->token;
+    pthread_mutex_init(&http->token_lock, NULL);
+    tp_http_set_token(http, config->token);
     http->is_loopback = tp_http_gate_is_loopback(config->host);
 
     unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO | MHD_USE_ITC | MHD_USE_ERROR_LOG |
@@ -293,6 +309,7 @@ int tp_http_start(struct tp_http **out, const struct tp_http_config *config, uin
     if (!http->daemon) {
         snprintf(reason, 160, "the stats port cannot listen: %.60s port %u: %.50s", config->host, (unsigned)config->port,
                  errno ? strerror(errno) : "the http thread could not be started");
+        pthread_mutex_destroy(&http->token_lock);
         free(http);
         return TP_ERR_IO;
     }
@@ -310,5 +327,6 @@ void tp_http_stop(struct tp_http *http)
     MHD_stop_daemon(http->daemon);
     if (fd >= 0)
         close(fd);
+    pthread_mutex_destroy(&http->token_lock);
     free(http);
 }

@@ -22,7 +22,7 @@ struct tp_http_config {
     int fd;
     const struct tp_stats_source *source; /* borrowed until stop */
     struct tp_view *view;                 /* borrowed until stop; NULL: there is none */
-    const char *token;                    /* of the view and /stats (daemon/http_gate.h), borrowed likewise; "": none */
+    const char *token;                    /* of the view and /stats (daemon/http_gate.h); "": none */
 };
 
 /* Starts answering: gives the server in *out and the port bound in *port. /livez says 200 as long as the
@@ -30,6 +30,9 @@ struct tp_http_config {
  * taken, bad address), TP_ERR_NO_MEMORY; on error *out is NULL. */
 int tp_http_start(struct tp_http **out, const struct tp_http_config *config, uint16_t *port,
                   char reason[160]) TP_MUST_CHECK;
+
+/* From now on the view and /stats want this token ("": none); copies it. Who looks on already goes on. Any thread, until stop; `http` may be NULL. */
+void tp_http_set_token(struct tp_http *http, const char *token);
 
 /* Stops and frees; no function of the source is called after. NULL is allowed. */
 void tp_http_stop(struct tp_http *http);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOKEN_MIN = 16, TOKEN_MAX = 256 };
+enum { TOKEN_MIN = 16 };
 static const char cookie_name[] = "tickpath_token";
 
 #define FORM(words)                                                                                                        \
@@ -31,7 +31,7 @@ static const char strange[] =
 bool tp_http_gate_is_token(const char *text)
 {
     size_t size = strlen(text);
-    return size >= TOKEN_MIN && size <= TOKEN_MAX &&
+    return size >= TOKEN_MIN && size <= TP_HTTP_TOKEN_MAX &&
            strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~-") == size;
 }
 
@@ -110,7 +110,7 @@ static enum MHD_Result ask(struct MHD_Connection *connection, bool was_given)
 static enum MHD_Result welcome(struct MHD_Connection *connection, const char *path, const char *token)
 {
     struct MHD_Response *response = MHD_create_response_from_buffer(0, (void *)(uintptr_t) "", MHD_RESPMEM_PERSISTENT);
-    char cookie[TOKEN_MAX + 128];
+    char cookie[TP_HTTP_TOKEN_MAX + 128];
     snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict", cookie_name, token);
     const struct tp_http_header headers[] = {
         {MHD_HTTP_HEADER_SET_COOKIE, cookie},

@@ -13,6 +13,8 @@
 #include <microhttpd.h>
 #include <stdbool.h>
 
+enum { TP_HTTP_TOKEN_MAX = 256 }; /* bytes */
+
 /* Whether a token may be one: 16 to 256 of A-Z a-z 0-9 . _ ~ - */
 bool tp_http_gate_is_token(const char *text);
 

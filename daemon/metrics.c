@@ -53,6 +53,14 @@ static const char *pool_value(size_t i)
     return words[i];
 }
 
+static const char *outcome_value(size_t i)
+{
+#define WORD(name, word) [TP_METRIC_OUTCOME_##name] = word,
+    static const char *const words[] = {TP_METRIC_OUTCOME_LIST(WORD)};
+#undef WORD
+    return words[i];
+}
+
 static const char *cause_value(size_t i)
 {
     return tp_slow_cause_name((enum tp_slow_cause)i);
@@ -70,6 +78,7 @@ static const struct {
     [TP_METRIC_SET_ALGORITHM] = {"algorithm", 0, algorithm_value},
     [TP_METRIC_SET_REASON] = {"reason", TP_DROP_REASON_COUNT, reason_value},
     [TP_METRIC_SET_POOL] = {"pool", TP_METRIC_POOL_COUNT, pool_value},
+    [TP_METRIC_SET_OUTCOME] = {"outcome", TP_METRIC_OUTCOME_COUNT, outcome_value},
     [TP_METRIC_SET_CAUSE] = {"cause", TP_SLOW_CAUSES, cause_value},
 };
 

@@ -36,6 +36,7 @@ enum tp_metric_set {
     TP_METRIC_SET_ALGORITHM, /* algorithm: the registry's rows, in its order */
     TP_METRIC_SET_REASON,    /* reason: enum tp_drop_reason */
     TP_METRIC_SET_POOL,      /* pool: enum tp_metric_pool */
+    TP_METRIC_SET_OUTCOME,   /* outcome: enum tp_metric_outcome */
     TP_METRIC_SET_CAUSE,     /* cause: enum tp_slow_cause */
     TP_METRIC_SETS,
 };
@@ -46,6 +47,7 @@ enum tp_metric_set {
 #define TP_METRIC_ROOM_ALGORITHM [TP_ALGORITHMS_MAX]
 #define TP_METRIC_ROOM_REASON [TP_DROP_REASON_COUNT]
 #define TP_METRIC_ROOM_POOL [TP_METRIC_POOL_COUNT]
+#define TP_METRIC_ROOM_OUTCOME [TP_METRIC_OUTCOME_COUNT]
 #define TP_METRIC_ROOM_CAUSE [TP_SLOW_CAUSES]
 
 /* Why the daemon ended a connection. */
@@ -79,6 +81,18 @@ enum tp_metric_pool {
         TP_METRIC_POOL_COUNT
 };
 
+/* What became of a configuration read anew. */
+#define TP_METRIC_OUTCOME_LIST(X)                                                                            \
+    X(OK, "ok")           /* what is live of it holds now */                                                 \
+    X(REFUSED, "refused") /* all is as it was */
+
+enum tp_metric_outcome {
+#define TP_METRIC_OUTCOME_ENUM(name, word) TP_METRIC_OUTCOME_##name,
+    TP_METRIC_OUTCOME_LIST(TP_METRIC_OUTCOME_ENUM)
+#undef TP_METRIC_OUTCOME_ENUM
+        TP_METRIC_OUTCOME_COUNT
+};
+
 /* X(TYPE, field, unit, set, help). The exported name is tickpath_<field>, with _total added for a counter. The unit is the name's last word where it
  * has one. Times are counted in microseconds, whatever the name says, and divided when they are shown.
  * A gauge is a sum over threads of what each holds now; a fact is a gauge of the whole process, found out when it is asked for. */
@@ -93,6 +107,8 @@ enum tp_metric_pool {
     X(FACT, pool_bytes, "bytes", POOL, "Memory now, by what it is for.")                                     \
     X(FACT, node_bytes, "bytes", NONE, "Search memory taken from the system now: the pools sessions, guide and spare.") \
     X(FACT, node_bytes_max, "", NONE, "Cap on search memory, in bytes (node-bytes-max); +Inf for none.")     \
+    X(COUNTER, config_reloads, "", OUTCOME, "Times the configuration was read anew (SIGHUP), by what became of it.") \
+    X(GAUGE, config_last_reload_successful, "", NONE, "0 when the configuration was refused the last time it was read anew, else 1.") \
     X(COUNTER, connections_accepted, "", NONE, "Connections accepted.")                                      \
     X(COUNTER, connections_refused, "", NONE, "Connections closed at once because connections-max was reached.") \
     X(COUNTER, connections_dropped, "", REASON, "Connections ended by the daemon.")                          \

@@ -30,7 +30,7 @@ enum {
 };
 
 struct server {
-    const struct tp_config *config;
+    struct tp_config *config; /* borrowed; the life's thread alone changes it */
     uint64_t started_us;
     struct tp_store *store;
     struct tp_world *world;
@@ -38,7 +38,7 @@ struct server {
     bool has_world_thread;
     struct tp_loop *loops;
     unsigned threads, loops_made;
-    struct tp_metrics **metrics; /* one per loop, then the world's, then the store's */
+    struct tp_metrics **metrics; /* one per loop, then the world's, the store's, the life's */
     unsigned metrics_made;
     /* what all loops count in, each on a cache line of its own */
     _Alignas(TP_LINE_BYTES) struct tp_pool_cap cap;
@@ -226,6 +226,63 @@ static void enter_cb(void *context, enum tp_life_state state)
     }
 }
 
+/* ---- The configuration, at the start and anew ---- */
+
+static struct tp_metrics *life_metrics(const struct server *server)
+{
+    return server->metrics[server->threads + 2];
+}
+
+/* Hands on what is live and not read from the configuration at each use. */
+static void apply_live(struct server *server)
+{
+    const struct tp_config *config = server->config;
+    atomic_store(&tp_log_level_max, config->log_level);
+    atomic_store(&tp_log_format, config->log_format);
+    atomic_store(&tp_log_lines_max, (uint32_t)config->log_lines_max);
+    atomic_store(&server->upload_quota.bytes_max, config->upload_bytes_max);
+    atomic_store(&server->cap.bytes_max, config->node_bytes_max);
+    tp_http_set_token(server->http, config->stats_token);
+}
+
+/* Reads it anew, and says what came of it. */
+static bool renew(struct server *server)
+{
+    const char *path = server->config->config;
+    struct tp_config_changes changes;
+    char reason[TP_CONFIG_REASON_BYTES];
+    if (tp_config_renew(server->config, &changes, reason) != 0) {
+        tp_log(TP_LOG_ERROR, "the configuration is refused: all stays as it was", "reason=\"%s\"", reason);
+        return false;
+    }
+    int level_before = atomic_load(&tp_log_level_max), level = server->config->log_level;
+    apply_live(server);
+    atomic_store(&tp_log_level_max, level > level_before ? level : level_before); /* either hears of it */
+    tp_log(changes.waiting > 0 ? TP_LOG_WARN : TP_LOG_INFO, "the configuration was read anew",
+           "file=\"%.200s\" changed=\"%s\" needs_a_restart=\"%s\"", path, changes.changed_names, changes.waiting_names);
+    atomic_store(&tp_log_level_max, level);
+    return true;
+}
+
+/* The life's thread. */
+static void hung_up_cb(void *context)
+{
+    struct server *server = context;
+    bool is_serving = tp_life_state(&server->life) == TP_LIFE_SERVING; /* a manager has been told of the end otherwise */
+    struct tp_metrics *metrics = life_metrics(server);
+    if (server->config->config[0] == '\0') {
+        tp_log_words(TP_LOG_INFO, "SIGHUP: there is no --config to read anew, and no log file to open");
+        return;
+    }
+    if (is_serving)
+        tp_supervisor_tell("RELOADING=1\nMONOTONIC_USEC=%" PRIu64, tp_clock_now_us());
+    bool is_good = renew(server);
+    tp_metric_add(&metrics->config_reloads[is_good ? TP_METRIC_OUTCOME_OK : TP_METRIC_OUTCOME_REFUSED], 1);
+    tp_metric_gauge_set(&metrics->config_last_reload_successful, is_good);
+    if (is_serving)
+        tp_supervisor_tell("READY=1\nSTATUS=serving on port %u%s", server->at.port, is_good ? "" : "; the last configuration was refused");
+}
+
 /* ---- Starting ---- */
 
 /* Says why, and gives the code back. */
@@ -237,7 +294,8 @@ static enum tp_exit fail(enum tp_exit code, const char *words)
 
 static enum tp_exit make_metrics(struct server *server)
 {
-    unsigned count = server->threads + 2;
+    static const char *const others[] = {"world", "store", "life"};
+    unsigned count = server->threads + sizeof others / sizeof others[0];
     server->metrics = calloc(count, sizeof(struct tp_metrics *));
     if (server->metrics == NULL)
         return fail(TP_EXIT_FAILED, "out of memory");
@@ -245,12 +303,11 @@ static enum tp_exit make_metrics(struct server *server)
         unsigned i = server->metrics_made;
         char name[16];
         snprintf(name, sizeof name, "loop%u", i);
-        server->metrics[i] = tp_metrics_new(i < server->threads    ? name
-                                            : i == server->threads ? "world"
-                                                                   : "store");
+        server->metrics[i] = tp_metrics_new(i < server->threads ? name : others[i - server->threads]);
         if (server->metrics[i] == NULL)
             return fail(TP_EXIT_FAILED, "out of memory");
     }
+    tp_metric_gauge_set(&life_metrics(server)->config_last_reload_successful, 1);
     return TP_EXIT_CLEAN;
 }
 
@@ -510,23 +567,25 @@ static enum tp_exit end(struct server *server)
     return has_dropped ? TP_EXIT_DROPPED : TP_EXIT_CLEAN;
 }
 
-enum tp_exit tp_server_run(const struct tp_config *config)
+enum tp_exit tp_server_run(struct tp_config *config)
 {
     struct server *server = tp_lines_alloc(sizeof *server);
     if (server == NULL)
         return TP_EXIT_FAILED;
-    server->config = server->acceptor.config = server->life.config = config;
+    server->config = config;
+    server->acceptor.config = server->life.config = config;
     server->acceptor.fd = server->stats_fd = -1;
     server->acceptor.connections = &server->connections;
     server->life.context = server;
     server->life.enter = enter_cb;
     server->life.left = left_cb;
+    server->life.hung_up = hung_up_cb;
     server->life.answers = answers_cb;
     server->life.trim = (struct tp_trim){.cap = &server->cap, .held = &server->held};
     server->started_us = tp_clock_now_us();
     server->threads = config->threads != 0 ? (unsigned)config->threads : uv_available_parallelism();
-    server->upload_quota.bytes_max = config->upload_bytes_max;
-    atomic_store(&server->cap.bytes_max, config->node_bytes_max);
+    apply_live(server);
+    tp_config_log_strangers(config->environment);
     server->held.keeps_gone = true; /* no loop that ticks frees a version */
     tp_world_thread_init(&server->world_thread);
     tp_log_thread_name("loop0");

@@ -56,7 +56,7 @@ void tp_slow_offer(struct tp_slow *slow, const struct tp_slow_tick *tick)
         write_entry(least, tick);
         least_us = tp_slow_waited_us(tick) < next_us ? tp_slow_waited_us(tick) : next_us;
     }
-    slow->least_us = slow->limit_us != 0 && slow->limit_us < least_us ? slow->limit_us : least_us;
+    slow->least_us = least_us;
     if (oldest_us > tick->at_us) /* none was kept before */
         oldest_us = tick->at_us;
     slow->look_us = oldest_us + KEPT_US;

@@ -43,8 +43,7 @@ struct tp_slow {
         _Atomic uint64_t number; /* odd: being written */
         _Atomic uint64_t words[sizeof(struct tp_slow_tick) / sizeof(uint64_t)];
     } entries[TP_SLOW_TICKS];
-    uint64_t limit_us; /* the loop's: a tick that waited longer is offered in any case; 0: none */
-    uint64_t least_us; /* the loop's: what a tick must beat before look_us is over: that of the fastest kept, or the limit */
+    uint64_t least_us; /* the loop's: what a tick must beat before look_us is over */
     uint64_t look_us;  /* the loop's: when the oldest entry is over */
 };
 
@@ -54,7 +53,7 @@ static inline uint64_t tp_slow_waited_us(const struct tp_slow_tick *tick)
     return tick->queued_us + tick->took_us;
 }
 
-/* Whether a tick of so many microseconds, over at `at_us`, would be kept, or is over the limit. Owner thread only. Cost: O(1). */
+/* Whether a tick of so many microseconds, over at `at_us`, would be kept. Owner thread only. Cost: O(1). */
 static inline bool tp_slow_wants(const struct tp_slow *slow, uint64_t waited_us, uint64_t at_us)
 {
     return waited_us > slow->least_us || at_us >= slow->look_us;

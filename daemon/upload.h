@@ -23,7 +23,7 @@ enum { TP_UPLOAD_LONE_NODES_MAX = 65536 };
 
 struct tp_upload_quota {
     _Atomic uint64_t bytes; /* of all uploads under way */
-    uint64_t bytes_max;
+    _Atomic uint64_t bytes_max; /* may be changed at any time */
 };
 
 /* A graph as it was asked for; its arrays are malloc'd. */

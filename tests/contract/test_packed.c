@@ -1,5 +1,5 @@
 /* A session whose paths are packed says the same, move by move, as one that keeps its marks and its tree: on maps that change, under every restart rule,
- * wherever on its path it is put, sent on and on to goals that are far. Only steps differ that were paid for (work.traced). And what either takes to be left
+ * wherever on its path it is put, sent on and on to goals that are far. Only steps differ that were paid for (work.traced), and whether a tick says that nothing was looked for in it, which is true where it does. And what either takes to be left
  * of a path that is whole is what its steps cost.
  *
  * TICKPATH_SEED repeats a run. */
@@ -66,6 +66,13 @@ static void check_what_is_left(const struct tp_session *session, const struct tp
                      (unsigned long long)cost, (unsigned long long)tp_test_seed());
 }
 
+static void check_idle(const struct tp_tick_reply *reply, const char *row)
+{
+    static const struct tp_tick_work none;
+    if (reply->is_idle && (reply->flips || memcmp(&reply->work, &none, sizeof none) != 0))
+        ck_abort_msg("%s: an idle tick has work (TICKPATH_SEED=%llu)", row, (unsigned long long)tp_test_seed());
+}
+
 static void live(struct life *life, struct tp_test_rng rng, const struct tp_algorithm *row, bool packs)
 {
     static const struct space_size size = {150, 14, 60, 1000};
@@ -93,6 +100,8 @@ static void live(struct life *life, struct tp_test_rng rng, const struct tp_algo
         struct tp_tick_reply reply = play_tick(&play, NULL);
         uint32_t count = tp_session_path(session, cells, TP_PUT_AHEAD_MAX + 1);
         check_what_is_left(session, space.map, row->name);
+        check_idle(&reply, row->name);
+        reply.is_idle = false;
         reply.work.traced = 0;
         life->replies[i] = reply;
         memcpy(life->cells[i], cells, sizeof life->cells[i]);

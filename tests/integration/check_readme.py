@@ -146,9 +146,12 @@ def check_example(readme, folder):
 
 def check_knobs(readme):
     told = subprocess.run([os.path.join(BIN, "tickpathd"), "--help"], stdout=subprocess.PIPE, text=True, check=True)
-    options = [o for o in re.findall(r"^  --([a-z-]+)", told.stdout, re.MULTILINE) if o not in ("help", "version")]
+    options = [o for o in re.findall(r"^  --([a-z-]+)", told.stdout, re.MULTILINE) if o not in ("check-config", "help", "version")]
     rows = re.findall(r"^\| `--([a-z-]+)[ `]", readme, re.MULTILINE)
+    live = re.findall(r"^  --([a-z-]+).*? \(live\) ", told.stdout, re.MULTILINE)
+    told_live = re.findall(r"^\| `--([a-z-]+)[^|]*\|[^|]*\| live \|", readme, re.MULTILINE)
     check(len(options) > 10, "tickpathd --help lists %d options" % len(options))
+    check(len(live) > 5 and told_live == live, "README.md says that %s are live; the daemon %s" % (told_live, live))
     check(rows == options, "README.md's knobs are %s; the daemon's %s" % (rows, options))
 
 

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef TP_HAS_SYSTEMD
@@ -96,6 +97,37 @@ START_TEST(test_manager_that_does_not_read)
     wire_close(&wire);
     wire_daemon_stop(&daemon_);
     close(fd);
+}
+END_TEST
+
+/* What systemd wants to hear of a reload: that it begins, and when, and that it is over, good or bad. */
+START_TEST(test_reloading)
+{
+    char said[512], path[160];
+    snprintf(path, sizeof path, "%s/conf", daemon_.folder);
+    for (int is_good = 1; is_good >= 0; is_good--) {
+        FILE *file = fopen(path, "w");
+        ck_assert_ptr_nonnull(file);
+        fputs(is_good ? "sessions-max = 9\n" : "nonsense\n", file);
+        fclose(file);
+        if (is_good) {
+            wire_daemon_start(&daemon_, "--config", path, NULL);
+            await_words("READY=1");
+        }
+        struct timespec before, after;
+        unsigned long long at_us;
+        clock_gettime(CLOCK_MONOTONIC, &before);
+        ck_assert_int_eq(kill(daemon_.pid, SIGHUP), 0);
+        ck_assert(hear(said, WIRE_TIMEOUT_MS));
+        ck_assert_msg(sscanf(said, "RELOADING=1\nMONOTONIC_USEC=%llu", &at_us) == 1, "%s", said);
+        clock_gettime(CLOCK_MONOTONIC, &after);
+        ck_assert_uint_ge(at_us, (unsigned long long)before.tv_sec * 1000000 + (unsigned long long)before.tv_nsec / 1000);
+        ck_assert_uint_le(at_us, (unsigned long long)after.tv_sec * 1000000 + (unsigned long long)after.tv_nsec / 1000);
+        ck_assert(hear(said, WIRE_TIMEOUT_MS));
+        ck_assert_msg(strncmp(said, "READY=1\nSTATUS=serving", 22) == 0 && (strstr(said, "refused") == NULL) == is_good, "%s", said);
+    }
+    ck_assert(!hear(said, 0));
+    wire_daemon_stop(&daemon_);
 }
 END_TEST
 
@@ -382,6 +414,7 @@ static Suite *supervisor_suite(void)
     if (HAS_SYSTEMD) {
         tcase_add_test(cases, test_ready_and_stopping);
         tcase_add_test(cases, test_manager_that_does_not_read);
+        tcase_add_test(cases, test_reloading);
         tcase_add_test(cases, test_watchdog);
         tcase_add_test(cases, test_both_sockets);
         tcase_add_test(cases, test_sockets_refused);

@@ -31,7 +31,7 @@ static void hello(struct solo *solo)
 
 void solo_init(struct solo *solo, const struct tp_map *map)
 {
-    char reason[512], *name = "solo", *none = NULL;
+    char reason[TP_CONFIG_REASON_BYTES], *name = "solo", *none = NULL;
     memset(solo, 0, sizeof *solo);
     TP_CHECK(tp_config_read(&solo->config, 1, &name, &none, reason) == 0);
     atomic_init(&solo->cap.bytes_max, UINT64_MAX);
