@@ -1,5 +1,5 @@
 /* Stores that meet on one map of one Redis: what each does is asked of the others at the worst moment. */
-#include "daemon/store_redis.h"
+#include "daemon/store/store_redis.h"
 #include "tests/lib/maps.h"
 #include "tests/lib/proxy.h"
 #include "tests/lib/redis.h"

@@ -307,7 +307,7 @@ def check_page(port):
     check(status == 200 and b"<canvas" in body and "default-src 'none'" in policy and "unsafe" not in policy, "the page: %d, %s" % (status, policy))
     for path in ("page.css", "page.js", "wire.js", "stage.js", "charts.js", "daemon.js", "icon.svg"):
         status, headers, body = get(port, "/view/" + path)
-        on_disk = open(os.path.join(ROOT, "daemon", "view", path), "rb").read()
+        on_disk = open(os.path.join(ROOT, "daemon", "view", "page", path), "rb").read()
         check(status == 200 and body == on_disk and headers["X-Content-Type-Options"] == "nosniff", "/view/%s is not the file of that name" % path)
     check(get(port, "/view/nothing")[0] == 404 and get(port, "/view/../stats")[0] == 404, "paths that are none are served")
     check(get(port, "/", method="POST")[0] == 405, "a POST is served")

@@ -1,5 +1,5 @@
 /* The slowest ticks: against a plain list of all that were offered; read by a thread while they are written; the causes. */
-#include "daemon/slow.h"
+#include "daemon/stats/slow.h"
 #include "tests/lib/harness.h"
 
 #include <pthread.h>
