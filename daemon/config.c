@@ -259,8 +259,11 @@ void tp_config_log_strangers(char *const *environment)
 {
     for (size_t e = 0; environment != NULL && environment[e] != NULL; e++) {
         const char *value;
-        if (strncmp(environment[e], prefix, sizeof prefix - 1) == 0 && find_variable(environment[e], &value) == NULL)
-            tp_log(TP_LOG_WARN, "a variable that is no option", "variable=\"%.90s\"", environment[e]);
+        if (strncmp(environment[e], prefix, sizeof prefix - 1) != 0 || find_variable(environment[e], &value) != NULL)
+            continue;
+        char name[64]; /* alone: its value may be a secret */
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(environment[e], "="), environment[e]);
+        tp_log(TP_LOG_WARN, "a variable that is no option", "variable=\"%s\"", name);
     }
 }
 

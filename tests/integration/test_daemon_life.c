@@ -101,12 +101,31 @@ START_TEST(test_help_and_version)
 }
 END_TEST
 
+/* The log names each variable that is no option, and not what is in it. */
+static void expect_strangers_named(void)
+{
+    char path[128], line[2048];
+    int named = 0;
+    snprintf(path, sizeof path, "%s/log", daemon_.folder);
+    FILE *log = fopen(path, "r");
+    ck_assert_ptr_nonnull(log);
+    while (fgets(line, sizeof line, log) != NULL) {
+        named += strstr(line, "variable=\"TICKPATHD_PORT\"") != NULL || strstr(line, "variable=\"TICKPATHD_STATS_TOKN\"") != NULL;
+        ck_assert_msg(strstr(line, "secret") == NULL, "%s", line);
+    }
+    fclose(log);
+    ck_assert_int_eq(named, 2);
+}
+
 /* The command line wins over the variable; a variable that a cluster might set is no error. */
 START_TEST(test_variables)
 {
     setenv("TICKPATHD_SESSIONS_MAX", "1", 1);
     setenv("TICKPATHD_PORT", "tcp://10.0.0.1:7878", 1);
+    setenv("TICKPATHD_STATS_TOKN", "a-secret-0123456789", 1);
     wire_daemon_start(&daemon_, NULL);
+    expect_strangers_named();
+    unsetenv("TICKPATHD_STATS_TOKN");
     struct wire wire;
     wire_open_greeted(&wire, daemon_.port);
     wire_put_free_map(&wire, "m", 4, 4);
