@@ -64,6 +64,15 @@ static void print_log_tail(const struct wire_daemon *daemon)
     fprintf(stderr, "---- end of the daemon's log ----\n%s\n----\n", tail);
 }
 
+/* What each of its threads does: its name, its state, and where in the kernel it waits. */
+static void print_threads(pid_t pid)
+{
+    char command[160];
+    snprintf(command, sizeof command, "ps -L -o tid,stat,pcpu,wchan:32,comm -p %d >&2", (int)pid);
+    if (system(command) != 0)
+        fprintf(stderr, "ps tells nothing of %d\n", (int)pid);
+}
+
 /* The port file holds the protocol's port, and on a second line that of --stats when there is one. It appears
  * whole. */
 static bool read_port_file(struct wire_daemon *daemon, const char *path)
@@ -124,7 +133,11 @@ void wire_daemon_start(struct wire_daemon *daemon, ...)
     uint64_t until = wire_now_ms() + WIRE_TIMEOUT_MS;
     while (!read_port_file(daemon, port_path)) {
         ck_assert_msg(wire_daemon_alive(daemon), "%s did not start", program);
-        ck_assert_msg(wire_now_ms() < until, "%s wrote no port file in time", program);
+        if (wire_now_ms() >= until) {
+            print_log_tail(daemon);
+            print_threads(daemon->pid);
+            ck_abort_msg("%s wrote no port file in time", program);
+        }
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
     }
 }
