@@ -243,6 +243,8 @@ static void apply_live(struct server *server)
     atomic_store(&server->upload_quota.bytes_max, config->upload_bytes_max);
     atomic_store(&server->cap.bytes_max, config->node_bytes_max);
     tp_http_set_token(server->http, config->stats_token);
+    for (unsigned i = 0; i < server->metrics_made; i++)
+        tp_slow_limit(&server->metrics[i]->slow, config->slow_tick_us);
 }
 
 /* Reads it anew, and says what came of it. */

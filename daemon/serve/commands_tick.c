@@ -81,7 +81,7 @@ static void tell_slow(struct tp_metrics *metrics, const struct tp_slow_tick *tic
 
 /* Keeps a tick that is among the slowest, and tells of one that is slower than it may be. Apart from the rest: few ticks come here. */
 __attribute__((noinline)) static void keep_slow(const struct tp_call *call, const struct tp_schedule *schedule, struct before before,
-                                                uint64_t served_us, uint64_t limit_us)
+                                                uint64_t served_us)
 {
     struct tp_metrics *metrics = call->shard->metrics;
     uint64_t pool_bytes = call->shard->pool.slab_bytes, world_us = tp_peer_world_us(call->peer);
@@ -102,7 +102,7 @@ __attribute__((noinline)) static void keep_slow(const struct tp_call *call, cons
         .total_us = schedule->total_us != TP_TOTAL_NONE ? schedule->total_us : 0,
     };
     tp_slow_offer(&metrics->slow, &tick);
-    if (tp_slow_waited_us(&tick) > limit_us)
+    if (tp_slow_is_over(&metrics->slow, tp_slow_waited_us(&tick)))
         tell_slow(metrics, &tick, tp_slow_waited_us(&tick));
 }
 
@@ -131,10 +131,8 @@ static void count(const struct tp_call *call, const struct tp_schedule *schedule
     if ((schedule->refused_count | schedule->starved | schedule->restarts | schedule->total_us | schedule->guide_units |
          (shard->pool.used_bytes ^ shard->used_counted)) != 0)
         count_more(call, schedule, took_us);
-    uint64_t limit_us = shard->config->slow_tick_us;
-    limit_us = limit_us != 0 ? limit_us : UINT64_MAX;
-    if (waited_us > limit_us || tp_slow_wants(&metrics->slow, waited_us, served_us))
-        keep_slow(call, schedule, before, served_us, limit_us);
+    if (tp_slow_wants(&metrics->slow, waited_us, served_us))
+        keep_slow(call, schedule, before, served_us);
     call->peer->versions_seen = shard->versions;
 }
 

@@ -35,6 +35,7 @@ static void write_entry(struct tp_slow_entry *entry, const struct tp_slow_tick *
 void tp_slow_offer(struct tp_slow *slow, const struct tp_slow_tick *tick)
 {
     struct tp_slow_entry *least = NULL;
+    uint64_t look_us = atomic_load(&slow->look_us), limit_us = atomic_load(&slow->limit_us);
     uint64_t least_us = 0, next_us = UINT64_MAX, oldest_us = UINT64_MAX;
     for (size_t i = 0; i < TP_SLOW_TICKS; i++) {
         const struct tp_slow_entry *kept = &slow->entries[i];
@@ -56,10 +57,16 @@ void tp_slow_offer(struct tp_slow *slow, const struct tp_slow_tick *tick)
         write_entry(least, tick);
         least_us = tp_slow_waited_us(tick) < next_us ? tp_slow_waited_us(tick) : next_us;
     }
-    slow->least_us = least_us;
+    slow->least_us = limit_us != 0 && limit_us < least_us ? limit_us : least_us;
     if (oldest_us > tick->at_us) /* none was kept before */
         oldest_us = tick->at_us;
-    slow->look_us = oldest_us + KEPT_US;
+    atomic_compare_exchange_strong(&slow->look_us, &look_us, oldest_us + KEPT_US); /* or the limit is another since */
+}
+
+void tp_slow_limit(struct tp_slow *slow, uint64_t limit_us)
+{
+    atomic_store(&slow->limit_us, limit_us);
+    atomic_store(&slow->look_us, 0);
 }
 
 size_t tp_slow_read(const struct tp_slow *slow, uint64_t now_us, struct tp_slow_tick ticks[TP_SLOW_TICKS])

@@ -43,8 +43,9 @@ struct tp_slow {
         _Atomic uint64_t number; /* odd: being written */
         _Atomic uint64_t words[sizeof(struct tp_slow_tick) / sizeof(uint64_t)];
     } entries[TP_SLOW_TICKS];
-    uint64_t least_us; /* the loop's: what a tick must beat before look_us is over */
-    uint64_t look_us;  /* the loop's: when the oldest entry is over */
+    _Atomic uint64_t limit_us; /* 0: none */
+    _Atomic uint64_t look_us;  /* when the oldest entry is over; 0: at the next tick */
+    uint64_t least_us;         /* the loop's: what a tick must beat before that, by its time: that of the fastest kept, or the limit */
 };
 
 /* How long its client waited for it here. */
@@ -53,10 +54,20 @@ static inline uint64_t tp_slow_waited_us(const struct tp_slow_tick *tick)
     return tick->queued_us + tick->took_us;
 }
 
-/* Whether a tick of so many microseconds, over at `at_us`, would be kept. Owner thread only. Cost: O(1). */
+/* A tick that waited longer is offered in any case, from the loop's next one on; 0: none is. Any thread. */
+void tp_slow_limit(struct tp_slow *slow, uint64_t limit_us);
+
+/* Whether a tick that waited for so many microseconds is over the limit. */
+static inline bool tp_slow_is_over(const struct tp_slow *slow, uint64_t waited_us)
+{
+    uint64_t limit_us = atomic_load_explicit(&slow->limit_us, memory_order_relaxed);
+    return limit_us != 0 && waited_us > limit_us;
+}
+
+/* Whether a tick of so many microseconds, over at `at_us`, would be kept, or may be over the limit. Owner thread only. Cost: O(1). */
 static inline bool tp_slow_wants(const struct tp_slow *slow, uint64_t waited_us, uint64_t at_us)
 {
-    return waited_us > slow->least_us || at_us >= slow->look_us;
+    return waited_us > slow->least_us || at_us >= atomic_load_explicit(&slow->look_us, memory_order_relaxed);
 }
 
 /* Keeps the tick in place of one that is over, or the fastest, if it is slower. Owner thread only. Cost: O(TP_SLOW_TICKS). */

@@ -68,6 +68,35 @@ START_TEST(old_ones_go)
 }
 END_TEST
 
+/* What waited longer than the limit is offered though it is not among the slowest: it is to be told of. A new limit holds from the next tick on. */
+START_TEST(limit_is_offered)
+{
+    static struct tp_slow slow;
+    tp_slow_limit(&slow, 500);
+    for (uint64_t i = 0; i < TP_SLOW_TICKS; i++)
+        tp_slow_offer(&slow, &(struct tp_slow_tick){.at_us = 1 + i, .took_us = 1000 + i});
+    ck_assert(!tp_slow_wants(&slow, 500, 100));
+    ck_assert(tp_slow_wants(&slow, 501, 100));
+    ck_assert(tp_slow_is_over(&slow, 501));
+    ck_assert(!tp_slow_is_over(&slow, 500));
+    tp_slow_offer(&slow, &(struct tp_slow_tick){.at_us = 100, .took_us = 501});
+    uint64_t kept[TP_SLOW_TICKS];
+    ck_assert_uint_eq(waits_of(&slow, 100, kept), TP_SLOW_TICKS);
+    for (size_t i = 0; i < TP_SLOW_TICKS; i++)
+        ck_assert_uint_ge(kept[i], 1000);
+    ck_assert(tp_slow_wants(&slow, 501, 101));
+
+    tp_slow_limit(&slow, 5000);
+    ck_assert(tp_slow_wants(&slow, 1, 102)); /* to take it over */
+    tp_slow_offer(&slow, &(struct tp_slow_tick){.at_us = 102, .took_us = 2000});
+    ck_assert(!tp_slow_wants(&slow, 1001, 103));
+    ck_assert(tp_slow_wants(&slow, 1002, 103));
+    tp_slow_limit(&slow, 0);
+    tp_slow_offer(&slow, &(struct tp_slow_tick){.at_us = 104, .took_us = 1});
+    ck_assert(!tp_slow_is_over(&slow, UINT64_MAX));
+}
+END_TEST
+
 static struct tp_slow shared;
 static atomic_bool is_over;
 
@@ -151,6 +180,7 @@ static Suite *slow_suite(void)
     Suite *suite = suite_create("slow");
     TCase *core = tcase_create("core");
     tcase_add_test(core, slowest_are_kept);
+    tcase_add_test(core, limit_is_offered);
     tcase_add_test(core, old_ones_go);
     tcase_add_test(core, readers_see_whole_ticks);
     tcase_add_test(core, causes_are_named);
