@@ -168,6 +168,7 @@ struct tp__redis_map {
 
     const char *trouble; /* words for the status, while the log is not what it was */
     bool is_looking;
+    struct tp_log_place looked; /* the place that the look under way, or the last one, asks for */
     uint64_t look_at_ms; /* CHECKING: when to look; 0: not */
     uint64_t grace_until_ms; /* not marked before; 0: it is */
     unsigned snapless;       /* looks on end that found no snapshots */
