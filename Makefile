@@ -109,7 +109,7 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/gen/proto/tickpath.pb-c.h $(BUILD)/how
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
 
-include $(sort $(wildcard client/*.mk daemon/*.mk tests/*.mk tests/*/*.mk))
+include $(sort $(wildcard client/*.mk daemon/*/*.mk tests/*.mk tests/*/*.mk))
 
 .PHONY: clean
 clean: ## remove everything made (in BUILD)

@@ -8,7 +8,7 @@
 
 #include "daemon/config_file.h"
 #include "daemon/exit.h"
-#include "daemon/http_gate.h"
+#include "daemon/stats/http_gate.h"
 #include "daemon/log.h"
 
 #include <errno.h>

@@ -12,7 +12,7 @@
 #define TP_DAEMON_CONFIG_H
 
 #include "base/error.h"
-#include "daemon/address.h"
+#include "daemon/net/address.h"
 
 #include <stdatomic.h>
 #include <stdint.h>

@@ -2,18 +2,18 @@
 
 #include "base/check.h"
 #include "base/version.h"
-#include "daemon/acceptor.h"
+#include "daemon/net/acceptor.h"
 #include "daemon/clock.h"
-#include "daemon/http.h"
+#include "daemon/stats/http.h"
 #include "daemon/life.h"
-#include "daemon/listener.h"
+#include "daemon/net/listener.h"
 #include "daemon/log.h"
-#include "daemon/loop.h"
-#include "daemon/store_embedded.h"
-#include "daemon/store_redis.h"
+#include "daemon/net/loop.h"
+#include "daemon/store/store_embedded.h"
+#include "daemon/store/store_redis.h"
 #include "daemon/supervisor.h"
-#include "daemon/view.h"
-#include "daemon/world_thread.h"
+#include "daemon/view/view.h"
+#include "daemon/world/world_thread.h"
 
 #include <inttypes.h>
 #include <signal.h>

@@ -33,5 +33,5 @@ $(BUILD)/tests/fault/test_folder: TEST_LDFLAGS := -Wl,--wrap=fdatasync,--wrap=fs
 tests: $(TEST_BIN) ## build the test programs
 
 .PHONY: docs-metrics
-docs-metrics: $(BUILD)/tests/unit/test_metrics_docs ## write daemon/METRICS.md anew from the metrics table
+docs-metrics: $(BUILD)/tests/unit/test_metrics_docs ## write daemon/stats/METRICS.md anew from the metrics table
 	$< --write

@@ -62,11 +62,11 @@ $(BENCH_LIB): $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/test
 	$(call bench_link,$(or $(PKGS_BENCH),$(PKGS_TOOL)))
 
 # It has its memory as a loop of the daemon's has.
-$(BUILD)/tests/bench/interleaved: $(call obj,daemon/slabs.c)
+$(BUILD)/tests/bench/interleaved: $(call obj,daemon/serve/slabs.c)
 
 # It writes and reads maps as the daemon's stores do.
 $(BUILD)/tests/bench/snapshot: PKGS_BENCH := $(PKGS_TOOL) libzstd libxxhash
-$(BUILD)/tests/bench/snapshot: $(call obj,$(addprefix daemon/,snapshot.c snapshot_graph.c keys.c name.c place.c))
+$(BUILD)/tests/bench/snapshot: $(call obj,$(addprefix daemon/,store/snapshot.c store/snapshot_graph.c store/keys.c world/name.c store/place.c))
 
 $(BUILD)/tests/bench/echo: $(BUILD)/obj/tests/bench/echo.o
 	$(call bench_link,libuv)

@@ -1,8 +1,8 @@
 #include "tests/bench/linked.h"
 
 #include "base/check.h"
-#include "daemon/connection.h"
-#include "daemon/loop.h"
+#include "daemon/net/connection.h"
+#include "daemon/net/loop.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* Stores that meet on one map of one Redis: what each does is asked of the others at the worst moment. */
-#include "daemon/metrics.h"
-#include "daemon/store_redis.h"
+#include "daemon/stats/metrics.h"
+#include "daemon/store/store_redis.h"
 #include "tests/lib/maps.h"
 #include "tests/lib/proxy.h"
 #include "tests/lib/redis.h"

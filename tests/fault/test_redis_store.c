@@ -1,7 +1,7 @@
 /* The Redis store while its server is away, killed, frozen, flushed, restarted empty, refuses to write, or has lost what was acknowledged: a real
  * redis-server each time. Whatever happens, a call has one answer, what was acknowledged is not lost while a store that read it lives, or the map
  * begins a new epoch with it in it, and nothing is applied twice. */
-#include "daemon/store_redis.h"
+#include "daemon/store/store_redis.h"
 #include "tests/lib/maps.h"
 #include "tests/lib/proxy.h"
 #include "tests/lib/redis.h"

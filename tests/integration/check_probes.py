@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The daemon's probes: those that daemon/probes.h lists are in the program, with as many arguments, and no others; deploy/trace.bt hangs on
+"""The daemon's probes: those that daemon/stats/probes.h lists are in the program, with as many arguments, and no others; deploy/trace.bt hangs on
 probes that there are. bpftrace reads it against the program; and where the kernel lets it, it traces a daemon, and what it counts is what the agents'
 own table says. Prints totals in Check's form."""
 
@@ -33,7 +33,7 @@ def output(*command):
 
 
 def check_listed(text):
-    listed = {name: len(words.split(",")) for name, words in re.findall(r"^ \*     (\w+__\w+) +(.+)$", read("daemon", "probes.h"), re.MULTILINE)}
+    listed = {name: len(words.split(",")) for name, words in re.findall(r"^ \*     (\w+__\w+) +(.+)$", read("daemon", "stats", "probes.h"), re.MULTILINE)}
     check(len(listed) == 6, "probes.h lists %s" % listed)
     notes = subprocess.run(["readelf", "-n", PROGRAM], capture_output=True, text=True, timeout=60, check=True).stdout
     found = {}

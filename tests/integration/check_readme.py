@@ -195,7 +195,7 @@ def check_links(name):
 
 def check_causes():
     """The operators' page tells of every cause of a slow tick."""
-    with open(os.path.join(ROOT, "daemon", "stats.schema.json"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "daemon", "stats", "stats.schema.json"), encoding="utf-8") as file:
         causes = json.load(file)["properties"]["slow_ticks"]["items"]["properties"]["why"]["items"]["enum"]
     told = [re.match(r"\| `([a-z]+)` \|", line).group(1) for line in operators_table("why")]
     check(told == causes, "OPERATING.md tells of the causes %s; the schema of %s" % (told, causes))

@@ -281,13 +281,33 @@ def check_coming_and_going(processes, folder, port, stats):
     stream.close()
 
 
+def check_learner(processes, port, stats):
+    """What a session has learned is told beside its search."""
+    load = processes.start("learner", [os.path.join(BIN, "tickpath"), "load", "--via", "127.0.0.1:%d" % port, "--agents", "5", "--generate", "rooms", "--size", "40x40", "--alg", "lrta", "--k", "4",
+                                       "--hz", "20", "--seconds", "60", "--warm-frames", "20"])
+    stream = Stream(stats, "/view/stream?map=tool%2Frooms&fps=20")
+    agents, begun, about, learned = {}, time.monotonic(), {}, []
+    while time.monotonic() - begun < 20 and not learned:
+        kind, data = stream.event()
+        if kind in ("map", "gone"):
+            about = json.loads(data)
+        elif kind in ("key", "frame"):
+            apply_frame(agents, base64.b64decode(data), kind == "key", about.get("width", 1))
+            asked = [get(stats, "/view/session?id=%d" % agent[0]) for agent in agents.values()]
+            learned = [session for session in (json.loads(body) for status, _, body in asked if status == 200) if session["raised"]]
+    check(learned and all(len(one["raised"]) == len(one["raised_by"]) and min(one["raised_by"]) > 0 and max(one["raised"]) < 1600 for one in learned), "what was learned: %s\n%s" % (learned[:1], load.log()))
+    stream.close()
+    load.terminate()
+    load.wait()
+
+
 def check_page(port):
     status, headers, body = get(port, "/")
     policy = headers.get("Content-Security-Policy", "")
     check(status == 200 and b"<canvas" in body and "default-src 'none'" in policy and "unsafe" not in policy, "the page: %d, %s" % (status, policy))
     for path in ("page.css", "page.js", "wire.js", "stage.js", "charts.js", "daemon.js", "icon.svg"):
         status, headers, body = get(port, "/view/" + path)
-        on_disk = open(os.path.join(ROOT, "daemon", "view", path), "rb").read()
+        on_disk = open(os.path.join(ROOT, "daemon", "view", "page", path), "rb").read()
         check(status == 200 and body == on_disk and headers["X-Content-Type-Options"] == "nosniff", "/view/%s is not the file of that name" % path)
     check(get(port, "/view/nothing")[0] == 404 and get(port, "/view/../stats")[0] == 404, "paths that are none are served")
     check(get(port, "/", method="POST")[0] == 405, "a POST is served")
@@ -372,6 +392,7 @@ def main():
         check_bounds(stats, name)
         check_slow_reader(stats, name)
         check_coming_and_going(processes, folder, port, stats)
+        check_learner(processes, port, stats)
         check_end(daemon, load, stats, name)
         check_token(processes)
 

@@ -1,5 +1,5 @@
 /* The daemon's scheduler on a virtual clock. */
-#include "daemon/scheduler.h"
+#include "daemon/serve/scheduler.h"
 #include "tests/lib/maps.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * being the library's; the daemon ended and started again, the map put anew, no room for what guides them, and a total of guide
  * units for a tick. */
 #include "client/cli/generate.h"
-#include "daemon/scheduler.h"
+#include "daemon/serve/scheduler.h"
 #include "guide/field.h"
 #include "map/layer.h"
 #include "search/session.h"

@@ -1,6 +1,6 @@
 /* Memory that is short for a while on the thread of a Redis store: nothing that others did to a map is lost, and the store does not go round without a
  * pause meanwhile. And what may wait is bounded by its bytes. */
-#include "daemon/redis_internal.h"
+#include "daemon/store/redis_internal.h"
 #include "tests/lib/stores.h"
 
 #include <pthread.h>

@@ -319,6 +319,10 @@ START_TEST(test_what_changes)
     ck_assert_uint_eq(sessions_max(), 1);
     const char *line = await_line("\"msg\":\"slow tick\"");
     ck_assert_msg(line[0] == '{' && strstr(line, "\"sessions\":2,") != NULL, "%s", line);
+    enum { TICKS = 400 }; /* far more than are kept: one over the limit counts, whether or not it is among the slowest */
+    for (int i = 0; i < TICKS; i++)
+        wire_reply_free(wire_ask(&old, TICKPATH__REQUEST__BODY_TICK, &tick, TICKPATH__REPLY__BODY_TICKED));
+    ck_assert_double_gt(wire_sample(&daemon_, "tickpath_ticks_slow_total"), TICKS / 2);
 
     write_file("idle-timeout-ms = 300\nconnections-max = 2\nlog-level = error\n");
     wire_open_greeted(&idle, daemon_.port);

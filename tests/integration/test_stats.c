@@ -1,8 +1,8 @@
 /* The stats endpoint by itself: what is rendered from the metrics table, and how the HTTP server treats its
  * peers. test_stats_served.c asks a real daemon's. */
 #include "base/version.h"
-#include "daemon/http.h"
-#include "daemon/stats.h"
+#include "daemon/stats/http.h"
+#include "daemon/stats/stats.h"
 #include "tests/lib/exposition.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/wire.h"

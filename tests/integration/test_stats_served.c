@@ -1,6 +1,6 @@
 /* The stats of a real daemon: after a known workload they say what the replies said, and the probes answer
  * while a loop is busy. */
-#include "daemon/metrics.h"
+#include "daemon/stats/metrics.h"
 #include "map/blocks.h"
 #include "map/map.h"
 #include "tests/lib/exposition.h"

@@ -1,4 +1,4 @@
-/* A connection to Redis (daemon/redis_conn.h) that counts what happens to it, on a loop of the test's own that is turned by hand.
+/* A connection to Redis (daemon/store/redis_conn.h) that counts what happens to it, on a loop of the test's own that is turned by hand.
  *
  * What it is: the fixture of tests of that connection. What it refuses: a callback that comes when it must not; everything asserts. Who calls
  * it: tests, from one thread.
@@ -8,7 +8,7 @@
 #ifndef TESTS_LIB_REDIS_WATCH_H
 #define TESTS_LIB_REDIS_WATCH_H
 
-#include "daemon/redis_conn.h"
+#include "daemon/store/redis_conn.h"
 #include "tests/lib/redis.h"
 
 #include <check.h>

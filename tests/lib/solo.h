@@ -8,7 +8,7 @@
 #ifndef TESTS_LIB_SOLO_H
 #define TESTS_LIB_SOLO_H
 
-#include "daemon/peer.h"
+#include "daemon/serve/peer.h"
 
 struct solo {
     struct tp_config config;

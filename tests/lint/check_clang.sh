@@ -30,8 +30,8 @@ if ! reads clang "${options[@]}" -- "${files[@]}"; then
 fi
 echo "clang: ${#files[@]} files without a warning"
 
-mapfile -t files < <(grep -lE 'TP_METRICS|TP_HAS_SYSTEMD|TP_PROBE[0-9]' daemon/*.c)
-for name in daemon/supervisor.c daemon/shard.c daemon/commands_tick.c; do
+mapfile -t files < <(grep -lE 'TP_METRICS|TP_HAS_SYSTEMD|TP_PROBE[0-9]' daemon/*.c daemon/*/*.c)
+for name in daemon/supervisor.c daemon/serve/shard.c daemon/serve/commands_tick.c; do
     [[ " ${files[*]} " == *" $name "* ]] || { echo "$name is not among what options change: ${files[*]}" && exit 1; }
 done
 for compiler in gcc clang; do

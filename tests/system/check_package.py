@@ -196,16 +196,18 @@ def newer(folder, package):
 def check_upgraded(root, folder, package):
     """What an operator has set stays: in the file, and which units are on."""
     with open(os.path.join(root, CONF), "a", encoding="utf-8") as file:
-        file.write("TICKPATHD_THREADS=3\n")
+        file.write("threads = 3\n")
     status, words = output([CHROOT, root, "systemctl", "disable", "tickpathd-stats.socket"])
     check(status == 0 and "tickpathd-stats.socket" not in enabled(root), "the stats socket can't be turned off: %s" % words)
+    status, words = output([CHROOT, root, "/usr/bin/tickpathd", "--config", "/" + CONF, "--check-config"])
+    check(status == 0, "the settings as they were installed, and one more: %s, %s" % (status, words))
     left = enabled(root)
     status, words = output([CHROOT, root, "dpkg", "--install", "/" + os.path.relpath(newer(folder, package), root)])
     check(status == 0, "an upgrade ends with %s:\n%s" % (status, words))
     status, words = output([CHROOT, root, "dpkg-query", "-W", "-f", "${Version} ${Conffiles}", "tickpathd"])
     check(words.startswith(version() + "+newer") and "/" + CONF in words, "after it there is %s" % words)
     with open(os.path.join(root, CONF), encoding="utf-8") as file:
-        check(file.read().endswith("TICKPATHD_THREADS=3\n"), "an upgrade loses what was set")
+        check(file.read().endswith("threads = 3\n"), "an upgrade loses what was set")
     check(enabled(root) == left, "an upgrade turns on %s" % enabled(root))
 
 

@@ -61,8 +61,8 @@ def metrics(port, accept):
 
 
 def documented():
-    """The names of daemon/METRICS.md, with the types that they have."""
-    with open(os.path.join(ROOT, "daemon", "METRICS.md"), encoding="utf-8") as page:
+    """The names of daemon/stats/METRICS.md, with the types that they have."""
+    with open(os.path.join(ROOT, "daemon", "stats", "METRICS.md"), encoding="utf-8") as page:
         return dict(re.findall(r"^\| `(tickpath_\w+)[^|]*\| (\w+) \|", page.read(), re.MULTILINE))
 
 
@@ -84,7 +84,7 @@ def check_exposition(stats, promtool):
 
 
 def check_stats(stats):
-    with open(os.path.join(ROOT, "daemon", "stats.schema.json"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "daemon", "stats", "stats.schema.json"), encoding="utf-8") as file:
         schema = json.load(file)
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)

@@ -1,6 +1,6 @@
 /* Which format the metrics come in, for every kind of Accept header: what Prometheus sends, what browsers and curl send, q values, quotes,
  * nonsense. */
-#include "daemon/http_accept.h"
+#include "daemon/stats/http_accept.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/rng.h"
 

@@ -1,6 +1,6 @@
-/* Shared totals of a tick (daemon/scheduler.h), on a clock of its own: fair by priority over any window, nobody starved for longer
+/* Shared totals of a tick (daemon/serve/scheduler.h), on a clock of its own: fair by priority over any window, nobody starved for longer
  * than is promised, nothing left lying that somebody asks for, deadlines kept, and without a total everything as it was. */
-#include "daemon/scheduler.h"
+#include "daemon/serve/scheduler.h"
 #include "tests/lib/maps.h"
 
 #include <stdlib.h>

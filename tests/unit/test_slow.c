@@ -1,5 +1,5 @@
 /* The slowest ticks: against a plain list of all that were offered; read by a thread while they are written; the causes. */
-#include "daemon/slow.h"
+#include "daemon/stats/slow.h"
 #include "tests/lib/harness.h"
 
 #include <pthread.h>
@@ -65,27 +65,6 @@ START_TEST(old_ones_go)
     ck_assert_uint_eq(kept[TP_SLOW_TICKS - 1], 5);
     ck_assert(!tp_slow_wants(&slow, 5, late_us));
     ck_assert_uint_eq(waits_of(&slow, 10 * late_us, kept), 0);
-}
-END_TEST
-
-/* With a limit, what waited longer is offered though it is not among the slowest: it is to be told of. */
-START_TEST(limit_is_offered)
-{
-    static struct tp_slow slow = {.limit_us = 500};
-    for (uint64_t i = 0; i < TP_SLOW_TICKS; i++)
-        tp_slow_offer(&slow, &(struct tp_slow_tick){.at_us = 1 + i, .took_us = 1000 + i});
-    ck_assert(!tp_slow_wants(&slow, 500, 100));
-    ck_assert(tp_slow_wants(&slow, 501, 100));
-    tp_slow_offer(&slow, &(struct tp_slow_tick){.at_us = 100, .took_us = 501});
-    uint64_t kept[TP_SLOW_TICKS];
-    ck_assert_uint_eq(waits_of(&slow, 100, kept), TP_SLOW_TICKS);
-    for (size_t i = 0; i < TP_SLOW_TICKS; i++)
-        ck_assert_uint_ge(kept[i], 1000);
-    ck_assert(tp_slow_wants(&slow, 501, 101));
-    slow.limit_us = 5000;
-    tp_slow_offer(&slow, &(struct tp_slow_tick){.at_us = 102, .took_us = 2000});
-    ck_assert(!tp_slow_wants(&slow, 1001, 103));
-    ck_assert(tp_slow_wants(&slow, 1002, 103));
 }
 END_TEST
 
@@ -173,7 +152,6 @@ static Suite *slow_suite(void)
     TCase *core = tcase_create("core");
     tcase_add_test(core, slowest_are_kept);
     tcase_add_test(core, old_ones_go);
-    tcase_add_test(core, limit_is_offered);
     tcase_add_test(core, readers_see_whole_ticks);
     tcase_add_test(core, causes_are_named);
     suite_add_tcase(suite, core);
