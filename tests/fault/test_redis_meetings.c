@@ -224,6 +224,36 @@ START_TEST(test_no_replica)
 }
 END_TEST
 
+/* Where replicas are too few and nothing is written, they are asked for all the same; maps are read between that. */
+START_TEST(test_loads_without_replica)
+{
+    enum { MAPS = 5 };
+    char names[MAPS][16];
+    struct tp_map *map = stores_grid(SIDE, SIDE, 5);
+    for (int i = 0; i < MAPS; i++) {
+        snprintf(names[i], sizeof names[i], "n%d", i);
+        stores_expect_at(&a_, stores_put(&a_, names[i], map, false), TP_STORE_BEGUN, 5, 1);
+    }
+    tp_map_unref(map);
+    open_b("?wait=1");
+    await_well(&b_);
+    stores_expect_at(&b_, stores_load(&b_, "m"), TP_STORE_LOADED, 5, 1);
+    stores_expect(&b_, submit(&b_, 1, 1), TP_STORE_REFUSED, TP_ERR_UNAVAILABLE);
+    uint64_t quickest = UINT64_MAX; /* of some: the machine may be busy */
+    for (int i = 0; i < MAPS; i++) {
+        pause_ms(300);
+        uint64_t from = now_ms();
+        stores_expect_at(&b_, stores_load(&b_, names[i]), TP_STORE_LOADED, 5, 1);
+        if (now_ms() - from < quickest)
+            quickest = now_ms() - from;
+    }
+    struct tp_store_status status;
+    b_.store->ops->status(b_.store, &status);
+    ck_assert_int_eq(status.state, TP_STORE_DEGRADED);
+    ck_assert_msg(quickest < 600, "the quickest of %d maps was loaded after %llu ms", MAPS, (unsigned long long)quickest);
+}
+END_TEST
+
 static void ask(int argc, const char **argv)
 {
     const char *answer = test_redis_ask(server(), argc, argv);
@@ -408,6 +438,7 @@ static Suite *redis_meetings_suite(void)
     tcase_add_test(puts, test_trimmed_behind);
     tcase_add_test(puts, test_dropped_meanwhile);
     tcase_add_test(lost, test_no_replica);
+    tcase_add_test(lost, test_loads_without_replica);
     tcase_add_loop_test(lost, test_key_deleted, 0, 3);
     tcase_add_test(lost, test_lands_late);
     tcase_add_test(random, test_anything);
