@@ -43,6 +43,7 @@ enum {
     TP__REDIS_STUCK_MS = 30000,   /* likewise, though Redis is there: its log can't be read */
     TP__REDIS_GRACE_MS = 1000, /* a log may have lost entries: how long those who read them have to put them back */
     TP__REDIS_REPLICAS_MS = 1000, /* how long replicas may take to have what was written */
+    TP__REDIS_PROBE_MS = 20, /* likewise where no change waits for them: nothing else is answered on the writer's connection meanwhile */
     TP__REDIS_TICK_MS = 50,
 };
 
@@ -168,6 +169,7 @@ struct tp__redis_map {
 
     const char *trouble; /* words for the status, while the log is not what it was */
     bool is_looking;
+    struct tp_log_place looked; /* the place that the look under way, or the last one, asks for */
     uint64_t look_at_ms; /* CHECKING: when to look; 0: not */
     uint64_t grace_until_ms; /* not marked before; 0: it is */
     unsigned snapless;       /* looks on end that found no snapshots */
@@ -213,6 +215,7 @@ struct tp__redis_store {
     size_t in_flight, in_flight_bytes;
     uv_prepare_t ask_replicas; /* active while something was sent behind which no WAIT went yet */
     uint64_t waits;            /* the number of the next one */
+    uint64_t waits_held;       /* those before this number have changes that wait for them */
     bool is_waiting, wants_wait; /* one is under way; another is wanted behind it */
     bool has_few_replicas;     /* said the last one */
     size_t waiting, waiting_bytes; /* batches that wait in the maps' lists; what their changes take up */

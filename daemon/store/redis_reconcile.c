@@ -6,7 +6,7 @@
  * 2. It ends before that entry, with one that is kept here, or is empty: what it lost is put back as it was, with a snapshot where the log is
  *    empty. The epoch stays.
  * 3. It does not have the entry and goes on behind it: its state is loaded. Where its lineage says that who wrote it had read as far under the
- *    same tag, it was trimmed while we were away, and that is where the map stands.
+ *    same tag, it was trimmed while we were away, or slow to read, and that is where the map stands: nothing was lost, and nobody is told so.
  * 4. Otherwise changes that were acknowledged here are not in it: they are applied to its state again, and the map begins a new epoch.
  */
 #include "daemon/store/redis_internal.h"
@@ -256,6 +256,11 @@ static void look_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
     struct tp_log_place last;
     bool is_empty = !tp__redis_place_read(&last, reply->element[1]);
     uint64_t now_ms = tp_clock_now_ms();
+    if (!has && tp_log_place_compare(map->looked, map->history.place) != 0) { /* the log was read on meanwhile: what is asked now is another place */
+        if (map->state != TP__REDIS_OPEN)
+            tp__redis_check(map, 0);
+        return;
+    }
     if (has && is_marked && has_snapshots) {
         map->state = TP__REDIS_OPEN;
         map->grace_until_ms = 0;
@@ -287,12 +292,13 @@ static void look_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
         tp__redis_check(map, map->grace_until_ms > now_ms ? map->grace_until_ms - now_ms : 0);
         return;
     }
+    if (!is_empty && tp_log_place_compare(last, map->looked) >= 0) {
+        tp__redis_load_begin(map, TP__REDIS_LOAD_LOST); /* trimmed, most likely; what it has says whether changes were lost */
+        return;
+    }
     not_what_it_was(map);
     map->state = TP__REDIS_CHECKING;
-    if (is_empty || tp_log_place_compare(last, map->history.place) < 0)
-        put_back(map, is_empty ? (struct tp_log_place){0} : last);
-    else
-        tp__redis_load_begin(map, TP__REDIS_LOAD_LOST);
+    put_back(map, is_empty ? (struct tp_log_place){0} : last);
 }
 
 void tp__redis_look(struct tp__redis_map *map)
@@ -307,7 +313,8 @@ void tp__redis_look(struct tp__redis_map *map)
         tp__redis_tag_new(store, bytes);
         tp__redis_tag_print(tag, bytes);
     }
-    tp_log_place_print(place, map->history.place);
+    map->looked = map->history.place;
+    tp_log_place_print(place, map->looked);
     const char *argv[] = {map->log, map->snaps, place, store->writer.run_id, tag};
     map->is_looking = tp__redis_script_send(&store->writer, tp__redis_script_look, 2, 5, argv, NULL, look_cb, map);
     if (map->is_looking)

@@ -37,6 +37,7 @@ static void pending_begin(struct tp__redis_call *call, size_t bytes)
     if (store->url.wait > 0) {
         call->hold = TP__REDIS_HELD;
         call->waits = store->waits;
+        store->waits_held = store->waits + 1;
         uv_prepare_start(&store->ask_replicas, tp__redis_replicas_cb);
     }
 }
@@ -124,9 +125,9 @@ void tp__redis_replicas_cb(uv_prepare_t *prepare)
     if (store->is_waiting)
         return;
     snprintf(replicas, sizeof replicas, "%d", store->url.wait);
-    snprintf(ms, sizeof ms, "%d", TP__REDIS_REPLICAS_MS);
     struct asked *asked = malloc(sizeof *asked);
     uint64_t number = store->waits++;
+    snprintf(ms, sizeof ms, "%d", number < store->waits_held ? TP__REDIS_REPLICAS_MS : TP__REDIS_PROBE_MS);
     if (asked != NULL) {
         *asked = (struct asked){store, number};
         if (tp_redis_conn_send(&store->writer, 3, (const char *[]){"WAIT", replicas, ms}, NULL, TP__REDIS_REPLICAS_MS + TP__REDIS_WRITE_MS, wait_cb,
