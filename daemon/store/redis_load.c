@@ -151,7 +151,8 @@ static void take(struct tp__redis_load *load)
 static void done(struct tp__redis_load *load)
 {
     struct tp__redis_map *map = load->map;
-    if (load->why != TP__REDIS_LOAD_LOST || tp__redis_reconcile(map, &load->history)) {
+    bool is_held = tp__redis_map_is_held(map); /* or an own drop was done meanwhile, and another put it again */
+    if (load->why != TP__REDIS_LOAD_LOST || !is_held || tp__redis_reconcile(map, &load->history)) {
         take(load);
         return;
     }

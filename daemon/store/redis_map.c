@@ -292,7 +292,7 @@ static bool serve_one(struct tp__redis_map *map)
         }
         break;
     case TP__REDIS_SUBMIT:
-        if (!tp__redis_map_is_held(map)) {
+        if (!tp__redis_map_is_held(map) || map->told_epoch == 0) { /* or told as dropped, and another's since */
             tp__redis_refuse(tp__redis_wait_end(map), TP_ERR_NOT_FOUND, "the map is kept no more");
             return true;
         }
