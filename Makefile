@@ -31,10 +31,10 @@ INCLUDE := -Isrc -I. -I$(BUILD)/gen
 CFLAGS_ALL = $(STD) $(OPT) $(WARN) $(SANFLAGS) $(INCLUDE) -MMD -MP $(CFLAGS) $(CPPFLAGS)
 # METRICS=0 builds a daemon that counts nothing (make bench-metrics).
 METRICS ?= 1
-# A service manager is told, and its sockets are taken, where libsystemd is.
-SYSTEMD := $(shell pkg-config --exists libsystemd && echo libsystemd)
-DAEMON_DEFS := -D_GNU_SOURCE -DTP_METRICS=$(METRICS) $(if $(SYSTEMD),-DTP_HAS_SYSTEMD)
-PKGS_DAEMON := libuv libprotobuf-c hiredis libmicrohttpd libzstd libxxhash $(SYSTEMD)
+# A service manager is told, and its sockets are taken, where libsystemd is; SYSTEMD=0 builds without it, SYSTEMD=1 wants it.
+SYSTEMD ?= $(shell pkg-config --exists libsystemd && echo 1 || echo 0)
+DAEMON_DEFS := -D_GNU_SOURCE -DTP_METRICS=$(METRICS) $(if $(filter 1,$(SYSTEMD)),-DTP_HAS_SYSTEMD)
+PKGS_DAEMON := libuv libprotobuf-c hiredis libmicrohttpd libzstd libxxhash $(if $(filter 1,$(SYSTEMD)),libsystemd)
 PKGS_TOOL := libprotobuf-c libpng
 
 SRC := $(wildcard src/*/*.c src/*/*/*.c)
@@ -109,7 +109,7 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/gen/proto/tickpath.pb-c.h $(BUILD)/how
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
 
-include $(sort $(wildcard client/*.mk daemon/*.mk tests/*.mk tests/*/*.mk))
+include $(sort $(wildcard client/*.mk daemon/*/*.mk tests/*.mk tests/*/*.mk))
 
 .PHONY: clean
 clean: ## remove everything made (in BUILD)

@@ -403,8 +403,9 @@ static bool note_subscribed(struct tp__book *book, const Tickpath__Subscribe *su
     return true;
 }
 
-void tp__book_push(struct tp__book *book, const Tickpath__MapChanged *changed)
+void tp__book_push(struct tp_client *client, const Tickpath__MapChanged *changed)
 {
+    struct tp__book *book = &client->failover->book;
     struct tp__subscription *subscription = find_subscription(book, changed->map);
     if (subscription == NULL)
         return;
@@ -414,7 +415,7 @@ void tp__book_push(struct tp__book *book, const Tickpath__MapChanged *changed)
     }
     subscription->epoch = changed->epoch;
     subscription->version = changed->version;
-    tell(subscription->map, changed->epoch, changed->version);
+    tell_epoch(client, subscription->map, changed->epoch, changed->version);
 }
 
 /* A map that is put anew, or dropped, has no profiles. */

@@ -5,7 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAP_CHUNK_BYTES = 1024 * 1024, MAP_CHUNKS_AHEAD = 4, EDGE_BYTES_MAX = 15 /* three numbers of 32 bits */ };
+enum {
+    MAP_CHUNK_BYTES = 1024 * 1024,
+    MAP_CHUNKS_AHEAD = 4,
+    EDGE_BYTES_MAX = 15, /* three numbers of 32 bits */
+    UPLOAD_CUTS_MAX = 8, /* an upload that so many daemons did not live through may be what ends them */
+};
 
 /* A call under way. */
 struct call {
@@ -349,12 +354,13 @@ static bool is_the_one(const struct upload *upload, const struct tp_client_map *
     return map->kind == TP_CLIENT_GRID && map->width == upload->width && map->height == upload->height;
 }
 
-/* An upload that loses its connection begins anew on the next one; the time that finding it takes is not the call's. */
+/* An upload that loses its connection begins anew on the next one, UPLOAD_CUTS_MAX times at most; the time that finding it takes is not the
+ * call's. */
 static int run_upload(struct tp_client *client, const struct upload *whole, struct tp_client_map *out, int timeout_ms)
 {
     int64_t deadline_ms = tp__deadline(timeout_ms);
     bool was_sent = false; /* whole, once: it may have been put though its answer was lost */
-    for (;;) {
+    for (int cuts = 0; cuts < UPLOAD_CUTS_MAX; cuts++) {
         int stands = client->broken.code != 0 ? tp__recover(client, &deadline_ms) : 0;
         if (stands != 0)
             return stands;
@@ -380,6 +386,8 @@ static int run_upload(struct tp_client *client, const struct upload *whole, stru
         if (timeout_ms >= 0)
             deadline_ms += tp__deadline(0) - began_ms; /* all of it anew */
     }
+    return tp__fail(client, TP_CLIENT_UNAVAILABLE, "the upload of %.80s was cut %d times, on a connection of its own each", whole->name,
+                    UPLOAD_CUTS_MAX);
 }
 
 int tp_client_put_map(struct tp_client *client, const char *name, uint32_t width, uint32_t height,

@@ -39,7 +39,7 @@ if [ -z "$map" ]; then
     "$build/tickpath" map generate --kind city --size 512x512 --seed "$seed" --out "$map"
 fi
 
-"$build/tickpathd" --listen 127.0.0.1:0 --port-file "$folder/port" --data "$folder/data" 2>"$folder/log" &
+"$build/tickpathd" --listen 127.0.0.1:0 --stats 127.0.0.1:0 --port-file "$folder/port" --data "$folder/data" 2>"$folder/log" &
 daemon=$!
 for _ in $(seq 100); do
     [ ! -s "$folder/port" ] || break
@@ -47,8 +47,9 @@ for _ in $(seq 100); do
     sleep 0.1
 done
 [ -s "$folder/port" ] || { echo "demo: the daemon wrote no port in 10 s" >&2; exit 1; }
-read -r port <"$folder/port"
+{ read -r port && read -r stats; } <"$folder/port"
 
 echo "tickpathd serves on 127.0.0.1:$port (process $daemon); $agents agents set out, each with R = $budget a tick"
+echo "look on while they walk: http://127.0.0.1:$stats/"
 "$build/tickpath" run --via "127.0.0.1:$port" --map "$map" --agents "$agents" --seed "$seed" --R "$budget" --png "$png"
 printf '%-18s %s\n' budget "R = $budget a tick and agent; with more the walks come nearer to the shortest, where they are not there yet: R=$((budget * 10)) make demo"

@@ -220,8 +220,8 @@ void tp__failover_fini(struct tp_client *client);
  * connection. */
 int tp__book_answer(struct tp_client *client, struct tp__ticket *ticket, Tickpath__Reply *reply);
 
-/* A push has come: notes it. */
-void tp__book_push(struct tp__book *book, const Tickpath__MapChanged *changed);
+/* A push has come: notes it, and tells of a new epoch. */
+void tp__book_push(struct tp_client *client, const Tickpath__MapChanged *changed);
 
 /* Puts the daemon's names of sessions into a request. */
 void tp__book_translate(const struct tp__book *book, Tickpath__Request *request);

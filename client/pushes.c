@@ -43,7 +43,7 @@ int tp__pushes_take(struct tp_client *client, Tickpath__Reply *reply)
                               "the server pushed a message that makes no sense");
     }
     if (client->failover != NULL)
-        tp__book_push(&client->failover->book, changed);
+        tp__book_push(client, changed);
     struct tp__push *early =
         client->push_count >= TP_CLIENT_PUSHES_MAX ? last_of(client, changed->map) : NULL;
     if (early != NULL) {

@@ -147,11 +147,11 @@ int tp_client_socket(const struct tp_client *client);
  *     bounds_milli begin anew with a session that was opened again, and so does its search.
  *   - A batch of changes is applied once: one without a key gets a random one. A tick is done once as the caller sees it: what a lost
  *     answer would have said is not told, the agents stand where they were told to, and the tick is repeated from there.
- *   - An upload that was cut begins anew. Where that says ALREADY_EXISTS though the map may be the one put (the last part had been sent), it
- *     is taken for it if kind, size and version are those of it; use `replace` where others put maps of that name. A DropMap sent again that
- *     finds no map has dropped it.
+ *   - An upload that was cut begins anew; cut eight times it fails with UNAVAILABLE. Where it says ALREADY_EXISTS though the map may be the one
+ *     put (the last part had been sent), it is taken for it if kind, size and version are those of it; use `replace` where others put maps of
+ *     that name. A DropMap sent again that finds no map has dropped it.
  *   - A map that is in another epoch there (put anew, or one that another daemon has by that name): map_cb decides; without it the sessions are
- *     opened on that one, and the caller is told by TP_CLIENT_NEW_EPOCH. Likewise, connection lost or not, when a tick refuses
+ *     opened on that one, and the caller is told by TP_CLIENT_NEW_EPOCH. Likewise, connection lost or not, when a push says so, or a tick refuses
  *     a session since its map began a new epoch: that tick says so in `refused`, and before the next request the session is opened again.
  *     It is answered last then by a tick with `all`, and stands last in tp_client_list.
  *     What the caller bound to an epoch or a base_version is refused with VERSION_MISMATCH as ever.

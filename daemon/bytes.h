@@ -1,6 +1,6 @@
 /* Little-endian numbers in bytes, as the data folder and Redis keep them: the same on every machine, at any alignment.
- * Refuses nothing: that the bytes are there is the caller's to know. Who calls it: the snapshots and the log of
- * changes. */
+ * Refuses nothing: that the bytes are there is the caller's to know. Who calls it: the snapshots, the log of
+ * changes and the live view. */
 #ifndef TP_DAEMON_BYTES_H
 #define TP_DAEMON_BYTES_H
 

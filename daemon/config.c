@@ -1,8 +1,15 @@
+/* Happy path: defaults, then the file, then the variables, then the command line, each over the one before; one function sets an option from its
+ * text, wherever that stands. The variables and the command line are read first too, to know which file. A renewal does the same into a second struct,
+ * and takes over what is LIVE and differs.
+ *
+ * Failure modes: the first fault ends the reading, with words that say where; what a renewal had read is thrown away.
+ */
 #include "daemon/config.h"
 
+#include "daemon/config_file.h"
 #include "daemon/exit.h"
+#include "daemon/stats/http_gate.h"
 #include "daemon/log.h"
-#include "daemon/view_gate.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -10,13 +17,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum option_type { OPTION_ADDRESS, OPTION_TEXT, OPTION_NUMBER, OPTION_LEVEL };
+enum option_type { OPTION_ADDRESS, OPTION_TEXT, OPTION_NUMBER, OPTION_LEVEL, OPTION_FORMAT };
+enum option_when { OPTION_START, OPTION_LIVE, OPTION_OUTSIDE };
 
 struct option_row {
     enum option_type type;
     const char *name;
     const char *initial; /* the default, as it would be typed */
     uint64_t min, max;   /* numbers */
+    enum option_when when;
     const char *unit;
     const char *help;
     size_t offset; /* of the field in struct tp_config */
@@ -26,18 +35,101 @@ struct option_row {
 #define INITIAL_TEXT(value) value
 #define INITIAL_NUMBER(value) #value
 #define INITIAL_LEVEL(value) value
-#define ROW(type_name, field, option, value, min_value, max_value, unit_text, help_text)                     \
-    {OPTION_##type_name, option,    INITIAL_##type_name(value),       min_value, max_value,                  \
-     unit_text,          help_text, offsetof(struct tp_config, field)},
+#define INITIAL_FORMAT(value) value
+#define ROW(type_name, field, option, value, min_value, max_value, when_name, unit_text, help_text)                                                       \
+    {OPTION_##type_name, option, INITIAL_##type_name(value), min_value, max_value, OPTION_##when_name, unit_text, help_text, offsetof(struct tp_config, field)},
 static const struct option_row rows[] = {TP_OPTION_LIST(ROW)};
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
-/* Sets one option from its text; `origin` says for the words where it came from. */
-static int set_option(struct tp_config *config, const struct option_row *row, const char *text,
-                      const char *origin, char reason[512])
+/* Where a setting stands. */
+struct origin {
+    enum { FROM_DEFAULT, FROM_FILE, FROM_VARIABLE, FROM_OPTION } from;
+    unsigned line; /* of the file */
+};
+
+struct reading {
+    struct tp_config *config;
+    struct origin origins[ROWS]; /* of what each option is now */
+    char *reason;                /* TP_CONFIG_REASON_BYTES */
+};
+
+/* ---- Fields ---- */
+
+static void number_set(struct tp_config *config, const struct option_row *row, uint64_t value)
 {
     void *field = (char *)config + row->offset;
+    if (row->when == OPTION_LIVE)
+        atomic_store_explicit((_Atomic uint64_t *)field, value, memory_order_relaxed);
+    else
+        *(uint64_t *)field = value;
+}
+
+static uint64_t number_of(const struct tp_config *config, const struct option_row *row)
+{
+    const void *field = (const char *)config + row->offset;
+    return row->when == OPTION_LIVE ? atomic_load_explicit((const _Atomic uint64_t *)field, memory_order_relaxed)
+                                    : *(const uint64_t *)field;
+}
+
+static bool is_same(const struct tp_config *a, const struct tp_config *b, const struct option_row *row)
+{
+    const void *left = (const char *)a + row->offset, *right = (const char *)b + row->offset;
+    switch (row->type) {
+    case OPTION_ADDRESS: {
+        const struct tp_address *one = left, *other = right;
+        return strcmp(one->host, other->host) == 0 && one->port == other->port;
+    }
+    case OPTION_TEXT:
+        return strcmp(left, right) == 0;
+    case OPTION_NUMBER:
+        return number_of(a, row) == number_of(b, row);
+    case OPTION_LEVEL:
+    case OPTION_FORMAT:
+        return *(const int *)left == *(const int *)right;
+    }
+    return true;
+}
+
+/* Of a LIVE row. */
+static void take_over(struct tp_config *config, const struct tp_config *from, const struct option_row *row)
+{
+    void *to = (char *)config + row->offset;
+    const void *field = (const char *)from + row->offset;
+    if (row->type == OPTION_NUMBER)
+        number_set(config, row, number_of(from, row));
+    else
+        memcpy(to, field, row->type == OPTION_TEXT ? TP_CONFIG_TEXT_MAX : row->type == OPTION_ADDRESS ? sizeof(struct tp_address) : sizeof(int));
+}
+
+/* ---- One setting ---- */
+
+static void variable_name(const struct option_row *row, char out[64])
+{
+    size_t n = (size_t)snprintf(out, 64, "TICKPATHD_%s", row->name);
+    for (size_t i = 0; i < n && i < 63; i++)
+        out[i] = out[i] == '-' ? '_' : out[i] >= 'a' && out[i] <= 'z' ? (char)(out[i] - 'a' + 'A') : out[i];
+}
+
+/* How people find it. */
+static const char *where(const struct reading *reading, const struct option_row *row, char out[512])
+{
+    const struct origin *origin = &reading->origins[row - rows];
+    if (origin->from == FROM_FILE)
+        snprintf(out, 512, "%.400s:%u: %s", reading->config->config, origin->line, row->name);
+    else if (origin->from == FROM_VARIABLE)
+        variable_name(row, out);
+    else
+        snprintf(out, 512, "--%s", row->name);
+    return out;
+}
+
+/* Sets one option from its text. */
+static int set_option(struct reading *reading, const struct option_row *row, const char *text, struct origin origin)
+{
+    void *field = (char *)reading->config + row->offset;
     const char *words = NULL;
+    char place[512];
+    reading->origins[row - rows] = origin;
     switch (row->type) {
     case OPTION_ADDRESS:
         if (text[0] == '\0')
@@ -61,11 +153,11 @@ static int set_option(struct tp_config *config, const struct option_row *row, co
             break;
         }
         if (errno != 0 || value < row->min || value > row->max) {
-            snprintf(reason, 512, "%s: %.64s is not in %llu..%llu", origin, text,
+            snprintf(reading->reason, TP_CONFIG_REASON_BYTES, "%s: %.64s is not in %llu..%llu", where(reading, row, place), text,
                      (unsigned long long)row->min, (unsigned long long)row->max);
             return TP_ERR_INVALID_ARGUMENT;
         }
-        *(uint64_t *)field = value;
+        number_set(reading->config, row, value);
         return 0;
     }
     case OPTION_LEVEL:
@@ -74,8 +166,14 @@ static int set_option(struct tp_config *config, const struct option_row *row, co
             return 0;
         words = "not one of error, warn, info, debug";
         break;
+    case OPTION_FORMAT:
+        *(int *)field = tp_log_format_find(text);
+        if (*(int *)field >= 0)
+            return 0;
+        words = "neither pairs nor json";
+        break;
     }
-    snprintf(reason, 512, "%s: '%.64s': %s", origin, text, words);
+    snprintf(reading->reason, TP_CONFIG_REASON_BYTES, "%s: '%.64s': %s", where(reading, row, place), text, words);
     return TP_ERR_INVALID_ARGUMENT;
 }
 
@@ -87,58 +185,95 @@ static const struct option_row *find_row(const char *name, size_t length)
     return NULL;
 }
 
-static void variable_name(const struct option_row *row, char out[64])
+/* ---- The file ---- */
+
+static int read_line_cb(const char *name, const char *value, unsigned line, void *context)
 {
-    size_t n = (size_t)snprintf(out, 64, "TICKPATHD_%s", row->name);
-    for (size_t i = 0; i < n && i < 63; i++)
-        out[i] = out[i] == '-' ? '_' : out[i] >= 'a' && out[i] <= 'z' ? (char)(out[i] - 'a' + 'A') : out[i];
+    struct reading *reading = context;
+    const struct option_row *row = find_row(name, strlen(name));
+    const struct origin *origin = row != NULL ? &reading->origins[row - rows] : NULL;
+    char quoted[100];
+    if (row == NULL || row->when == OPTION_OUTSIDE)
+        snprintf(reading->reason, TP_CONFIG_REASON_BYTES, "%.400s:%u: %s %.98s", reading->config->config, line,
+                 row == NULL ? "there is no option" : "no file may set", tp_log_quote(quoted, sizeof quoted, name));
+    else if (origin->from == FROM_FILE)
+        snprintf(reading->reason, TP_CONFIG_REASON_BYTES, "%.400s:%u: %s is set twice, first in line %u", reading->config->config, line,
+                 row->name, origin->line);
+    else
+        return set_option(reading, row, value, (struct origin){FROM_FILE, line});
+    return TP_ERR_INVALID_ARGUMENT;
 }
 
-static int read_environment(struct tp_config *config, char *const *environment, char reason[512])
+static int read_file(struct reading *reading)
 {
-    static const char prefix[] = "TICKPATHD_";
+    const char *path = reading->config->config, *words = NULL;
+    unsigned line = 0;
+    char *bytes;
+    size_t size;
+    int error = tp_config_file_load(path, &bytes, &size, &words);
+    if (error != 0) {
+        snprintf(reading->reason, TP_CONFIG_REASON_BYTES, "%.400s: %.200s", path, words);
+        return error;
+    }
+    error = tp_config_lines_read(bytes, size, read_line_cb, reading, &line, &words);
+    if (error != 0 && words != NULL)
+        snprintf(reading->reason, TP_CONFIG_REASON_BYTES, "%.400s:%u: %s", path, line, words);
+    free(bytes);
+    return error;
+}
+
+/* ---- The variables ---- */
+
+static const char prefix[] = "TICKPATHD_";
+
+/* The option that a variable of ours names, with its value; NULL: none. */
+static const struct option_row *find_variable(const char *entry, const char **value)
+{
+    const char *equals = strchr(entry, '=');
+    for (size_t i = 0; i < ROWS && equals != NULL; i++) {
+        char name[64];
+        variable_name(&rows[i], name);
+        *value = equals + 1;
+        if (strlen(name) == (size_t)(equals - entry) && strncmp(name, entry, strlen(name)) == 0)
+            return &rows[i];
+    }
+    return NULL;
+}
+
+static int read_environment(struct reading *reading)
+{
+    char *const *environment = reading->config->environment;
     for (size_t e = 0; environment != NULL && environment[e] != NULL; e++) {
-        const char *entry = environment[e];
-        if (strncmp(entry, prefix, sizeof prefix - 1) != 0)
-            continue;
-        const char *equals = strchr(entry, '=');
+        const char *value;
         const struct option_row *row = NULL;
-        for (size_t i = 0; i < ROWS && row == NULL && equals != NULL; i++) {
-            char name[64];
-            variable_name(&rows[i], name);
-            if (strlen(name) == (size_t)(equals - entry) && strncmp(name, entry, strlen(name)) == 0)
-                row = &rows[i];
-        }
-        if (row ==
-            NULL) { /* perhaps not meant for us: clusters set such names for a service called tickpathd */
-            char quoted[100];
-            tp_log(TP_LOG_WARN, "a variable that is no option", "variable=%s",
-                   tp_log_quote(quoted, sizeof quoted, entry));
-            continue;
-        }
-        char origin[64];
-        variable_name(row, origin);
-        int error = set_option(config, row, equals + 1, origin, reason);
+        if (strncmp(environment[e], prefix, sizeof prefix - 1) == 0)
+            row = find_variable(environment[e], &value);
+        int error = row != NULL ? set_option(reading, row, value, (struct origin){FROM_VARIABLE, 0}) : 0;
         if (error != 0)
             return error;
     }
     return 0;
 }
 
-int tp_config_read(struct tp_config *config, int argc, char *const *argv, char *const *environment,
-                   char reason[512])
+void tp_config_log_strangers(char *const *environment)
 {
-    memset(config, 0, sizeof *config);
-    for (size_t i = 0; i < ROWS; i++) {
-        int error = set_option(config, &rows[i], rows[i].initial, rows[i].name, reason);
-        if (error != 0)
-            return error;
+    for (size_t e = 0; environment != NULL && environment[e] != NULL; e++) {
+        const char *value;
+        if (strncmp(environment[e], prefix, sizeof prefix - 1) != 0 || find_variable(environment[e], &value) != NULL)
+            continue;
+        char name[64]; /* alone: its value may be a secret */
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(environment[e], "="), environment[e]);
+        tp_log(TP_LOG_WARN, "a variable that is no option", "variable=\"%s\"", name);
     }
-    int error = read_environment(config, environment, reason);
-    if (error != 0)
-        return error;
-    for (int i = 1; i < argc; i++) {
-        const char *argument = argv[i];
+}
+
+/* ---- The command line ---- */
+
+static int read_arguments(struct reading *reading)
+{
+    struct tp_config *config = reading->config;
+    for (int i = 1; i < config->argc; i++) {
+        const char *argument = config->argv[i];
         if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) {
             config->run = TP_RUN_HELP;
             return 0;
@@ -147,40 +282,122 @@ int tp_config_read(struct tp_config *config, int argc, char *const *argv, char *
             config->run = TP_RUN_VERSION;
             return 0;
         }
+        if (strcmp(argument, "--check-config") == 0) {
+            config->run = TP_RUN_CHECK;
+            continue;
+        }
         if (strncmp(argument, "--", 2) != 0) {
-            snprintf(reason, 512, "'%.64s' is not an option", argument);
+            snprintf(reading->reason, TP_CONFIG_REASON_BYTES, "'%.64s' is not an option", argument);
             return TP_ERR_INVALID_ARGUMENT;
         }
         const char *equals = strchr(argument, '=');
         size_t length = equals != NULL ? (size_t)(equals - argument) - 2 : strlen(argument) - 2;
         const struct option_row *row = find_row(argument + 2, length);
         if (row == NULL) {
-            snprintf(reason, 512, "there is no option %.64s", argument);
+            snprintf(reading->reason, TP_CONFIG_REASON_BYTES, "there is no option %.64s", argument);
             return TP_ERR_INVALID_ARGUMENT;
         }
-        if (equals == NULL && i + 1 >= argc) {
-            snprintf(reason, 512, "--%s wants a value", row->name);
+        if (equals == NULL && i + 1 >= config->argc) {
+            snprintf(reading->reason, TP_CONFIG_REASON_BYTES, "--%s wants a value", row->name);
             return TP_ERR_INVALID_ARGUMENT;
         }
-        char origin[64];
-        snprintf(origin, sizeof origin, "--%s", row->name);
-        error = set_option(config, row, equals != NULL ? equals + 1 : argv[++i], origin, reason);
+        int error = set_option(reading, row, equals != NULL ? equals + 1 : config->argv[++i], (struct origin){FROM_OPTION, 0});
         if (error != 0)
             return error;
     }
-    if (config->listen.host[0] == '\0') {
-        snprintf(reason, 512, "--listen must not be empty");
-        return TP_ERR_INVALID_ARGUMENT;
-    }
-    if (config->stats_token[0] != '\0' && !tp_view_gate_is_token(config->stats_token)) {
-        snprintf(reason, 512, "--stats-token: 16 to 256 of A-Z a-z 0-9 . _ ~ -");
-        return TP_ERR_INVALID_ARGUMENT;
-    }
-    if (config->data[0] != '\0' && config->redis[0] != '\0') {
-        snprintf(reason, 512, "--data and --redis: give one of them");
-        return TP_ERR_INVALID_ARGUMENT;
-    }
     return 0;
+}
+
+/* ---- All of them ---- */
+
+static int read_defaults(struct reading *reading)
+{
+    int error = 0;
+    for (size_t i = 0; i < ROWS && error == 0; i++)
+        if (rows[i].when != OPTION_OUTSIDE)
+            error = set_option(reading, &rows[i], rows[i].initial, (struct origin){FROM_DEFAULT, 0});
+    return error;
+}
+
+/* What an option by itself can't be judged by. */
+static int check_all(const struct reading *reading)
+{
+    const struct tp_config *config = reading->config;
+    char place[512], other[512];
+    if (config->listen.host[0] == '\0')
+        snprintf(reading->reason, TP_CONFIG_REASON_BYTES, "%s must not be empty", where(reading, find_row("listen", 6), place));
+    else if (config->stats_token[0] != '\0' && !tp_http_gate_is_token(config->stats_token))
+        snprintf(reading->reason, TP_CONFIG_REASON_BYTES, "%s: 16 to 256 of A-Z a-z 0-9 . _ ~ -", where(reading, find_row("stats-token", 11), place));
+    else if (config->data[0] != '\0' && config->redis[0] != '\0')
+        snprintf(reading->reason, TP_CONFIG_REASON_BYTES, "%s and %s: give one of them", where(reading, find_row("data", 4), place),
+                 where(reading, find_row("redis", 5), other));
+    else
+        return 0;
+    return TP_ERR_INVALID_ARGUMENT;
+}
+
+static int read_all(struct reading *reading)
+{
+    struct tp_config *config = reading->config;
+    int error = read_defaults(reading);
+    if (error == 0)
+        error = read_environment(reading);
+    if (error == 0)
+        error = read_arguments(reading);
+    if (error != 0 || config->run == TP_RUN_HELP || config->run == TP_RUN_VERSION)
+        return error;
+    if (config->config[0] != '\0') { /* known now: from the start, with the file below the others */
+        error = read_defaults(reading);
+        if (error == 0)
+            error = read_file(reading);
+        if (error == 0)
+            error = read_environment(reading);
+        if (error == 0)
+            error = read_arguments(reading);
+    }
+    return error == 0 ? check_all(reading) : error;
+}
+
+int tp_config_read(struct tp_config *config, int argc, char *const *argv, char *const *environment,
+                   char reason[TP_CONFIG_REASON_BYTES])
+{
+    memset((void *)config, 0, sizeof *config);
+    config->argc = argc;
+    config->argv = argv;
+    config->environment = environment;
+    return read_all(&(struct reading){.config = config, .reason = reason});
+}
+
+/* ---- Anew ---- */
+
+static void add_name(char names[TP_CONFIG_NAMES_BYTES], const char *name)
+{
+    size_t used = strlen(names);
+    if (used + strlen(name) + 2 <= TP_CONFIG_NAMES_BYTES)
+        snprintf(names + used, TP_CONFIG_NAMES_BYTES - used, "%s%s", used > 0 ? " " : "", name);
+}
+
+int tp_config_renew(struct tp_config *config, struct tp_config_changes *changes, char reason[TP_CONFIG_REASON_BYTES])
+{
+    *changes = (struct tp_config_changes){0};
+    struct tp_config *next = malloc(sizeof *next);
+    if (next == NULL) {
+        snprintf(reason, TP_CONFIG_REASON_BYTES, "out of memory");
+        return TP_ERR_NO_MEMORY;
+    }
+    int error = tp_config_read(next, config->argc, config->argv, config->environment, reason);
+    for (size_t i = 0; i < ROWS && error == 0; i++) {
+        if (is_same(config, next, &rows[i]))
+            continue;
+        bool is_live = rows[i].when == OPTION_LIVE;
+        changes->changed += is_live;
+        changes->waiting += !is_live;
+        add_name(is_live ? changes->changed_names : changes->waiting_names, rows[i].name);
+        if (is_live)
+            take_over(config, next, &rows[i]);
+    }
+    free(next);
+    return error;
 }
 
 char *tp_config_help(void)
@@ -192,16 +409,15 @@ char *tp_config_help(void)
         return NULL;
     fprintf(out, "tickpathd: serves path searches by the tick\n\n"
                  "usage: tickpathd [--option VALUE]...\n\n"
-                 "Each option may also be given as a variable, TICKPATHD_LISTEN for --listen and so on;\n"
-                 "the command line wins.\n\n");
+                 "Each option may also be given as a variable, TICKPATHD_LISTEN for --listen and so on, and in the\n"
+                 "file of --config, `listen = HOST:PORT`; the command line wins over variables, those over the file.\n"
+                 "SIGHUP reads the file anew: where (live) stands it holds at once, else a restart is needed.\n\n");
     for (size_t i = 0; i < ROWS; i++) {
         const struct option_row *row = &rows[i];
         char head[64];
         snprintf(head, sizeof head, "--%s %s", row->name,
-                 row->type == OPTION_NUMBER  ? "N"
-                 : row->type == OPTION_LEVEL ? "LEVEL"
-                                             : row->unit);
-        fprintf(out, "  %-26s %s", head, row->help);
+                 row->type == OPTION_NUMBER ? "N" : row->unit);
+        fprintf(out, "  %-26s %s%s", head, row->when == OPTION_LIVE ? "(live) " : "", row->help);
         if (row->type == OPTION_NUMBER)
             fprintf(out, " (%s%s%llu..%llu, default %s)", row->unit, row->unit[0] != '\0' ? ", " : "",
                     (unsigned long long)row->min, (unsigned long long)row->max, row->initial);
@@ -209,8 +425,9 @@ char *tp_config_help(void)
             fprintf(out, " (default %s)", row->initial);
         fputc('\n', out);
     }
-    fprintf(out, "  %-26s %s\n  %-26s %s\n", "--version", "say the version and end", "--help",
-            "say this and end");
+    fprintf(out, "  %-26s %s\n  %-26s %s\n  %-26s %s\n", "--check-config",
+            "read all of it, say whether it is right, and end: with 0, or as where an option is wrong", "--version",
+            "say the version and end", "--help", "say this and end");
 #define EXIT_LINE(name, code, words) fprintf(out, "  %3d  %s\n", code, words);
     fputs("\nIt ends with\n", out);
     TP_EXIT_LIST(EXIT_LINE)

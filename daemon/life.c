@@ -2,7 +2,7 @@
  * left. STOPPING is entered once; whoever ends the threads then stops this one too.
  *
  * Failure modes: a loop that searches without end hears of no state; DROPPING sets is_over, which it looks at, so that it comes back.
- * A store that does not end is for the server's own alarm.
+ * A store that does not answer keeps a connection, or the end itself: that is for the server's own alarm, from DROPPING or STOPPING on.
  */
 #include "daemon/life.h"
 
@@ -13,6 +13,7 @@
 #include "daemon/supervisor.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
 
 enum {
@@ -92,6 +93,16 @@ static void act_on_signals(struct tp_life *life)
     }
 }
 
+static void act_on_hangup(struct tp_life *life)
+{
+    enum tp_life_state state = tp_life_state(life);
+    if (!life->is_hung_up || state == TP_LIFE_STARTING)
+        return;
+    life->is_hung_up = false;
+    if (state < TP_LIFE_STOPPING)
+        life->hung_up(life->context);
+}
+
 /* ---- Time ---- */
 
 /* One move, where it is due. Returns whether another may be. */
@@ -146,6 +157,7 @@ static void life_look_cb(uv_timer_t *timer)
     if (now_ms - life->trim_ms >= TP_TRIM_MS) {
         life->trim_ms = now_ms;
         tp_trim_look(&life->trim);
+        tp_log_tell_suppressed(false);
     }
     tell_watchdog(life, now_ms);
     while (move_on(life)) {
@@ -156,6 +168,7 @@ static void life_look_cb(uv_timer_t *timer)
 static void look_closely(struct tp_life *life)
 {
     act_on_signals(life);
+    act_on_hangup(life);
     if (tp_life_state(life) > TP_LIFE_SERVING)
         uv_timer_start(&life->look, life_look_cb, 0, POLL_MS);
 }
@@ -166,6 +179,15 @@ static void life_signal_cb(uv_signal_t *handle, int number)
     tp_log(TP_LOG_INFO, "signal", "number=%d state=\"%s\"", number, tp_life_state_name(tp_life_state(life)));
     life->signals++;
     look_closely(life);
+}
+
+/* Many that come at once are one. */
+static void life_hangup_cb(uv_signal_t *handle, int number)
+{
+    struct tp_life *life = handle->data;
+    (void)number;
+    life->is_hung_up = true;
+    uv_async_send(&life->wake);
 }
 
 static void life_wake_cb(uv_async_t *async)
@@ -180,6 +202,7 @@ static void life_stop_cb(uv_async_t *async)
     struct tp_life *life = async->data;
     uv_close((uv_handle_t *)&life->sigterm, NULL);
     uv_close((uv_handle_t *)&life->sigint, NULL);
+    uv_close((uv_handle_t *)&life->sighup, NULL);
     uv_close((uv_handle_t *)&life->look, NULL);
     uv_close((uv_handle_t *)&life->wake, NULL);
     uv_close((uv_handle_t *)&life->stop, NULL);
@@ -188,7 +211,11 @@ static void life_stop_cb(uv_async_t *async)
 static void run(void *argument)
 {
     struct tp_life *life = argument;
+    sigset_t hangup;
     tp_log_thread_name("life");
+    sigemptyset(&hangup);
+    sigaddset(&hangup, SIGHUP);
+    pthread_sigmask(SIG_UNBLOCK, &hangup, NULL);
     uv_run(&life->uv, UV_RUN_DEFAULT);
 }
 
@@ -200,9 +227,10 @@ int tp_life_start(struct tp_life *life)
         uv_loop_close(&life->uv);
         return TP_ERR_IO;
     }
-    life->stop.data = life->wake.data = life->sigterm.data = life->sigint.data = life->look.data = life;
+    life->stop.data = life->wake.data = life->sigterm.data = life->sigint.data = life->sighup.data = life->look.data = life;
     uv_signal_init(&life->uv, &life->sigterm);
     uv_signal_init(&life->uv, &life->sigint);
+    uv_signal_init(&life->uv, &life->sighup);
     uv_timer_init(&life->uv, &life->look);
     life->watchdog_ms = tp_supervisor_watchdog_ms();
     uint64_t look_ms = life->watchdog_ms > 0 && life->watchdog_ms / 8 < TP_TRIM_MS ? life->watchdog_ms / 8 + 1 : TP_TRIM_MS;
@@ -210,6 +238,7 @@ int tp_life_start(struct tp_life *life)
     if (uv_async_init(&life->uv, &life->wake, life_wake_cb) == 0) {
         if (uv_signal_start(&life->sigterm, life_signal_cb, SIGTERM) == 0 &&
             uv_signal_start(&life->sigint, life_signal_cb, SIGINT) == 0 &&
+            uv_signal_start(&life->sighup, life_hangup_cb, SIGHUP) == 0 &&
             uv_thread_create(&life->thread, run, life) == 0) {
             life->has_thread = true;
             return 0;
@@ -218,6 +247,7 @@ int tp_life_start(struct tp_life *life)
     }
     uv_close((uv_handle_t *)&life->sigterm, NULL);
     uv_close((uv_handle_t *)&life->sigint, NULL);
+    uv_close((uv_handle_t *)&life->sighup, NULL);
     uv_close((uv_handle_t *)&life->look, NULL);
     uv_close((uv_handle_t *)&life->stop, NULL);
     uv_run(&life->uv, UV_RUN_DEFAULT);

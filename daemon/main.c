@@ -6,6 +6,7 @@
 #include "daemon/exit.h"
 #include "daemon/server.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +21,12 @@ static void check_failed_cb(const char *condition, const char *file, int line)
 int main(int argc, char **argv)
 {
     static struct tp_config config;
-    char reason[512];
+    char reason[TP_CONFIG_REASON_BYTES];
+    sigset_t hangup;
     tp_check_failed_cb = check_failed_cb;
+    sigemptyset(&hangup);
+    sigaddset(&hangup, SIGHUP); /* waits until the life cycle's thread, the only one that takes it, can act on it */
+    pthread_sigmask(SIG_BLOCK, &hangup, NULL);
     signal(SIGPIPE, SIG_IGN); /* a closed socket and a full file are error codes where they happen */
     signal(SIGXFSZ, SIG_IGN);
     if (tp_config_read(&config, argc, argv, environ, reason) != 0) {
@@ -40,6 +45,9 @@ int main(int argc, char **argv)
         free(text);
         return TP_EXIT_CLEAN;
     }
-    tp_log_level_max = config.log_level;
+    if (config.run == TP_RUN_CHECK) {
+        puts("tickpathd: the configuration is good");
+        return TP_EXIT_CLEAN;
+    }
     return tp_server_run(&config);
 }

@@ -2,18 +2,18 @@
 
 #include "base/check.h"
 #include "base/version.h"
-#include "daemon/acceptor.h"
+#include "daemon/net/acceptor.h"
 #include "daemon/clock.h"
-#include "daemon/http.h"
+#include "daemon/stats/http.h"
 #include "daemon/life.h"
-#include "daemon/listener.h"
+#include "daemon/net/listener.h"
 #include "daemon/log.h"
-#include "daemon/loop.h"
-#include "daemon/store_embedded.h"
-#include "daemon/store_redis.h"
+#include "daemon/net/loop.h"
+#include "daemon/store/store_embedded.h"
+#include "daemon/store/store_redis.h"
 #include "daemon/supervisor.h"
-#include "daemon/view.h"
-#include "daemon/world_thread.h"
+#include "daemon/view/view.h"
+#include "daemon/world/world_thread.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -24,19 +24,21 @@
 #include <unistd.h>
 
 enum {
+    DESCRIPTORS_KEPT = 288, /* the stats port's connections, those being refused, files */
+    DESCRIPTORS_OF_LOOP = 8,
     STOP_SECONDS_MAX = 30, /* from the last connection to the end; then the process gives up */
 };
 
 struct server {
-    const struct tp_config *config;
+    struct tp_config *config; /* borrowed; the life's thread alone changes it */
     uint64_t started_us;
     struct tp_store *store;
     struct tp_world *world;
     struct tp_world_thread world_thread;
     bool has_world_thread;
     struct tp_loop *loops;
-    unsigned threads, loops_made, next_loop;
-    struct tp_metrics **metrics; /* one per loop, then the world's, then the store's */
+    unsigned threads, loops_made;
+    struct tp_metrics **metrics; /* one per loop, then the world's, the store's, the life's */
     unsigned metrics_made;
     /* what all loops count in, each on a cache line of its own */
     _Alignas(TP_LINE_BYTES) struct tp_pool_cap cap;
@@ -44,7 +46,8 @@ struct server {
     _Alignas(TP_LINE_BYTES) struct tp_upload_quota upload_quota;
     _Alignas(TP_LINE_BYTES) _Atomic int64_t connections;
     _Alignas(TP_LINE_BYTES) struct tp_acceptor acceptor;
-    uint16_t port, stats_port;
+    struct tp_address at; /* of the listening socket, its port among it */
+    uint16_t stats_port;
     int stats_fd; /* handed over; -1: none */
     struct tp_life life;
     struct tp_view *view;
@@ -156,11 +159,18 @@ static void each_map(void *context, tp_stats_map_cb each, void *each_context)
 
 static void give_up(int signal_number)
 {
-    static const char words[] = "level=error msg=\"the end takes too long: giving up\"\n";
     (void)signal_number;
-    ssize_t written = write(STDERR_FILENO, words, sizeof words - 1);
-    (void)written;
+    tp_log_last_words("the end takes too long: giving up");
     _exit(TP_EXIT_STUCK);
+}
+
+/* Once nothing more is owed or it was dropped the rest has STOP_SECONDS_MAX, whoever hangs: a disk, say, that a request waits for. */
+static void bound_the_end(void)
+{
+    signal(SIGALRM, give_up);
+    unsigned left_seconds = alarm(STOP_SECONDS_MAX);
+    if (left_seconds > 0) /* it runs since the dropping */
+        alarm(left_seconds);
 }
 
 static void stop_world(struct server *server)
@@ -200,11 +210,10 @@ static void enter_cb(void *context, enum tp_life_state state)
         tp_supervisor_tell("STOPPING=1\nSTATUS=draining");
     if (state == TP_LIFE_DRAINING)
         tp_acceptor_end(&server->acceptor);
-    if (state == TP_LIFE_STOPPING) {
-        signal(SIGALRM, give_up);
-        alarm(STOP_SECONDS_MAX);
+    if (state == TP_LIFE_DROPPING || state == TP_LIFE_STOPPING)
+        bound_the_end();
+    if (state == TP_LIFE_STOPPING)
         stop_world(server);
-    }
     for (unsigned i = 0; i < server->threads; i++) {
         struct tp_loop *loop = &server->loops[i];
         struct tp_mail *mail = state == TP_LIFE_DRAINING    ? &loop->drain
@@ -215,6 +224,65 @@ static void enter_cb(void *context, enum tp_life_state state)
         if (mail != NULL)
             tp_loop_post(loop, mail);
     }
+}
+
+/* ---- The configuration, at the start and anew ---- */
+
+static struct tp_metrics *life_metrics(const struct server *server)
+{
+    return server->metrics[server->threads + 2];
+}
+
+/* Hands on what is live and not read from the configuration at each use. */
+static void apply_live(struct server *server)
+{
+    const struct tp_config *config = server->config;
+    atomic_store(&tp_log_level_max, config->log_level);
+    atomic_store(&tp_log_format, config->log_format);
+    atomic_store(&tp_log_lines_max, (uint32_t)config->log_lines_max);
+    atomic_store(&server->upload_quota.bytes_max, config->upload_bytes_max);
+    atomic_store(&server->cap.bytes_max, config->node_bytes_max);
+    tp_http_set_token(server->http, config->stats_token);
+    for (unsigned i = 0; i < server->metrics_made; i++)
+        tp_slow_limit(&server->metrics[i]->slow, config->slow_tick_us);
+}
+
+/* Reads it anew, and says what came of it. */
+static bool renew(struct server *server)
+{
+    const char *path = server->config->config;
+    struct tp_config_changes changes;
+    char reason[TP_CONFIG_REASON_BYTES];
+    if (tp_config_renew(server->config, &changes, reason) != 0) {
+        tp_log(TP_LOG_ERROR, "the configuration is refused: all stays as it was", "reason=\"%s\"", reason);
+        return false;
+    }
+    int level_before = atomic_load(&tp_log_level_max), level = server->config->log_level;
+    apply_live(server);
+    atomic_store(&tp_log_level_max, level > level_before ? level : level_before); /* either hears of it */
+    tp_log(changes.waiting > 0 ? TP_LOG_WARN : TP_LOG_INFO, "the configuration was read anew",
+           "file=\"%.200s\" changed=\"%s\" needs_a_restart=\"%s\"", path, changes.changed_names, changes.waiting_names);
+    atomic_store(&tp_log_level_max, level);
+    return true;
+}
+
+/* The life's thread. */
+static void hung_up_cb(void *context)
+{
+    struct server *server = context;
+    bool is_serving = tp_life_state(&server->life) == TP_LIFE_SERVING; /* a manager has been told of the end otherwise */
+    struct tp_metrics *metrics = life_metrics(server);
+    if (server->config->config[0] == '\0') {
+        tp_log_words(TP_LOG_INFO, "SIGHUP: there is no --config to read anew, and no log file to open");
+        return;
+    }
+    if (is_serving)
+        tp_supervisor_tell("RELOADING=1\nMONOTONIC_USEC=%" PRIu64, tp_clock_now_us());
+    bool is_good = renew(server);
+    tp_metric_add(&metrics->config_reloads[is_good ? TP_METRIC_OUTCOME_OK : TP_METRIC_OUTCOME_REFUSED], 1);
+    tp_metric_gauge_set(&metrics->config_last_reload_successful, is_good);
+    if (is_serving)
+        tp_supervisor_tell("READY=1\nSTATUS=serving on port %u%s", server->at.port, is_good ? "" : "; the last configuration was refused");
 }
 
 /* ---- Starting ---- */
@@ -228,7 +296,8 @@ static enum tp_exit fail(enum tp_exit code, const char *words)
 
 static enum tp_exit make_metrics(struct server *server)
 {
-    unsigned count = server->threads + 2;
+    static const char *const others[] = {"world", "store", "life"};
+    unsigned count = server->threads + sizeof others / sizeof others[0];
     server->metrics = calloc(count, sizeof(struct tp_metrics *));
     if (server->metrics == NULL)
         return fail(TP_EXIT_FAILED, "out of memory");
@@ -236,12 +305,11 @@ static enum tp_exit make_metrics(struct server *server)
         unsigned i = server->metrics_made;
         char name[16];
         snprintf(name, sizeof name, "loop%u", i);
-        server->metrics[i] = tp_metrics_new(i < server->threads    ? name
-                                            : i == server->threads ? "world"
-                                                                   : "store");
+        server->metrics[i] = tp_metrics_new(i < server->threads ? name : others[i - server->threads]);
         if (server->metrics[i] == NULL)
             return fail(TP_EXIT_FAILED, "out of memory");
     }
+    tp_metric_gauge_set(&life_metrics(server)->config_last_reload_successful, 1);
     return TP_EXIT_CLEAN;
 }
 
@@ -366,7 +434,7 @@ static enum tp_exit write_port_file(const struct server *server)
     FILE *file = fopen(draft, "w");
     if (file == NULL)
         return fail(TP_EXIT_FAILED, "cannot write the port file");
-    fprintf(file, "%u\n", server->port);
+    fprintf(file, "%u\n", server->at.port);
     if (server->http != NULL)
         fprintf(file, "%u\n", server->stats_port);
     if (fclose(file) != 0 || rename(draft, name) != 0)
@@ -374,14 +442,29 @@ static enum tp_exit write_port_file(const struct server *server)
     return TP_EXIT_CLEAN;
 }
 
-/* As many descriptors as we may have: one is needed for each connection. */
-static void raise_descriptors(void)
+/* As many descriptors as we may have: one is needed for each connection, and clients must leave some for the stats port, the store and the
+ * loops. Gives how many connections that makes. */
+static int64_t take_descriptors(const struct server *server)
 {
+    const struct tp_config *config = server->config;
+    const int64_t wanted = (int64_t)config->connections_max, logs = config->data[0] != '\0' ? (int64_t)config->maps_max : 0;
+    const int64_t others = DESCRIPTORS_KEPT + (int64_t)DESCRIPTORS_OF_LOOP * server->threads + logs;
     struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return INT64_MAX;
+    if (limit.rlim_cur < limit.rlim_max) {
+        rlim_t before = limit.rlim_cur;
         limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
+        if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+            limit.rlim_cur = before;
     }
+    if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > INT32_MAX)
+        return INT64_MAX;
+    int64_t all = (int64_t)limit.rlim_cur, connections = all > 2 * others ? all - others : all / 2;
+    if (connections < wanted)
+        tp_log(TP_LOG_WARN, "fewer descriptors than connections_max", "descriptors=%" PRId64 " connections=%" PRId64 " connections_max=%" PRId64, all,
+               connections, wanted);
+    return connections;
 }
 
 /* What a loop or the world's thread needs, in the order in which one needs the other; no thread runs yet. */
@@ -401,7 +484,6 @@ static enum tp_exit make(struct server *server)
 static int open_sockets(struct server *server, char words[256])
 {
     struct tp_supervisor_sockets sockets;
-    struct tp_address bound;
     if (tp_supervisor_take(&sockets, words) != 0)
         return TP_ERR_IO;
     server->stats_fd = sockets.stats;
@@ -409,19 +491,17 @@ static int open_sockets(struct server *server, char words[256])
     server->acceptor.is_inherited = sockets.clients >= 0;
     if (sockets.clients < 0 && tp_listener_open(&server->config->listen, &server->acceptor.fd, words) != 0)
         return TP_ERR_IO;
-    if (tp_listener_bound(server->acceptor.fd, &bound) != 0) {
+    if (tp_listener_bound(server->acceptor.fd, &server->at) != 0) {
         snprintf(words, 256, "the listening socket has no address");
         return TP_ERR_IO;
     }
-    server->port = bound.port;
     return 0;
 }
 
 static enum tp_exit start(struct server *server)
 {
-    const struct tp_config *config = server->config;
     char words[256];
-    raise_descriptors();
+    server->acceptor.descriptors = take_descriptors(server);
     if (open_sockets(server, words) != 0)
         return fail(TP_EXIT_PORT, words);
     enum tp_exit code = make(server);
@@ -445,9 +525,9 @@ static enum tp_exit start(struct server *server)
     if (code != TP_EXIT_CLEAN)
         return code;
     tp_life_serving(&server->life);
-    tp_supervisor_tell("READY=1\nSTATUS=serving on port %u", server->port);
+    tp_supervisor_tell("READY=1\nSTATUS=serving on port %u", server->at.port);
     tp_log(TP_LOG_INFO, "listening", "host=%s port=%u stats_port=%u threads=%u store=%s version=%s",
-           config->listen.host, server->port, server->stats_port, server->threads, server->store->ops->name,
+           server->at.host, server->at.port, server->stats_port, server->threads, server->store->ops->name,
            TP_VERSION);
     return TP_EXIT_CLEAN;
 }
@@ -489,23 +569,25 @@ static enum tp_exit end(struct server *server)
     return has_dropped ? TP_EXIT_DROPPED : TP_EXIT_CLEAN;
 }
 
-enum tp_exit tp_server_run(const struct tp_config *config)
+enum tp_exit tp_server_run(struct tp_config *config)
 {
     struct server *server = tp_lines_alloc(sizeof *server);
     if (server == NULL)
         return TP_EXIT_FAILED;
-    server->config = server->acceptor.config = server->life.config = config;
+    server->config = config;
+    server->acceptor.config = server->life.config = config;
     server->acceptor.fd = server->stats_fd = -1;
     server->acceptor.connections = &server->connections;
     server->life.context = server;
     server->life.enter = enter_cb;
     server->life.left = left_cb;
+    server->life.hung_up = hung_up_cb;
     server->life.answers = answers_cb;
     server->life.trim = (struct tp_trim){.cap = &server->cap, .held = &server->held};
     server->started_us = tp_clock_now_us();
     server->threads = config->threads != 0 ? (unsigned)config->threads : uv_available_parallelism();
-    server->upload_quota.bytes_max = config->upload_bytes_max;
-    atomic_store(&server->cap.bytes_max, config->node_bytes_max);
+    apply_live(server);
+    tp_config_log_strangers(config->environment);
     server->held.keeps_gone = true; /* no loop that ticks frees a version */
     tp_world_thread_init(&server->world_thread);
     tp_log_thread_name("loop0");
@@ -520,6 +602,7 @@ enum tp_exit tp_server_run(const struct tp_config *config)
         code = end_code;
         tp_log(TP_LOG_INFO, "ended", "exit=%d", code);
     }
+    tp_log_tell_suppressed(true);
     free(server);
     return code;
 }

@@ -11,6 +11,6 @@
 #include "daemon/exit.h"
 
 /* Runs the daemon until it is told to stop. Returns the process's exit code; the log says why where that is not 0. */
-enum tp_exit tp_server_run(const struct tp_config *config);
+enum tp_exit tp_server_run(struct tp_config *config);
 
 #endif

@@ -9,10 +9,16 @@
 
 #ifdef TP_HAS_SYSTEMD
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <systemd/sd-daemon.h>
+
+enum { TELL_US_MAX = 500000 }; /* that a manager which does not read is waited for */
 
 /* Which of ours a socket of that name is; NULL: none. */
 static int *find_place(struct tp_supervisor_sockets *sockets, const char *name, int count)
@@ -64,11 +70,47 @@ int tp_supervisor_take(struct tp_supervisor_sockets *sockets, char reason[256])
     return error;
 }
 
+/* The manager's socket, by its path or, after an @, its abstract name. 0, or an errno. */
+static int find_manager(const char *name, struct sockaddr_un *address, socklen_t *size)
+{
+    size_t length = strlen(name);
+    if ((name[0] != '/' && name[0] != '@') || length < 2)
+        return EINVAL;
+    if (length >= sizeof address->sun_path)
+        return ENAMETOOLONG;
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    memcpy(address->sun_path, name, length);
+    if (name[0] == '@')
+        address->sun_path[0] = '\0';
+    *size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+    return 0;
+}
+
+/* 0, or an errno. */
+static int send_to_manager(const char *name, const char *words)
+{
+    struct sockaddr_un address;
+    socklen_t size;
+    int error = find_manager(name, &address, &size);
+    if (error != 0)
+        return error;
+    const struct timeval longest = {.tv_usec = TELL_US_MAX};
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof longest) != 0 ||
+        sendto(fd, words, strlen(words), MSG_NOSIGNAL, (struct sockaddr *)&address, size) < 0)
+        error = errno;
+    if (fd >= 0)
+        close(fd);
+    return error;
+}
+
+/* sd_notify waits for as long as the manager does not read, and the thread that waits here hears the signals. */
 static void send_words(const char *words)
 {
-    int sent = sd_notify(0, words);
-    if (sent < 0)
-        tp_log(TP_LOG_WARN, "the service manager was not told", "error=\"%s\"", strerror(-sent));
+    const char *name = getenv("NOTIFY_SOCKET");
+    int error = name != NULL ? send_to_manager(name, words) : 0;
+    if (error != 0)
+        tp_log(TP_LOG_WARN, "the service manager was not told", "error=\"%s\"", strerror(error));
 }
 
 uint64_t tp_supervisor_watchdog_ms(void)

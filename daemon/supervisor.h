@@ -18,7 +18,8 @@ struct tp_supervisor_sockets {
  * one comes it is the protocol's whatever else its name is. TP_ERR_IO with words in reason[]: none is taken then. Once. */
 int tp_supervisor_take(struct tp_supervisor_sockets *sockets, char reason[256]) TP_MUST_CHECK;
 
-/* Tells the manager in its own words, "READY=1" and so on; nothing where nobody listens. Cost: a datagram. Any thread. */
+/* Tells the manager in its own words, "READY=1" and so on; nothing where nobody listens. Cost: a datagram; half a second where the
+ * manager does not read. Any thread. */
 void tp_supervisor_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* How often it wants a "WATCHDOG=1" at least, in milliseconds; 0: it does not. */

@@ -58,6 +58,7 @@ build   pkgconfig libpng                        libpng-dev
 build   pkgconfig libzstd                       libzstd-dev
 build   pkgconfig libxxhash                     libxxhash-dev
 build   pkgconfig libsystemd                    libsystemd-dev
+build   header    sys/sdt.h                     systemtap-sdt-dev
 test    command   clang                         clang
 test    clang     fuzzer                        libclang-rt-dev
 test    pkgconfig check                         check
@@ -70,11 +71,11 @@ test    python    yaml                          python3-yaml
 test    python    jsonschema                    python3-jsonschema
 test    python    prometheus_client             python3-prometheus-client
 test    command   prometheus                    prometheus
-test    header    sys/sdt.h                     systemtap-sdt-dev
 test    command   protoc                        protobuf-compiler
 test    command   redis-server|redis-check-rdb  redis-tools
 test    command   haproxy                       haproxy
 test    command   systemd-analyze               systemd
+test    command   bpftrace                      bpftrace
 test    command   promtool                      prometheus
 test    command   chromium                      chromium
 test    command   node                          nodejs

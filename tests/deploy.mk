@@ -6,7 +6,7 @@ image-check: ## carry out the Dockerfile in clean roots (debootstrap, root, the 
 	@tests/system/check_image.py --whole
 
 .PHONY: deb
-deb: ## build the Debian packages in $(BUILD)/deb, ask lintian, install and try them on a copy of this machine's files (root)
+deb: ## build the Debian packages in $(BUILD)/deb, ask lintian, install, upgrade and purge them on a copy of this machine's files and in a clean root (root, the network)
 	@deploy/install-deps.sh --package
 	@deploy/package.sh $(BUILD)/deb
 	@tests/system/check_package.py --built $(BUILD)/deb

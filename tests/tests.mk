@@ -23,6 +23,8 @@ $(BUILD)/tests/unit/test_snapshot: TEST_LDFLAGS := -Wl,--wrap=malloc,--wrap=call
 $(BUILD)/tests/integration/test_frame_memory: TEST_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=uv_try_write,--wrap=uv_write
 # It decides what some names resolve to, and when memory is short.
 $(BUILD)/tests/integration/test_redis_conn: TEST_LDFLAGS := -Wl,--wrap=uv_getaddrinfo,--wrap=malloc,--wrap=calloc
+# It decides when memory is short on a store's thread.
+$(BUILD)/tests/integration/test_redis_memory: TEST_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc
 
 # It tells the disk to fail.
 $(BUILD)/tests/fault/test_folder: TEST_LDFLAGS := -Wl,--wrap=fdatasync,--wrap=fsync,--wrap=ftruncate,--wrap=renameat
@@ -31,5 +33,5 @@ $(BUILD)/tests/fault/test_folder: TEST_LDFLAGS := -Wl,--wrap=fdatasync,--wrap=fs
 tests: $(TEST_BIN) ## build the test programs
 
 .PHONY: docs-metrics
-docs-metrics: $(BUILD)/tests/unit/test_metrics_docs ## write daemon/METRICS.md anew from the metrics table
+docs-metrics: $(BUILD)/tests/unit/test_metrics_docs ## write daemon/stats/METRICS.md anew from the metrics table
 	$< --write

@@ -54,7 +54,7 @@ static bool is_well(const struct health_options *options, bool *is_last, int64_t
     if (*is_last && heard)
         printf("%s%s", body, body[0] != '\0' && body[strlen(body) - 1] == '\n' ? "" : "\n");
     else if (*is_last)
-        printf("no answer: %s\n", words);
+        printf("%s:%u%s: %s\n", options->stats.host, options->stats.port, options->page, words);
     free(body);
     return well;
 }

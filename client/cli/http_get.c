@@ -97,9 +97,10 @@ static char *read_all(int fd, int64_t deadline_ms, size_t *size, const char **wo
     char *bytes = NULL;
     for (*size = 0;;) {
         if (*size + 1 >= room) {
-            char *more = room < ANSWER_BYTES_MAX ? realloc(bytes, room = room ? 2 * room : 65536) : NULL;
+            bool is_large = room >= ANSWER_BYTES_MAX;
+            char *more = is_large ? NULL : realloc(bytes, room = room ? 2 * room : 65536);
             if (more == NULL) {
-                complain(words, "the answer is too large");
+                complain(words, is_large ? "the answer is too large" : "out of memory");
                 break;
             }
             bytes = more;

@@ -1,7 +1,7 @@
 /* `tickpath inspect`: looks into a session's search, one played here or one of a running daemon, and writes what it sees as JSON and as a picture. */
 #include "client/cli/commands.h"
 #include "client/cli/http_get.h"
-#include "client/cli/look_draw.h"
+#include "client/cli/inspect_draw.h"
 #include "client/cli/play.h"
 #include "client/cli/png.h"
 #include "client/cli/rows.h"
@@ -22,7 +22,7 @@ static const struct tp_cli_option inspect_options[] = {
     {"ticks", TP_CLI_UINT, offsetof(struct settings, ticks), "N", "look after so many ticks, or at the end if that comes before (1)", 1, TP_CLI_TICKS_MAX,
      NULL, false},
     {"stats", TP_CLI_HOST_PORT, offsetof(struct settings, stats), "HOST:PORT", "instead of playing: a running daemon's stats port", 0, 0, NULL, false},
-    {"session", TP_CLI_STRING, offsetof(struct settings, session), "ID", "with --stats: the session to look into", 0, 0, NULL, false},
+    {"session", TP_CLI_STRING, offsetof(struct settings, session), "ID", "with --stats: the session to look into; the live view (http://HOST:PORT/) shows the ids", 0, 0, NULL, false},
     {"token", TP_CLI_STRING, offsetof(struct settings, token), "TOKEN", "with --stats: the token that the daemon's view asks for", 0, 0, NULL, false},
     {"json", TP_CLI_STRING, offsetof(struct settings, json), "FILE", "write JSON here, - for standard output (where no --png is given)", 0, 0, NULL, false},
     {"png", TP_CLI_STRING, offsetof(struct settings, png), "FILE", "write a picture here", 0, 0, NULL, false},
@@ -35,7 +35,7 @@ static const struct tp_cli_usage usage = {
     .command = "inspect",
     .summary = "Shows what a session's search holds: open and closed states, paths, raised h, and why the agent did not move.",
     .notes = "Plays the first problem of a map for some ticks, or asks a running daemon (--stats, --session; --map then only gives the picture its\n"
-             "ground). The JSON's keys: README, \"Looking into a search\". Pictures are of grids.\n"
+             "ground). The JSON's keys: deploy/OPERATING.md, \"Looking into a search\". Pictures are of grids.\n"
              "Exit status 0: it was written; 1: a file can't be read or written, or the daemon does not answer or has no such session; 2: the\n"
              "command line is wrong.",
 };
@@ -191,7 +191,7 @@ static int check(const struct settings *settings, const struct tp_cli_rows *rows
 {
     bool asks = settings->stats.host[0] != '\0';
     if (asks != (settings->session != NULL))
-        return tp_cli_refuse(&usage, asks ? "session" : "stats", "must be given: --stats and --session go together");
+        return tp_cli_refuse(&usage, asks ? "session" : "stats", "must be given: --stats and --session go together; the live view (http://HOST:PORT/) shows the ids");
     if (settings->token != NULL && !asks)
         return tp_cli_refuse(&usage, "token", "goes with --stats only");
     if (settings->token != NULL && settings->token[strcspn(settings->token, "\r\n")] != '\0')

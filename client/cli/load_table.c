@@ -48,13 +48,19 @@ static const char *end_of(const struct tp_cli_load *load)
     return ends[load->figures.end];
 }
 
+static const char *words_of_end(const struct tp_cli_load *load)
+{
+    static const char *const words[] = {"", "; it ended early: the daemon was gone", "; it ended early: at a signal", "; it ended early: it failed"};
+    return words[load->figures.end];
+}
+
 void tp_cli__load_table(const struct tp_cli_load *load)
 {
     const struct tp_cli_load_figures *f = &load->figures;
     bool is_single = load->options.workload == TP_CLI_LOAD_SINGLE;
     double seconds = seconds_of(f->measured_ns), ticks = f->agent_ticks > 0 ? (double)f->agent_ticks : 1;
     printf("%-18s %s, %zu agents on %s%s\n", "load", tp_cli__load_names[load->options.workload],
-           load->fleet.count, load->space.path, f->end == TP_CLI_LOAD_IN_TIME ? "" : "; it ended early");
+           load->fleet.count, load->space.path, words_of_end(load));
     printf("%-18s %s\n", "algorithm", load->search.algorithm);
     if (is_single)
         printf("%-18s %llu in %.2f s on %zu connections: %.0f a second; %.2f s besides for new goals\n",

@@ -64,13 +64,19 @@ int main(int argc, char **argv)
 {
     tp_check_failed_cb = print_failed_check;
     const char *word = argc > 1 ? argv[1] : "";
-    if (strcmp(word, "--version") == 0) {
+    if (strcmp(word, "--version") == 0 || strcmp(word, "version") == 0) {
         printf("tickpath %s\n", TP_VERSION);
         return TP_CLI_OK;
     }
-    if (is_help(word)) {
+    if (is_help(word) && argc == 2) {
         print_help(stdout, NULL);
         return TP_CLI_OK;
+    }
+    if (is_help(word)) { /* `help COMMAND` is `COMMAND --help` */
+        static char help[] = "--help";
+        memmove(argv + 1, argv + 2, (size_t)(argc - 2) * sizeof *argv);
+        argv[argc - 1] = help;
+        word = argv[1];
     }
     const char *first = NULL; /* a first word that needs a second */
     for (size_t i = 0; i < COMMANDS; i++) {

@@ -141,7 +141,7 @@ struct tp__steps {
     struct tp__tile_step {
         uint32_t tile;
         bool is_cut;      /* what hung together before may not any more, within it or across a side */
-        uint32_t origins; /* how many areas it has; 0: each is that of the same number before */
+        uint32_t origins; /* how many areas it has; 0: each is that of the same number before, or it has none */
         uint32_t joined;
         uint64_t blocks;  /* whose cells differ: others' nodes are as they were */
         size_t list;      /* where its numbers begin: for each area one before, some of whose nodes it has, or UINT16_MAX where it has */

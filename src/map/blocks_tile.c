@@ -213,16 +213,30 @@ static void make_side(struct tp__scratch *scratch, uint32_t side)
     scratch->run_count[side] = (uint8_t)count;
 }
 
-/* Finds them anew along the sides of blocks that changed. Returns whether some side lost a cell. */
-static bool remake_sides(struct tp__scratch *scratch, const struct tp_blocks_tile *from, uint64_t changed)
+/* Finds them anew along the sides of blocks that changed. */
+static void remake_sides(struct tp__scratch *scratch, uint64_t changed)
 {
-    uint64_t lost = 0;
     for (uint32_t side = 0; side < TP__BLOCK_STRAIGHT; side++)
-        if (changed & side_blocks[side]) {
+        if (changed & side_blocks[side])
             make_side(scratch, side);
-            lost |= from->side[side] & ~scratch->side[side];
+}
+
+/* Whether a tile's areas, which have the numbers that they had, lost a cell of its sides: it is closed, or another area's now. */
+static bool is_side_cut(const struct tp__scratch *scratch, const struct tp_blocks_tile *from)
+{
+    for (uint32_t side = 0; side < TP__BLOCK_STRAIGHT; side++) {
+        uint64_t was = from->side[side], is = scratch->side[side];
+        if (was & ~is)
+            return true;
+        const uint16_t *run_was = from->runs + from->first_run[side];
+        for (uint64_t left = tp__run_starts(was); left; left &= left - 1) { /* what was one run is within one */
+            uint64_t up_to = left ^ (left - 1);
+            uint16_t run_is = scratch->runs[side][tp__count_bits(tp__run_starts(is) & up_to) - 1];
+            if (from->area[*run_was++] != scratch->area[run_is])
+                return true;
         }
-    return lost != 0;
+    }
+    return false;
 }
 
 /* ---- A tile's part ---- */
@@ -391,8 +405,8 @@ static bool repair(struct tp__scratch *scratch, const struct tp_blocks_tile *fro
     }
     if (scratch->is_regrouped)
         tp__areas_number(scratch);
-    bool is_cut = remake_sides(scratch, from, differs) || scratch->is_regrouped;
-    step->is_cut = step->is_cut && is_cut;
+    remake_sides(scratch, differs);
+    step->is_cut = step->is_cut && (scratch->is_regrouped || is_side_cut(scratch, from));
     return true;
 }
 

@@ -5,19 +5,19 @@
 /* ---- Words ---- */
 
 /* Steps to the next word of the line. */
-static int next_word(struct tp_text *t, const char *missing)
+static int next_word(struct tp__text *t, const char *missing)
 {
     tp__text_skip_blanks(t);
     return t->at == t->end ? tp__text_refuse(t, t->at, missing) : 0;
 }
 
-static int line_end(struct tp_text *t)
+static int line_end(struct tp__text *t)
 {
     tp__text_skip_blanks(t);
     return t->at < t->end ? tp__text_refuse(t, t->at, "more words than this line has") : 0;
 }
 
-static int read_number(struct tp_text *t, const char *missing, uint32_t *number, size_t *at)
+static int read_number(struct tp__text *t, const char *missing, uint32_t *number, size_t *at)
 {
     int rc = next_word(t, missing);
     *at = t->at;
@@ -25,7 +25,7 @@ static int read_number(struct tp_text *t, const char *missing, uint32_t *number,
 }
 
 /* A node as the text numbers it; gives it as the graph does. */
-static int read_node(struct tp_text *t, uint32_t nodes, uint32_t *node)
+static int read_node(struct tp__text *t, uint32_t nodes, uint32_t *node)
 {
     size_t at;
     int rc = read_number(t, "a node is missing", node, &at);
@@ -39,7 +39,7 @@ static int read_node(struct tp_text *t, uint32_t nodes, uint32_t *node)
 }
 
 /* Steps to the next line that says something, standing on its first word. False at the end of the text. */
-static bool next_statement(struct tp_text *t)
+static bool next_statement(struct tp__text *t)
 {
     while (tp__text_next_line(t)) {
         tp__text_skip_blanks(t);
@@ -49,7 +49,7 @@ static bool next_statement(struct tp_text *t)
     return false;
 }
 
-static int expect_words(struct tp_text *t, const char *const *words, const char *reason)
+static int expect_words(struct tp__text *t, const char *const *words, const char *reason)
 {
     for (; *words; words++) {
         tp__text_skip_blanks(t);
@@ -61,7 +61,7 @@ static int expect_words(struct tp_text *t, const char *const *words, const char 
 
 /* ---- Arcs ---- */
 
-static int read_problem(struct tp_text *t, struct tp_graph_draft *draft, uint32_t *arcs, bool placed)
+static int read_problem(struct tp__text *t, struct tp_graph_draft *draft, uint32_t *arcs, bool placed)
 {
     static const char *const words[] = {"p", "sp", NULL};
     static const char *const wanted = "the first line that is no comment must be `p sp NODES ARCS`";
@@ -88,7 +88,7 @@ static int read_problem(struct tp_text *t, struct tp_graph_draft *draft, uint32_
     return rc ? rc : line_end(t);
 }
 
-static int read_arc(struct tp_text *t, uint32_t nodes, struct tp_graph_edge *arc)
+static int read_arc(struct tp__text *t, uint32_t nodes, struct tp_graph_edge *arc)
 {
     int rc = read_node(t, nodes, &arc->from);
     if (!rc)
@@ -101,7 +101,7 @@ static int read_arc(struct tp_text *t, uint32_t nodes, struct tp_graph_edge *arc
 }
 
 /* Reads arcs until the text ends or `arcs_max` are read, no more than were promised; stores them where the draft has room. */
-static int read_arcs(struct tp_text *t, struct tp_graph_draft *draft, size_t arcs_max, void *promised)
+static int read_arcs(struct tp__text *t, struct tp_graph_draft *draft, size_t arcs_max, void *promised)
 {
     uint32_t arcs_promised = *(const uint32_t *)promised;
     draft->edge_count = 0;
@@ -126,7 +126,7 @@ static int read_arcs(struct tp_text *t, struct tp_graph_draft *draft, size_t arc
 
 /* ---- Coordinates ---- */
 
-static int read_co_problem(struct tp_text *t, uint32_t nodes)
+static int read_co_problem(struct tp__text *t, uint32_t nodes)
 {
     static const char *const words[] = {"p", "aux", "sp", "co", NULL};
     static const char *const wanted = "the first line that is no comment must be `p aux sp co NODES`";
@@ -142,14 +142,14 @@ static int read_co_problem(struct tp_text *t, uint32_t nodes)
     return rc ? rc : line_end(t);
 }
 
-static int read_coordinate(struct tp_text *t, double *coordinate)
+static int read_coordinate(struct tp__text *t, double *coordinate)
 {
     int rc = next_word(t, "a coordinate is missing");
     return rc ? rc : tp__graph_read_coordinate(t, coordinate);
 }
 
 /* Reads the places of all nodes; stores them, and refuses a second one of a node, where the draft has room. */
-static int read_places(struct tp_text *t, struct tp_graph_draft *draft)
+static int read_places(struct tp__text *t, struct tp_graph_draft *draft)
 {
     uint32_t placed = 0;
     while (next_statement(t)) {
@@ -185,7 +185,7 @@ static int read_places(struct tp_text *t, struct tp_graph_draft *draft)
 static int read_co(const char *co, size_t co_size, struct tp_graph_draft *draft,
                    struct tp_graph_refusal *refusal)
 {
-    struct tp_text t = tp__text_open(co, co_size, &refusal->place, &refusal->reason);
+    struct tp__text t = tp__text_open(co, co_size, &refusal->place, &refusal->reason);
     refusal->text = TP_GRAPH_TEXT_NODES;
     int rc = read_co_problem(&t, draft->nodes);
     return rc ? rc : read_places(&t, draft);
@@ -196,7 +196,7 @@ static int read_co(const char *co, size_t co_size, struct tp_graph_draft *draft,
 static int parse(struct tp_graph_draft *draft, const char *gr, size_t gr_size, const char *co, size_t co_size,
                  struct tp_graph_refusal *refusal, const struct tp_graph **out)
 {
-    struct tp_text t = tp__text_open(gr, gr_size, &refusal->place, &refusal->reason);
+    struct tp__text t = tp__text_open(gr, gr_size, &refusal->place, &refusal->reason);
     uint32_t promised;
     int rc = read_problem(&t, draft, &promised, co != NULL);
     if (rc)

@@ -6,7 +6,7 @@
 /* ---- Lines and fields ---- */
 
 /* Steps to the next line that holds a field, standing on it. False at the end of the text. */
-static bool next_row(struct tp_text *t)
+static bool next_row(struct tp__text *t)
 {
     while (tp__text_next_line(t)) {
         const char *comment = t->end > t->at ? memchr(t->text + t->at, '#', t->end - t->at) : NULL;
@@ -20,7 +20,7 @@ static bool next_row(struct tp_text *t)
 }
 
 /* Takes the comma before a further field, if there is one. */
-static bool take_comma(struct tp_text *t)
+static bool take_comma(struct tp__text *t)
 {
     tp__text_skip_blanks(t);
     if (t->at == t->end || t->text[t->at] != ',')
@@ -30,20 +30,20 @@ static bool take_comma(struct tp_text *t)
     return true;
 }
 
-static int next_field(struct tp_text *t, const char *missing)
+static int next_field(struct tp__text *t, const char *missing)
 {
     return take_comma(t) ? 0
                          : tp__text_refuse(t, t->at, t->at < t->end ? "a comma is expected here" : missing);
 }
 
-static int row_end(struct tp_text *t, const char *left_over)
+static int row_end(struct tp__text *t, const char *left_over)
 {
     tp__text_skip_blanks(t);
     return t->at < t->end ? tp__text_refuse(t, t->at, left_over) : 0;
 }
 
 /* Steps over a row that is the given names, which only the first may be. */
-static bool take_names(struct tp_text *t, const char *const *names)
+static bool take_names(struct tp__text *t, const char *const *names)
 {
     size_t at = t->at;
     bool whole = true;
@@ -58,14 +58,14 @@ static bool take_names(struct tp_text *t, const char *const *names)
 
 /* ---- Nodes ---- */
 
-static int read_coordinate(struct tp_text *t, double *coordinate, const char *missing)
+static int read_coordinate(struct tp__text *t, double *coordinate, const char *missing)
 {
     int rc = next_field(t, missing);
     return rc ? rc : tp__graph_read_coordinate(t, coordinate);
 }
 
 /* Counts the nodes or, where the draft has room, stores them. */
-static int read_nodes(struct tp_text *t, struct tp_graph_draft *draft)
+static int read_nodes(struct tp__text *t, struct tp_graph_draft *draft)
 {
     static const char *const names[] = {"id", "x", "y", NULL};
     uint32_t count = 0;
@@ -104,7 +104,7 @@ static int read_nodes(struct tp_text *t, struct tp_graph_draft *draft)
 static int read_nodes_text(const char *nodes, size_t nodes_size, struct tp_graph_draft *draft,
                            struct tp_graph_refusal *refusal)
 {
-    struct tp_text t = tp__text_open(nodes, nodes_size, &refusal->place, &refusal->reason);
+    struct tp__text t = tp__text_open(nodes, nodes_size, &refusal->place, &refusal->reason);
     t.separator = ',';
     refusal->text = TP_GRAPH_TEXT_NODES;
     return read_nodes(&t, draft);
@@ -119,7 +119,7 @@ struct largest {
 };
 
 /* Reads an end of an edge: below `nodes`, unless that is 0. */
-static int read_end(struct tp_text *t, uint32_t nodes, uint32_t *node, struct largest *largest)
+static int read_end(struct tp__text *t, uint32_t nodes, uint32_t *node, struct largest *largest)
 {
     size_t at = t->at;
     int rc = tp__text_read_number(t, node);
@@ -137,7 +137,7 @@ static int read_end(struct tp_text *t, uint32_t nodes, uint32_t *node, struct la
     return 0;
 }
 
-static int read_edge(struct tp_text *t, uint32_t nodes, struct tp_graph_edge *edge, bool *both,
+static int read_edge(struct tp__text *t, uint32_t nodes, struct tp_graph_edge *edge, bool *both,
                      struct largest *largest)
 {
     int rc = read_end(t, nodes, &edge->from, largest);
@@ -160,7 +160,7 @@ static int read_edge(struct tp_text *t, uint32_t nodes, struct tp_graph_edge *ed
 
 /* Counts edges until the text ends or `edges_max` are read; stores them where the draft has room. context: the largest node that
  * they name. */
-static int read_edges(struct tp_text *t, struct tp_graph_draft *draft, size_t edges_max, void *context)
+static int read_edges(struct tp__text *t, struct tp_graph_draft *draft, size_t edges_max, void *context)
 {
     struct largest *largest = context;
     static const char *const names[] = {"from", "to", "cost", NULL};
@@ -191,7 +191,7 @@ static int read_edges(struct tp_text *t, struct tp_graph_draft *draft, size_t ed
 }
 
 /* The number of nodes that the edges name, where no text of nodes tells it. */
-static int count_nodes(struct tp_text *t, struct tp_graph_draft *draft, const struct largest *largest)
+static int count_nodes(struct tp__text *t, struct tp_graph_draft *draft, const struct largest *largest)
 {
     if (draft->edge_count == 0)
         return tp__text_refuse(t, t->start, "there is no edge, and no text of nodes");
@@ -212,7 +212,7 @@ static int parse(struct tp_graph_draft *draft, const char *edges, size_t edges_s
     if (rc)
         return rc;
     *refusal = (struct tp_graph_refusal){0};
-    struct tp_text t = tp__text_open(edges, edges_size, &refusal->place, &refusal->reason);
+    struct tp__text t = tp__text_open(edges, edges_size, &refusal->place, &refusal->reason);
     t.separator = ',';
     rc = read_edges(&t, draft, SIZE_MAX, &largest);
     if (!rc && !nodes)

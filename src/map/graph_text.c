@@ -34,14 +34,14 @@ static int read_edges(const struct tp_graph_reading *reading, struct tp_graph_dr
     return reading->read_edges(reading->edges, draft, edges_max, reading->context);
 }
 
-int tp__graph_read_cost(struct tp_text *t, uint32_t *cost)
+int tp__graph_read_cost(struct tp__text *t, uint32_t *cost)
 {
     size_t at = t->at;
     int rc = tp__text_read_number(t, cost);
     return rc || *cost == 0 ? tp__text_refuse(t, at, "a cost is a whole number from 1 to 4294967295") : 0;
 }
 
-int tp__graph_read_coordinate(struct tp_text *t, double *coordinate)
+int tp__graph_read_coordinate(struct tp__text *t, double *coordinate)
 {
     size_t at = t->at;
     int rc = tp__text_read_signed(t, coordinate);

@@ -36,19 +36,19 @@ void tp__graph_draft_fini(struct tp_graph_draft *draft);
 
 /* Reads a cost, and a coordinate, where one begins: TP_ERR_PARSE at its place for a cost that is no whole number of at least 1,
  * for no number, and for a coordinate beyond TP_GRAPH_COORDINATE_MAX. */
-int tp__graph_read_cost(struct tp_text *t, uint32_t *cost) TP_MUST_CHECK;
-int tp__graph_read_coordinate(struct tp_text *t, double *coordinate) TP_MUST_CHECK;
+int tp__graph_read_cost(struct tp__text *t, uint32_t *cost) TP_MUST_CHECK;
+int tp__graph_read_coordinate(struct tp__text *t, double *coordinate) TP_MUST_CHECK;
 
 /* How a format reads edges until the text ends or `edges_max` are read, into the draft where it has room; and the whole text of
  * nodes, which it opens for the refusal. */
-typedef int (*tp_graph_edges_cb)(struct tp_text *t, struct tp_graph_draft *draft, size_t edges_max,
+typedef int (*tp_graph_edges_cb)(struct tp__text *t, struct tp_graph_draft *draft, size_t edges_max,
                                  void *context);
 typedef int (*tp_graph_nodes_cb)(const char *nodes, size_t nodes_size, struct tp_graph_draft *draft,
                                  struct tp_graph_refusal *refusal);
 
 /* What is gone over a second time, once all is counted. */
 struct tp_graph_reading {
-    struct tp_text *edges; /* opened for the refusal */
+    struct tp__text *edges; /* opened for the refusal */
     size_t edges_at;       /* where edges begin in it, and on which line */
     unsigned edges_line;
     tp_graph_edges_cb read_edges;

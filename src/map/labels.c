@@ -157,7 +157,8 @@ static const struct tp__tile_step *step_of(const struct tp_blocks *blocks, const
                                            const struct tp__steps *steps)
 {
     const struct tp__tile_step *step = blocks->tiles[tile] == before->tiles[tile] ? NULL : &steps->of[steps->at[tile]];
-    return step && step->origins ? step : NULL;
+    bool is_emptied = step && !blocks->tiles[tile]->areas && before->tiles[tile]->areas; /* and has no origins either */
+    return step && (step->origins || is_emptied) ? step : NULL;
 }
 
 /* Gives a tile's areas the regions that they had, or new ones, and joins those that came together within it. */

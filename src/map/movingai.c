@@ -22,12 +22,12 @@ static bool is_class(char ch)
 }
 
 /* Refuses what stands on a header line after its last word. */
-static int header_end(struct tp_text *c)
+static int header_end(struct tp__text *c)
 {
     return c->at < c->end ? tp__text_refuse(c, c->at, "text after the header line's value") : 0;
 }
 
-static int read_type(struct tp_text *c)
+static int read_type(struct tp__text *c)
 {
     if (!tp__text_next_line(c) || !tp__text_take_word(c, "type"))
         return tp__text_refuse(c, c->start, "the first line must be `type octile`");
@@ -38,7 +38,7 @@ static int read_type(struct tp_text *c)
 }
 
 /* Reads one of the two size lines into the side that is still 0. */
-static int read_size(struct tp_text *c, uint32_t *width, uint32_t *height)
+static int read_size(struct tp__text *c, uint32_t *width, uint32_t *height)
 {
     if (!tp__text_next_line(c))
         return tp__text_refuse(c, c->start, "a size line is missing: `height N` and `width N`");
@@ -60,7 +60,7 @@ static int read_size(struct tp_text *c, uint32_t *width, uint32_t *height)
 }
 
 /* Reads the rows into `cells`, or only checks them when it is NULL. */
-static int read_rows(struct tp_text *c, uint32_t width, uint32_t height, uint8_t *cells)
+static int read_rows(struct tp__text *c, uint32_t width, uint32_t height, uint8_t *cells)
 {
     for (uint32_t y = 0; y < height; y++) {
         if (!tp__text_next_line(c))
@@ -84,7 +84,7 @@ static int read_rows(struct tp_text *c, uint32_t width, uint32_t height, uint8_t
 int tp_movingai_map_parse(struct tp_movingai_map *map, const char *text, size_t size, struct tp_place *place,
                           const char **reason)
 {
-    struct tp_text c = tp__text_open(text, size, place, reason);
+    struct tp__text c = tp__text_open(text, size, place, reason);
     *map = (struct tp_movingai_map){0};
 
     uint32_t width = 0, height = 0;
@@ -128,19 +128,19 @@ void tp_movingai_map_fini(struct tp_movingai_map *map)
 /* ---- Scenarios ---- */
 
 /* Steps to the next field of a row. */
-static int next_field(struct tp_text *c)
+static int next_field(struct tp__text *c)
 {
     tp__text_skip_blanks(c);
     return c->at == c->end ? tp__text_refuse(c, c->at, "the row has fewer than 9 fields") : 0;
 }
 
-static int read_field(struct tp_text *c, uint32_t *number)
+static int read_field(struct tp__text *c, uint32_t *number)
 {
     int rc = next_field(c);
     return rc ? rc : tp__text_read_number(c, number);
 }
 
-static int read_side(struct tp_text *c, uint32_t *side, uint32_t other)
+static int read_side(struct tp__text *c, uint32_t *side, uint32_t other)
 {
     int rc = next_field(c);
     size_t first = c->at;
@@ -155,7 +155,7 @@ static int read_side(struct tp_text *c, uint32_t *side, uint32_t other)
     return 0;
 }
 
-static int read_coordinate(struct tp_text *c, uint32_t *coordinate, uint32_t side, const char *outside)
+static int read_coordinate(struct tp__text *c, uint32_t *coordinate, uint32_t side, const char *outside)
 {
     int rc = next_field(c);
     size_t first = c->at;
@@ -167,7 +167,7 @@ static int read_coordinate(struct tp_text *c, uint32_t *coordinate, uint32_t sid
 }
 
 /* bucket, map, width, height, start x and y, goal x and y, optimal length */
-static int read_row(struct tp_text *c, struct tp_movingai_row *row)
+static int read_row(struct tp__text *c, struct tp_movingai_row *row)
 {
     int rc = read_field(c, &row->bucket);
     if (!rc)
@@ -187,7 +187,7 @@ static int read_row(struct tp_text *c, struct tp_movingai_row *row)
 }
 
 /* Reads every row into `rows`, or only checks and counts them when it is NULL. */
-static int read_scenario(struct tp_text *c, struct tp_movingai_row *rows, size_t *count)
+static int read_scenario(struct tp__text *c, struct tp_movingai_row *rows, size_t *count)
 {
     *count = 0;
     while (tp__text_next_line(c)) {
@@ -208,7 +208,7 @@ static int read_scenario(struct tp_text *c, struct tp_movingai_row *rows, size_t
 int tp_movingai_scen_parse(struct tp_movingai_scen *scen, const char *text, size_t size,
                            struct tp_place *place, const char **reason)
 {
-    struct tp_text c = tp__text_open(text, size, place, reason);
+    struct tp__text c = tp__text_open(text, size, place, reason);
     *scen = (struct tp_movingai_scen){0};
 
     if (!tp__text_next_line(&c) || !tp__text_take_word(&c, "version"))

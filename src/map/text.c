@@ -5,14 +5,14 @@
 
 /* ---- Lines ---- */
 
-struct tp_text tp__text_open(const char *text, size_t size, struct tp_place *place, const char **reason)
+struct tp__text tp__text_open(const char *text, size_t size, struct tp_place *place, const char **reason)
 {
     *place = (struct tp_place){0};
     *reason = NULL;
-    return (struct tp_text){.text = text, .size = size, .place = place, .reason = reason};
+    return (struct tp__text){.text = text, .size = size, .place = place, .reason = reason};
 }
 
-bool tp__text_next_line(struct tp_text *t)
+bool tp__text_next_line(struct tp__text *t)
 {
     t->line++;
     t->start = t->at = t->end = t->next;
@@ -26,13 +26,13 @@ bool tp__text_next_line(struct tp_text *t)
     return true;
 }
 
-void tp__text_start_over(struct tp_text *t, size_t next, unsigned line)
+void tp__text_start_over(struct tp__text *t, size_t next, unsigned line)
 {
     t->next = next;
     t->line = line;
 }
 
-int tp__text_refuse(const struct tp_text *t, size_t at, const char *reason)
+int tp__text_refuse(const struct tp__text *t, size_t at, const char *reason)
 {
     t->place->line = t->line;
     t->place->column = (unsigned)(at - t->start) + 1;
@@ -47,7 +47,7 @@ static bool is_blank(char ch)
     return ch == ' ' || ch == '\t';
 }
 
-static bool ends_word(const struct tp_text *t, char ch)
+static bool ends_word(const struct tp__text *t, char ch)
 {
     return is_blank(ch) || (t->separator && ch == t->separator);
 }
@@ -57,19 +57,19 @@ static bool is_digit(char ch)
     return ch >= '0' && ch <= '9';
 }
 
-void tp__text_skip_blanks(struct tp_text *t)
+void tp__text_skip_blanks(struct tp__text *t)
 {
     while (t->at < t->end && is_blank(t->text[t->at]))
         t->at++;
 }
 
-void tp__text_skip_word(struct tp_text *t)
+void tp__text_skip_word(struct tp__text *t)
 {
     while (t->at < t->end && !ends_word(t, t->text[t->at]))
         t->at++;
 }
 
-bool tp__text_take_word(struct tp_text *t, const char *word)
+bool tp__text_take_word(struct tp__text *t, const char *word)
 {
     size_t length = strlen(word);
     if (t->end - t->at < length || memcmp(t->text + t->at, word, length) != 0)
@@ -80,7 +80,7 @@ bool tp__text_take_word(struct tp_text *t, const char *word)
     return true;
 }
 
-int tp__text_read_number(struct tp_text *t, uint32_t *number)
+int tp__text_read_number(struct tp__text *t, uint32_t *number)
 {
     size_t first = t->at;
     uint32_t value = 0;
@@ -116,7 +116,7 @@ static double scale(uint64_t mantissa, int exponent)
     return exponent < 0 ? value / power[-exponent] : value * power[exponent];
 }
 
-int tp__text_read_decimal(struct tp_text *t, double *number)
+int tp__text_read_decimal(struct tp__text *t, double *number)
 {
     size_t first = t->at, digits = 0;
     uint64_t mantissa = 0;
@@ -164,7 +164,7 @@ int tp__text_read_decimal(struct tp_text *t, double *number)
     return 0;
 }
 
-int tp__text_read_signed(struct tp_text *t, double *number)
+int tp__text_read_signed(struct tp__text *t, double *number)
 {
     bool negative = t->at < t->end && t->text[t->at] == '-';
     t->at += negative;

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 /* `text[at .. end)` is what is left of the present line, without its line end. */
-struct tp_text {
+struct tp__text {
     const char *text;
     size_t size;
     struct tp_place *place; /* where a refusal is written */
@@ -28,27 +28,27 @@ struct tp_text {
 };
 
 /* Before the first line; clears place and reason. */
-struct tp_text tp__text_open(const char *text, size_t size, struct tp_place *place, const char **reason);
+struct tp__text tp__text_open(const char *text, size_t size, struct tp_place *place, const char **reason);
 
 /* Steps to the next line; false, standing on an empty line past the last, when the text is used up. */
-bool tp__text_next_line(struct tp_text *t);
+bool tp__text_next_line(struct tp__text *t);
 
 /* Goes back to before the line that follows line number `line` and begins at `next`. */
-void tp__text_start_over(struct tp_text *t, size_t next, unsigned line);
+void tp__text_start_over(struct tp__text *t, size_t next, unsigned line);
 
 /* Refuses the text at a position of the present line: TP_ERR_PARSE. */
-int tp__text_refuse(const struct tp_text *t, size_t at, const char *reason);
+int tp__text_refuse(const struct tp__text *t, size_t at, const char *reason);
 
-void tp__text_skip_blanks(struct tp_text *t);
-void tp__text_skip_word(struct tp_text *t);
+void tp__text_skip_blanks(struct tp__text *t);
+void tp__text_skip_word(struct tp__text *t);
 
 /* Takes `word` if it stands next and ends there (at a blank, the separator or the line's end). */
-bool tp__text_take_word(struct tp_text *t, const char *word);
+bool tp__text_take_word(struct tp__text *t, const char *word);
 
 /* Reads a number up to where the word ends: an unsigned integer; an unsigned decimal of at most 1e18 (digits, optionally a
  * point and digits, optionally an exponent; a point in every locale); a decimal with or without a '-'. TP_ERR_PARSE. */
-int tp__text_read_number(struct tp_text *t, uint32_t *number);
-int tp__text_read_decimal(struct tp_text *t, double *number);
-int tp__text_read_signed(struct tp_text *t, double *number);
+int tp__text_read_number(struct tp__text *t, uint32_t *number);
+int tp__text_read_decimal(struct tp__text *t, double *number);
+int tp__text_read_signed(struct tp__text *t, double *number);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-static int read_side(struct tp_text *t, uint32_t other, uint32_t *side, const char *missing)
+static int read_side(struct tp__text *t, uint32_t other, uint32_t *side, const char *missing)
 {
     if (!tp__text_next_line(t) || t->at == t->end)
         return tp__text_refuse(t, t->at, missing);
@@ -22,7 +22,7 @@ static int read_side(struct tp_text *t, uint32_t other, uint32_t *side, const ch
 }
 
 /* Checks one row and counts its start and finish cells or, where the track has cells, stores it. */
-static int read_row(struct tp_text *t, struct tp_track *track, uint32_t y)
+static int read_row(struct tp__text *t, struct tp_track *track, uint32_t y)
 {
     if (!tp__text_next_line(t))
         return tp__text_refuse(t, t->start, "rows are missing");
@@ -46,7 +46,7 @@ static int read_row(struct tp_text *t, struct tp_track *track, uint32_t y)
     return length > track->width ? tp__text_refuse(t, t->start + track->width, "the row is too long") : 0;
 }
 
-static int read_rows(struct tp_text *t, struct tp_track *track)
+static int read_rows(struct tp__text *t, struct tp_track *track)
 {
     int rc = 0;
     track->start_count = track->finish_count = 0;
@@ -55,7 +55,7 @@ static int read_rows(struct tp_text *t, struct tp_track *track)
     return rc;
 }
 
-static int parse(struct tp_text *t, struct tp_track *track)
+static int parse(struct tp__text *t, struct tp_track *track)
 {
     int rc = read_side(t, 1, &track->width, "the width is missing: the first line");
     if (!rc)
@@ -82,7 +82,7 @@ static int parse(struct tp_text *t, struct tp_track *track)
 int tp_track_parse(struct tp_track *track, const char *text, size_t size, struct tp_place *place,
                    const char **reason)
 {
-    struct tp_text t = tp__text_open(text, size, place, reason);
+    struct tp__text t = tp__text_open(text, size, place, reason);
     *track = (struct tp_track){0};
     int rc = parse(&t, track);
     if (rc)

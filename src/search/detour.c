@@ -16,7 +16,7 @@
 enum {
     BEFORE = 4,           /* steps before the closed one that the detour leads round, */
     BEYOND = 6,           /* and open steps behind it */
-    SPAN_MAX = 48,        /* steps of the path that are looked at for that */
+    SPAN_MAX = TP_PUT_AHEAD_MAX, /* steps of the path that are looked at for that */
     EXPANSIONS_MAX = 512,
 };
 
@@ -150,6 +150,7 @@ static bool enter(struct tp_tick *tick)
 {
     struct tp_mind *session = tick->session;
     struct tp_detour *detour = session->detour;
+    tp__trace_put(session, detour->to);
     if (tp__is_packed(session) && !tp__packed_put(session, session->at, detour->to)) {
         tp__detour_forget(session);
         return false;

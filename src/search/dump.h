@@ -36,7 +36,7 @@ struct tp_dump {
  * caller says so. Cost: bounded by the numbers above. */
 void tp_dump_session(struct tp_dump *dump, const struct tp_session *session, const struct tp_inspect_scan *rectangle, uint32_t states_max);
 
-/* The same as JSON (its form: README, Looking into a search): zero-ended, malloc'd, freed by the caller; its length in *size. NULL: out of memory. */
+/* The same as JSON (its form: deploy/OPERATING.md, Looking into a search): zero-ended, malloc'd, freed by the caller; its length in *size. NULL: out of memory. */
 char *tp_dump_json(const struct tp_dump *dump, size_t *size) TP_MUST_CHECK;
 
 /* The words for a hold, its name and what it means; "?" for none of the list. */

@@ -114,7 +114,7 @@ static void lead_begin(const struct tp_mind *session, struct tp_lead *lead, cons
     lead->goal_count = goal_nodes(session, lead, lead->goals, lead->goals_at);
     lead->view.empty = true;
     if (!lead->goal_count || lead->from == TP_BLOCKS_NONE) {
-        lead->ready = true;
+        lead->ready = lead->no_way = true;
         return;
     }
     if (lead->goes_straight)
@@ -176,11 +176,13 @@ static void lead_pay(const struct tp_mind *session, struct tp_lead *lead, uint64
     uint64_t before = *units;
     if (lead->areas && !pay_areas(lead, units))
         return;
-    if (!lead->scout && !lead->betters && !is_apart(lead))
+    bool apart = is_apart(lead);
+    if (!lead->scout && !lead->betters && !apart)
         lead->scout = scout_begin(guide, lead, TP_FIELD_UNSEEN);
     enum tp_scout_state state = lead->scout ? tp_scout_run(lead->scout, units) : TP_SCOUT_NO_MEMORY;
     lead->spent += before - *units;
     lead->ready = state != TP_SCOUT_SEARCHING || (lead->betters && lead->spent >= BETTER_UNITS_MAX);
+    lead->no_way = apart || state == TP_SCOUT_NO_WAY;
     if (lead->ready && state != TP_SCOUT_FOUND) {
         tp_scout_end(lead->scout);
         lead->scout = NULL;
@@ -295,14 +297,6 @@ static uint64_t points_left(const struct tp_mind *session, const struct tp_lead 
     return points_from(guide, known, tp_state_x(search, session->at), tp_state_y(search, session->at));
 }
 
-/* What is left of the path followed, the agent being on it; on a detour, from where that ends. */
-static tp_cost path_left(const struct tp_mind *session)
-{
-    const struct tp_search *search = &session->search;
-    tp_state from = tp__detour_is_walked(session) ? tp__detour_end(session) : session->at;
-    return tp__is_packed(session) ? session->packed.left : tp_search_g(search, session->trace.follow_end) - tp_search_g(search, from);
-}
-
 /* Whether the path followed is whole, and about as short as the way now taken. */
 static bool path_serves(struct tp_mind *session)
 {
@@ -310,7 +304,7 @@ static bool path_serves(struct tp_mind *session)
     bool is_on_it = tp__is_packed(session) || tp__detour_is_walked(session) || tp_search_knows(search, session->at);
     if (!session->path_complete || !is_on_it || session->restart_wanted)
         return false;
-    tp_cost left = path_left(session);
+    tp_cost left = tp__trace_left(session);
     tp_cost promised = tp__guide_h(search, session->at, tp_search_h_goal(search, session->at));
     if (promised > left + left / SHUT_SHARE + SHUT_COST)
         tp__watch_far(session); /* it may be shut where nobody looks */
@@ -336,7 +330,7 @@ static uint64_t points_at_rest(const struct tp_mind *session)
     const struct tp_guide *guide = &session->guide;
     if (guide->rest.points == TP_FIELD_UNSEEN || !guide->rest.left)
         return guide->rest.points;
-    return guide->rest.points * path_left(session) / guide->rest.left;
+    return guide->rest.points * tp__trace_left(session) / guide->rest.left;
 }
 
 /* Whether the way that is coming is much as the one taken both to the agent and where the search under way has got to: it then serves as
@@ -549,18 +543,25 @@ bool tp__guide_is_idle(const struct tp_tick *tick)
     return guide->settled || !guide->now.scout || !left || left == TP_FIELD_UNSEEN;
 }
 
+bool tp__guide_leads(const struct tp_mind *session)
+{
+    const struct tp_guide *guide = &session->guide;
+    return guide->now.scout || guide->now.no_way || (guide->rest.is && guide->rest.was_led);
+}
+
 void tp__guide_rest(struct tp_mind *session)
 {
     struct tp_guide *guide = &session->guide;
     const struct tp_blocks *blocks = guide->cache ? tp__overlay_blocks(session) : NULL;
     if (!blocks || guide->rest.is)
         return;
+    guide->rest.was_led = tp__guide_leads(session);
     guide->rest.is = true;
     const struct tp_blocks *of = guide->now.blocks ? guide->now.blocks : blocks;
     guide->rest.epoch = of->epoch;
     guide->rest.version = of->changed_version;
     guide->rest.points = guide->broken ? TP_FIELD_UNSEEN : points_left(session, &guide->now);
-    guide->rest.left = path_left(session);
+    guide->rest.left = tp__trace_left(session);
     lead_drop(&guide->now);
     guide->broken = guide->settled = guide->touched = false;
 }

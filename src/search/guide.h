@@ -30,6 +30,7 @@ struct tp_lead {
     struct tp_field_view view;
     struct tp_scout *scout;  /* NULL: not begun, or there is no way */
     bool ready;              /* the way is found, or none will be */
+    bool no_way;             /* the blocks know of none, or of none from the closed cell where the agent stands */
     bool betters;            /* a shorter way is looked for than the one taken, over the same blocks */
     uint64_t spent;          /* units, by one that betters */
     uint32_t from;           /* the agent's node when it was begun, */
@@ -77,6 +78,7 @@ struct tp_guide {
     bool touched;          /* something was seen where the way leads, or that may be a shorter one, since it was taken */
     struct {
         bool is;               /* the way taken was let go of, for the agent follows a whole path and nothing changes: it was one */
+        bool was_led;          /* tp__guide_leads then, */
         uint64_t epoch, version; /* over blocks of that epoch and that changed_version; */
         uint64_t points;       /* so long from where the agent stood; TP_FIELD_UNSEEN: its length tells nothing */
         tp_cost left;          /* when so much of the path was left */
@@ -115,6 +117,9 @@ bool tp__guide_is_idle(const struct tp_tick *tick);
 /* Whether an agent that gets along by what it has is to look for another way, with so many units in this tick, `own` of its own: not too soon
  * after it last did (0: never), less often where that brought nothing, and not where units are scarce, that others need who have no way. Cost: O(1). */
 bool tp__guide_is_time(uint64_t units, uint64_t own, uint32_t looked, uint64_t ticks, uint8_t patience);
+
+/* Whether the session has a way or was told that there is none, or follows a whole path that it had when it did. Cost: O(1). */
+bool tp__guide_leads(const struct tp_mind *session);
 
 /* Lets go of the way taken, of which the path that is followed has no more need; another is paid for when the blocks change. Only where the guide is
  * idle. Cost: what freeing it costs. */

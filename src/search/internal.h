@@ -9,7 +9,7 @@
  *   search.c        the search itself: a tree, an open list, a run of expansions (search.h)
  *   time_bounded.c  the engine of the TB family: expand, trace, follow or back-move
  *   replan.c        the engine that searches to the end, then follows
- *   trace.c         tracing a path back over as many ticks as the budget asks
+ *   trace.c         tracing a path back over as many ticks as the budget asks (trace.h)
  *   agent_centred.c the engine that looks ahead, learns and moves
  *   learn.c         the learning step of LSS-LRTA*
  *   lookahead.c     the breadth-first lookahead of LRTA*, and its learning
@@ -43,31 +43,7 @@
 #include "search/guide.h"
 #include "search/search.h"
 #include "search/session.h"
-
-/* A path being traced back from its end, and the path followed now. Each is a set of marks; when a trace is done
- * the two change places. */
-struct tp_trace {
-    struct tp_tiles follow; /* the path followed: marked from its end to where its tracing stopped */
-    struct tp_tiles fresh;  /* the path being traced */
-    tp_state follow_end;    /* its last state, TP_STATE_NONE for no path */
-    tp_state fresh_end;
-    tp_state front;         /* where the trace stands */
-    tp_state tree_end;      /* the path marked in the tree's nodes leads from the root to here; TP_STATE_NONE: none is */
-    bool follows_tree;      /* that is the one followed, and `follow` is not, */
-    tp_state from;          /* but only from here on; valid if */
-    tp_cost from_g;         /* this, its g then, is not 0, or it is from the root on */
-    bool unmarked;          /* the fresh path is not marked yet (tp__trace_branch): */
-    tp_state branch;        /* it leaves the one in the tree here, at the latest at the root */
-    bool over_agent;        /* it leads over the agent's state */
-    bool running;           /* a trace is under way (2009: not doneTrace) */
-    bool capped;            /* no memory for marks */
-    uint64_t version;       /* of the map, when the trace began */
-    bool rose;              /* a step of the fresh path costs more, or is illegal, since the search began */
-    tp_cost sum;            /* of a session that asks for a bound: what the fresh path costs so far; TP_COST_INFINITE: a step is illegal */
-    uint64_t given_up;      /* moves made when a path was last given up for that, and one more; 0: none was */
-    tp_state last_end, last_at; /* where the last trace of this search began, the agent standing there after so many */
-    uint64_t last_moves;        /* moves; TP_STATE_NONE: none did */
-};
+#include "search/trace.h"
 
 /* What is still to be looked at of a map that changed under a path (watch.c). */
 struct tp_watch {
@@ -100,7 +76,6 @@ struct tp_packed {
     enum tp_packed_phase phase;
     tp_state front;        /* COPIES: where the next move to be copied leads out of */
     struct tp_steps steps; /* the first leads out of where the agent stands */
-    tp_cost left;          /* what they cost */
 };
 
 /* Tables of a search that is done, their blocks being put back. */
@@ -323,10 +298,16 @@ void tp__learning_remember(struct tp_mind *session);
 
 /* ---- watch.c ---- */
 
+/* Whether only a wall makes a step of a path dearer. */
+static inline bool tp__walls_alone(const struct tp_mind *session)
+{
+    return !session->search.weighted && !session->search.domain->listed;
+}
+
 /* A guided session looks near ahead: at so many steps of its path, every so many ticks. */
 enum { TP_NEAR_STEPS = 32, TP_NEAR_TICKS = 8, TP_FAR_STEPS = 64 };
 
-/* Whether the session does so: on a grid that it knows, where only walls make a step dearer, with nothing to be proved of its cost. */
+/* Whether the session does so: led, on a grid that it knows, where only walls make a step dearer, with nothing to be proved of its cost. */
 bool tp__watch_is_near(const struct tp_mind *session);
 
 /* Whether it is time for that. */
@@ -584,52 +565,6 @@ void tp__stroll_settle(const struct tp_tick *tick);
 
 /* A whole tick for a move alone, of a session that strolls: false where the engine has to see to it, nothing being changed. Cost: O(1). */
 bool tp__stroll(struct tp_mind *session, const struct tp_map *map, struct tp_tick_reply *reply);
-
-/* ---- trace.c ---- */
-
-/* 2009, lines 10 to 12: takes up a new trace from `end`. */
-void tp__trace_begin(struct tp_mind *session, tp_state end);
-
-/* 2009, line 13: traces on, within tick->steps_left, until the agent's state or a root is met. True when done: the
- * fresh path is then whole. */
-bool tp__trace_run(struct tp_tick *tick);
-
-/* Under k, where tracing is free and every trace whole: the same in one, without a step over what the fresh path has of the last one. Branches:
- * whether it serves in this tick, for a trace that is not begun yet. False when the tick is ended early. */
-bool tp__trace_branches(const struct tp_tick *tick);
-bool tp__trace_branch(struct tp_tick *tick, tp_state end);
-
-/* Whether the fresh path, being whole, leads over the agent's state. */
-bool tp__trace_fresh_over_agent(const struct tp_mind *session);
-
-/* Whether the fresh path, being whole, is to be given up for a step that rose since the search found it. At most once from where the
- * agent stands, or rises that come in every search might keep it there for ever: it goes on along the path then, which the watch
- * looks at anew. */
-bool tp__trace_rose(struct tp_mind *session);
-
-/* What a step cost when the search found it, whichever way it is walked; TP_COST_INFINITE for one that is not of the tree: the
- * last of a path whose end, still open, has got another parent. */
-tp_cost tp__trace_step_cost(const struct tp_search *search, tp_state from, tp_state to, uint8_t move);
-
-/* 2009, line 15: the fresh path becomes the one followed. */
-void tp__trace_follow(struct tp_mind *session);
-
-/* The same for a path that leads on from the agent as the old one did, but for a piece: what was being looked at along it is looked at from the
- * agent on. */
-void tp__trace_follow_rest(struct tp_mind *session);
-
-/* Forgets the path followed and the trace under way, and looks no more at what changed under them. Cost: O(1). */
-void tp__trace_forget(struct tp_mind *session);
-
-/* The mark of a state on the path followed; TP_MARK_NONE off it. */
-uint8_t tp__trace_mark(const struct tp_mind *session, tp_state state);
-
-/* The move of the path followed out of a state of it; TP_MOVE_NONE at its end, and off it. */
-uint8_t tp__trace_move(const struct tp_mind *session, tp_state state);
-
-/* The next move along the path followed, or along the shortcut to it; TP_MOVE_NONE when the agent is on neither, or at
- * the path's end. */
-uint8_t tp__trace_next(const struct tp_mind *session);
 
 /* ---- packed.c ---- */
 

@@ -15,7 +15,7 @@
  */
 #include "search/internal.h"
 
-enum { COPIES_A_TICK = 128, BLOCKS_A_TICK = 32, PUT_AHEAD_MAX = 32, QUIET_TICKS = 32, QUIET_FASTER = 4 };
+enum { COPIES_A_TICK = 128, BLOCKS_A_TICK = 32, QUIET_TICKS = 32, QUIET_FASTER = 4 };
 
 bool tp__packed_may(const struct tp_session_params *params, const struct tp_map *map)
 {
@@ -50,7 +50,6 @@ void tp__packed_moved(struct tp_mind *session, uint8_t move)
         tp__packed_unfinished(session);
         return;
     }
-    packed->left -= tp_direction_length[move];
     tp_steps_pop(&packed->steps, session->pool, &session->bytes);
 }
 
@@ -60,7 +59,7 @@ bool tp__packed_put(struct tp_mind *session, tp_state from, tp_state to)
     struct tp_packed *packed = &session->packed;
     struct tp_steps_reader reader = tp_steps_read(&packed->steps);
     uint32_t ahead = 0;
-    while (from != to && reader.left && ahead < PUT_AHEAD_MAX) {
+    while (from != to && reader.left && ahead < TP_PUT_AHEAD_MAX) {
         from = tp_state_step(search, from, tp_steps_peek(&reader));
         tp_steps_next(&reader);
         ahead++;
@@ -148,7 +147,6 @@ static void begin(struct tp_mind *session)
 {
     session->packed.phase = TP_PACKED_COPIES;
     session->packed.front = session->at;
-    session->packed.left = 0;
 }
 
 /* Copies some moves; true when all are. Without memory, or where the path does not lead on, what was copied is given up. */
@@ -165,7 +163,6 @@ static bool copy(struct tp_tick *tick)
             tp__packed_forget(session);
             return false;
         }
-        packed->left += tp_direction_length[move];
         packed->front = tp_state_step(&session->search, packed->front, move);
     }
     return true;
@@ -226,6 +223,8 @@ void tp__packed_run(struct tp_tick *tick)
     bool never_searched = !session->search.active && tick->reply->status == TP_STATUS_ARRIVED;
     bool stays = !tick->changed || tp__watch_is_near(session) || tp__mind_arrived(session);
     keep_quiet(session, (settled || never_searched) && stays, tick->changed);
+    if (settled)
+        tp__trace_count(session);
     if (!session->packs)
         return;
     tick->steps_left = tp__purse_left(tick);

@@ -202,6 +202,7 @@ static void recall_guide(struct tp_guide *guide, const struct tp_rest *rest)
     guide->waited = rest->waited;
     guide->other = rest->other;
     guide->rest.is = rest->guide_rests;
+    guide->rest.was_led = rest->guide_was_led;
     guide->rest.epoch = rest->rest_epoch;
     guide->rest.version = rest->rest_version;
     guide->rest.points = rest->rest_points;
@@ -220,7 +221,8 @@ static void recall_path(struct tp_session *session, struct tp_mind *mind)
     mind->search.hash = session->stats.search_hash;
     mind->packed.phase = TP_PACKED_FOLLOWED;
     mind->packed.steps = session->steps;
-    mind->packed.left = session->cost_there - session->stats.cost;
+    mind->trace.is_counted = true;
+    mind->trace.left = session->cost_there - session->stats.cost;
     mind->bytes = tp_steps_bytes(&session->steps);
     session->steps = (struct tp_steps){0};
 }
@@ -301,6 +303,7 @@ static void keep(struct tp_rest *rest, const struct tp_mind *mind)
         .active = mind->search.active,
         .after_somebody = mind->after_somebody,
         .guide_rests = guide->rest.is,
+        .guide_was_led = guide->rest.was_led,
         .other = guide->other,
         .goal_moved = mind->goal_moved,
         .displaced = mind->displaced,
@@ -323,7 +326,7 @@ void tp__session_rest(struct tp_session *session)
     session->goal = mind->goal;
     session->steps = mind->packed.steps;
     tp__mind_stats(mind, &session->stats);
-    session->cost_there = session->stats.cost + mind->packed.left;
+    session->cost_there = session->stats.cost + mind->trace.left;
     session->path_complete = mind->path_complete;
     session->goal_closed = tp__rest_goal_closed(session);
     keep(&session->rest, mind);

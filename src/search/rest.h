@@ -43,7 +43,7 @@ struct tp_rest {
     tp_cost rest_left;
     tp_state end;
     uint32_t stalls, waited, looked;
-    bool at_once : 1, begun : 1, active : 1, after_somebody : 1, guide_rests : 1, other : 1, goal_moved : 1, displaced : 1;
+    bool at_once : 1, begun : 1, active : 1, after_somebody : 1, guide_rests : 1, guide_was_led : 1, other : 1, goal_moved : 1, displaced : 1;
     bool waits_for_path : 1, packs : 1, restart_wanted : 1;
     uint8_t patience : 2; /* tp_guide's */
     bool looks_near : 1, watch_walks : 1; /* tp__watch_is_near, and tp_watch's */

@@ -44,7 +44,7 @@ static bool in_dead_end(const struct tp_session *session, const struct tp_map *m
 /* The tick of one that rests: it takes the next step, which is legal, or stands where it is. `changed`: in another version than that before. */
 static void rest_tick(struct tp_session *session, const struct tp_map *map, bool steps, bool changed, struct tp_tick_reply *reply)
 {
-    *reply = (struct tp_tick_reply){.from = tp__rest_cell(session, session->at), .status = TP_STATUS_SEARCHING, .version = map->version, .epoch = map->epoch};
+    *reply = (struct tp_tick_reply){.from = tp__rest_cell(session, session->at), .is_idle = true, .status = TP_STATUS_SEARCHING, .version = map->version, .epoch = map->epoch};
     if (!tp__rest_passable(session, map, session->at))
         reply->flags |= TP_FLAG_START_BLOCKED;
     if (changed && session->rest.begun && !tp__rest_at_goal(session))
@@ -77,6 +77,7 @@ static void starved_tick(struct tp_session *session, const struct tp_map *map, s
     }
     rest_tick(session, map, !tp__rest_at_goal(session) && leads_on(session, map), false, reply);
     reply->flags |= TP_FLAG_NODE_CAP;
+    reply->is_idle = false;
 }
 
 /* ---- Other versions ---- */
@@ -168,8 +169,11 @@ static bool rests_on(struct tp_session *session, const struct tp_map *map, const
     if (map != session->map && !adopts(session, map))
         return false;
     rest_tick(session, map, !is_there, changed, reply);
-    reply->work.traced = looks;
-    session->stats.traced += looks;
+    if (looks > 0) {
+        reply->is_idle = false;
+        reply->work.traced = looks;
+        session->stats.traced += looks;
+    }
     return true;
 }
 

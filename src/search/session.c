@@ -299,8 +299,10 @@ void tp__session_move(struct tp_tick *tick, uint8_t move, bool back)
     session->stats.moves++;
     session->stats.back_moves += back;
     session->at_before = session->at;
-    if (!tp__detour_is_walked(session))
+    if (!tp__detour_is_walked(session)) {
+        tp__trace_moved(session, move, successor.cost);
         tp__packed_moved(session, move);
+    }
     session->at = to;
     tp__detour_moved(session);
     session->stats.move_hash = tp__session_hash(session->stats.move_hash, cell_of(session, to));
@@ -529,6 +531,7 @@ int tp__mind_at_velocity(struct tp_mind *session, uint32_t cell, int vx, int vy)
     if (state == session->at)
         return TP_OK;
     bool had_arrived = tp__mind_arrived(session), was_aside = tp__detour_is_walked(session);
+    tp__trace_put(session, state);
     bool goes_on = !was_aside && tp__packed_put(session, session->at, state);
     tp__detour_forget(session);
     session->at = state;

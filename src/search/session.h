@@ -171,6 +171,7 @@ struct tp_tick_work {
 struct tp_tick_reply {
     uint32_t from, to; /* cells; equal when the agent stays */
     int8_t vx, vy;     /* vehicles: the velocity after this tick, cells a tick; else 0 */
+    bool is_idle;      /* nothing was looked for: `work` and `flips` are 0, and no flag tells of more than where it stands. Not said of all such ticks */
     enum tp_status status;
     uint32_t flags;   /* enum tp_flag */
     uint64_t version; /* the map version the move was checked against */

@@ -11,7 +11,8 @@
  *      +--------+----------+-------------------------+        SKIP, MEASURE -> DONE: no wider window is left
  *
  * g along a tree's paths only ever falls here, and rises from parent to child as before: so that no cycle can come about, and
- * every other part of the engine finds a tree as it knows it. A state new to the tree is put in its open list. Every expansion
+ * every other part of the engine finds a tree as it knows it. An agent that walked into a window meanwhile goes on along the longer piece, and g behind it
+ * tells too little: so what is left of its path is counted (trace.h). A state new to the tree is put in its open list. Every expansion
  * is one of the tick's; a step walked, linked, lowered or traced is a traceback step. One path is taken a tick at most.
  * Failure: without memory, or where the path has a step that is not legal any more, the path stays as it is.
  * Who calls it: the time-bounded engine.
@@ -208,6 +209,7 @@ tp_state tp__smooth_link(struct tp_mind *session, tp_state from, uint8_t move, b
     if (tp_search_knows(tree, step.state) && tp_search_g(tree, step.state) <= g)
         return step.state;
     *changed = true;
+    tp__trace_count(session);
     return tp_search_link(tree, step.state, move, g) ? step.state : TP_STATE_NONE;
 }
 

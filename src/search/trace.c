@@ -27,7 +27,7 @@ static void begin(struct tp_mind *session, tp_state end, bool is_branch)
     trace->unmarked = is_branch;
     trace->version = session->map->version;
     trace->rose = trace->capped = false;
-    trace->sum = 0;
+    trace->sum = trace->length = 0;
     trace->last_end = end;
     trace->last_at = session->at;
     trace->last_moves = session->stats.moves;
@@ -114,6 +114,8 @@ bool tp__trace_run(struct tp_tick *tick)
             trace->rose |= step_rose(session, parent, trace->front, move);
         if (session->bound)
             add_step(session, parent, move);
+        if (tp__walls_alone(session))
+            trace->length += tp_direction_length[move];
         trace->front = parent;
         trace->capped = !mark(session, parent, (uint8_t)(TP_MARK_NEXT + move));
     }
@@ -307,6 +309,15 @@ bool tp__trace_rose(struct tp_mind *session)
     return true;
 }
 
+/* Whether what the fresh path, being whole, costs is what is left of it for the agent: it was traced from its end to where the agent stands. */
+static bool is_fresh_counted(const struct tp_mind *session)
+{
+    const struct tp_trace *trace = &session->trace;
+    const struct tp_search *search = &session->search;
+    bool is_to_end = session->path_complete || (search->found && trace->fresh_end == search->end);
+    return is_to_end && !trace->unmarked && trace->front == session->at && tp__walls_alone(session);
+}
+
 void tp__trace_follow(struct tp_mind *session)
 {
     struct tp_trace *trace = &session->trace;
@@ -318,6 +329,8 @@ void tp__trace_follow(struct tp_mind *session)
         trace->fresh = old;
     }
     trace->follows_tree = trace->unmarked;
+    trace->is_counted = is_fresh_counted(session);
+    trace->left = trace->length;
     trace->follow_end = trace->fresh_end;
     trace->fresh_end = TP_STATE_NONE;
     tp__packed_forget(session);
@@ -340,7 +353,7 @@ void tp__trace_forget(struct tp_mind *session)
     tp_tiles_begin(&trace->follow);
     trace->follow_end = trace->fresh_end = trace->last_end = TP_STATE_NONE;
     trace->tree_end = TP_STATE_NONE;
-    trace->running = trace->follows_tree = false;
+    trace->running = trace->follows_tree = trace->is_counted = false;
     tp__packed_forget(session);
     tp__detour_forget(session);
     tp__smooth_forget(session);
@@ -367,4 +380,64 @@ uint8_t tp__trace_next(const struct tp_mind *session)
     if (aside != TP_MOVE_NONE)
         return aside;
     return tp__trace_move(session, session->at);
+}
+
+/* ---- What is left of it ---- */
+
+tp_cost tp__trace_left(const struct tp_mind *session)
+{
+    const struct tp_search *search = &session->search;
+    const struct tp_trace *trace = &session->trace;
+    tp_state from = tp__detour_is_walked(session) ? tp__detour_end(session) : session->at;
+    return trace->is_counted ? trace->left : tp_search_g(search, trace->follow_end) - tp_search_g(search, from);
+}
+
+void tp__trace_count(struct tp_mind *session)
+{
+    struct tp_trace *trace = &session->trace;
+    bool is_on_path = session->at == trace->follow_end || tp__trace_move(session, session->at) != TP_MOVE_NONE;
+    if (trace->is_counted || !is_on_path)
+        return;
+    trace->left = tp__trace_left(session);
+    trace->is_counted = true;
+}
+
+static void take(struct tp_trace *trace, tp_cost cost)
+{
+    trace->left -= cost < trace->left ? cost : trace->left; /* the step may have grown dearer since it was counted */
+}
+
+void tp__trace_moved(struct tp_mind *session, uint8_t move, tp_cost cost)
+{
+    struct tp_trace *trace = &session->trace;
+    if (!trace->is_counted)
+        return;
+    trace->is_counted = tp__trace_move(session, session->at) == move;
+    take(trace, cost);
+}
+
+static uint8_t next_packed(struct tp_steps_reader *reader)
+{
+    if (!reader->left)
+        return TP_MOVE_NONE;
+    uint8_t move = tp_steps_peek(reader);
+    tp_steps_next(reader);
+    return move;
+}
+
+void tp__trace_put(struct tp_mind *session, tp_state to)
+{
+    struct tp_trace *trace = &session->trace;
+    struct tp_steps_reader reader = tp_steps_read(&session->packed.steps);
+    tp_state at = session->at;
+    if (!trace->is_counted)
+        return;
+    for (uint32_t ahead = 0; at != to && ahead < TP_PUT_AHEAD_MAX && tp__walls_alone(session); ahead++) {
+        uint8_t move = tp__is_packed(session) ? next_packed(&reader) : tp__trace_move(session, at);
+        if (move == TP_MOVE_NONE)
+            break;
+        take(trace, tp_direction_length[move]);
+        at = tp_state_step(&session->search, at, move);
+    }
+    trace->is_counted = at == to;
 }

@@ -9,7 +9,7 @@
  * fell before. The version compared with is held until then. On graphs pages of edges stand for tiles, and fallen edges for
  * cells; of a changed page EDGES_A_LOOK edges are a look.
  *
- * A guided session looks near ahead alone: every TP_NEAR_TICKS ticks at the next TP_NEAR_STEPS steps of its path, as long as any of those
+ * A session that its guide leads looks near ahead alone: every TP_NEAR_TICKS ticks at the next TP_NEAR_STEPS steps of its path, as long as any of those
  * left may have risen. What is farther may be open again when the agent comes there. Where a door closed on its only short way the blocks
  * know: a way that its guide found, much longer than what is left of a whole path, has it look at all of that (guide.c). So a tick's looks are bounded under every budget, whatever changes.
  *
@@ -22,18 +22,11 @@
 
 enum { TILES_A_LOOK = 64, EDGES_A_LOOK = 256 };
 
-/* Whether only a wall makes a step of the path dearer. */
-static bool walls_alone(const struct tp_mind *session)
-{
-    return !session->search.weighted && !session->search.domain->listed;
-}
-
 bool tp__watch_is_near(const struct tp_mind *session)
 {
-    bool is_led = session->search.guide && session->params.restart == TP_RESTART_ON_RISE;
-    return is_led && session->belief.full && !session->bound && walls_alone(session);
+    bool is_led = tp__guide_leads(session) && session->params.restart == TP_RESTART_ON_RISE;
+    return is_led && session->belief.full && !session->bound && tp__walls_alone(session);
 }
-
 
 /* Whether a step of the path followed is illegal now, or dearer than when the search found it. What it costs now is added to the
  * watch's sum. */
@@ -41,7 +34,7 @@ static bool step_rose(struct tp_mind *session, tp_state from, tp_state to, uint8
 {
     const struct tp_search *search = &session->search;
     struct tp_successor now;
-    if (walls_alone(session)) {
+    if (tp__walls_alone(session)) {
         session->watch.sum += tp_direction_length[move];
         return !tp_walk_open(session->map, tp_state_x(search, from), tp_state_y(search, from), move,
                              session->params.corners);
@@ -193,7 +186,7 @@ static bool path_rose(struct tp_tick *tick, uint64_t *looks)
     if (watch->step == TP_STATE_NONE)
         return false;
     while (watch->step != TP_STATE_NONE && watch->step != session->trace.follow_end) {
-        if (walls_alone(session))
+        if (tp__walls_alone(session))
             walk_open_steps(tick, looks);
         tp_state from = watch->step;
         if (from == session->trace.follow_end)
@@ -240,6 +233,8 @@ static bool near_rose(struct tp_tick *tick, bool has_news)
         watch->step = TP_STATE_NONE; /* from where the agent stands */
     bool rose = path_rose(tick, &looks);
     watch->far &= watch->walks && !rose;
+    if (!watch->far)
+        watch->step = TP_STATE_NONE; /* nor does it go on from here where it is led no more */
     return rose;
 }
 
@@ -256,8 +251,8 @@ static tp_cost cost_left(const struct tp_mind *session)
     tp_cost moved = session->stats.cost - watch->walked;
     if (watch->summed && moved <= watch->sum)
         return watch->sum - moved + tp_search_h_goal(search, end);
-    if (tp__is_packed(session))
-        return session->packed.left + tp_search_h_goal(search, end);
+    if (session->trace.is_counted)
+        return session->trace.left + tp_search_h_goal(search, end);
     tp_cost to_end = tp_search_g(search, end), at = tp_search_knows(search, session->at) ? tp_search_g(search, session->at) : 0;
     bool on_path = session->at == end || tp__trace_next(session) != TP_MOVE_NONE;
     return (on_path ? to_end - at : to_end + at) + tp_search_h_goal(search, end);
@@ -477,6 +472,7 @@ bool tp__watch_run(struct tp_tick *tick)
     uint64_t news = before && follows ? before->version : UINT64_MAX;
     if (tp__watch_is_near(session))
         return follows && near_rose(tick, session->map->rose_version > news);
+    watch->far = false; /* all of the path is looked at */
     if (session->map->rose_version > news || (lazy && costs_vary && session->map->fell_version > news)) {
         watch->walks = true;
         watch->summed = false;

@@ -44,6 +44,14 @@ bench-metrics: $(BUILD)/tests/bench/serving ## judge what counting costs a tick,
 	+@$(MAKE) -s --no-print-directory METRICS=0 BUILD=$(BUILD)/without-metrics $(BUILD)/without-metrics/tests/bench/serving
 	@tests/bench/metrics.py $(BUILD) $(BUILD)/without-metrics
 
+.PHONY: bench-probes
+bench-probes: build ## judge how soon /livez answers while both loops are saturated, beside /readyz and /metrics
+	@tests/bench/probes.py $(BUILD)
+
+.PHONY: bench-view
+bench-view: build ## what a live view of 1,000 agents costs their loop, and how much it is sent
+	@tests/bench/view.py $(BUILD)
+
 .PHONY: bench-history
 bench-history: ## the last figures of this processor (BENCH_HISTORY=1 has a bench keep them) by those before
 	@tests/bench/bench.py --history
@@ -54,17 +62,17 @@ $(BENCH_LIB): $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/test
 	$(call bench_link,$(or $(PKGS_BENCH),$(PKGS_TOOL)))
 
 # It has its memory as a loop of the daemon's has.
-$(BUILD)/tests/bench/interleaved: $(call obj,daemon/slabs.c)
+$(BUILD)/tests/bench/interleaved: $(call obj,daemon/serve/slabs.c)
 
 # It writes and reads maps as the daemon's stores do.
 $(BUILD)/tests/bench/snapshot: PKGS_BENCH := $(PKGS_TOOL) libzstd libxxhash
-$(BUILD)/tests/bench/snapshot: $(call obj,$(addprefix daemon/,snapshot.c snapshot_graph.c keys.c name.c place.c))
+$(BUILD)/tests/bench/snapshot: $(call obj,$(addprefix daemon/,store/snapshot.c store/snapshot_graph.c store/keys.c world/name.c store/place.c))
 
 $(BUILD)/tests/bench/echo: $(BUILD)/obj/tests/bench/echo.o
 	$(call bench_link,libuv)
 
 # That of the daemon's loop drives it in process.
-$(BUILD)/tests/bench/serving: $(BUILD)/obj/tests/bench/serving.o $(BUILD)/obj/tests/lib/solo.o $(BUILD)/tests/libtickpath-tool.a $(CLIENT_LIB) $(DAEMON_LIB) $(LIB)
+$(BUILD)/tests/bench/serving: $(BUILD)/obj/tests/bench/serving.o $(BUILD)/obj/tests/bench/linked.o $(BUILD)/obj/tests/lib/solo.o $(BUILD)/tests/libtickpath-tool.a $(CLIENT_LIB) $(DAEMON_LIB) $(LIB)
 	$(call bench_link,$(PKGS_DAEMON) $(PKGS_TOOL))
 
 # Preloaded into another program that is measured beside ours.

@@ -12,7 +12,7 @@
  * each round in it; bench.py judges. Exit code 2: it could not be run. */
 #include "base/line.h"
 #include "client/tickpath_client.h"
-#include "daemon/slabs.h"
+#include "daemon/serve/slabs.h"
 #include "search/session.h"
 #include "tests/bench/bench.h"
 

@@ -1,8 +1,10 @@
-/* The daemon's loop without its sockets: what a frame costs from the bytes received to the bytes to send.
+/* The daemon's loop: what a frame costs from the bytes received to the bytes to send; or, with `linked` before what follows, all that a loop
+ * does for it, from one wait for its sockets to the next.
  *
  *     serving batch AGENTS FRAMES [ROW]    one request ticks all agents, which walk on finished paths
  *     serving named AGENTS FRAMES [ROW]    the same, the request naming them all
  *     serving search AGENTS FRAMES [ROW]   the same as batch, but the agents search from the start, four expansions a tick
+ *     serving rest AGENTS FRAMES [ROW]     the same as batch, but the agents stand on their goals
  *     serving single REQUESTS [ROW]        one request ticks one of a thousand agents on finished paths
  *
  * Prints nanoseconds an agent. To count instructions instead: valgrind --tool=callgrind --toggle-collect=measured.
@@ -10,6 +12,7 @@
 #include "client/cli/generate.h"
 #include "map/layer.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/linked.h"
 #include "tests/lib/rng.h"
 #include "tests/lib/solo.h"
 
@@ -24,7 +27,15 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-enum { SIDE = 512, FAR = 250, K = 4, K_FIRST = 20000, TICKS_FIRST = 30, GUIDE_UNITS = 2000 };
+enum { SIDE = 512, FAR = 250, K = 4, K_FIRST = 20000, TICKS_FIRST = 60, GUIDE_UNITS = 2000 };
+
+/* What the loop takes for its clock: every look at it finds a moment gone, so that runs do the same work on any machine. */
+static uint64_t moments_us(void *context)
+{
+    static uint64_t us;
+    (void)context;
+    return us += 3;
+}
 
 static struct tp_map *town(struct tp_layer_kind *kind)
 {
@@ -56,7 +67,9 @@ static uint32_t free_cell(struct tp_test_rng *rng, const struct tp_map *map)
     }
 }
 
-static uint64_t *open_all(struct solo *solo, const struct tp_map *map, uint32_t agents, const char *row)
+static bool is_linked;
+
+static uint64_t *open_all(struct solo *solo, const struct tp_map *map, uint32_t agents, const char *row, bool rests)
 {
     struct tp_test_rng rng = {1};
     uint64_t *ids = take(agents, sizeof ids[0]);
@@ -72,25 +85,30 @@ static uint64_t *open_all(struct solo *solo, const struct tp_map *map, uint32_t 
             params.start = free_cell(&rng, map);
             params.goal = free_cell(&rng, map);
         } while (apart(params.start, params.goal) < FAR || tp_blocks_apart(map->blocks, params.start % SIDE, params.start / SIDE, params.goal % SIDE, params.goal / SIDE));
-        ids[i] = solo_open(solo, &params);
+        if (rests)
+            params.goal = params.start;
+        ids[i] = is_linked ? linked_open(&params) : solo_open(solo, &params);
     }
     return ids;
 }
 
-/* Ticks all until their paths are whole, and have been made shorter. */
-static void finish_paths(struct solo *solo, uint32_t agents)
+/* Ticks all a few times, with so many expansions each (0: its own); gives how many paths are whole then, and have been made shorter. */
+static uint32_t tick_first(struct solo *solo, uint32_t agents, uint64_t k)
 {
     uint32_t whole = 0;
     Tickpath__Budget each = TICKPATH__BUDGET__INIT;
     Tickpath__Tick tick = TICKPATH__TICK__INIT;
     each.has_k = tick.has_all = tick.all = 1;
-    each.k = K_FIRST;
-    tick.each = &each;
+    each.k = k;
+    tick.each = k > 0 ? &each : NULL;
     size_t size;
     uint8_t *frame = solo_frame(TICKPATH__REQUEST__BODY_TICK, &tick, 0, &size);
     for (int i = 0; i < TICKS_FIRST; i++) {
-        solo_receive(solo, frame, size);
-        Tickpath__Reply *reply = solo_reply(solo);
+        if (is_linked)
+            linked_send(frame, size), linked_run();
+        else
+            solo_receive(solo, frame, size);
+        Tickpath__Reply *reply = is_linked ? linked_reply() : solo_reply(solo);
         if (reply->ticked == NULL || reply->ticked->n_flags != agents)
             give_up("the first ticks failed");
         whole = 0;
@@ -98,21 +116,28 @@ static void finish_paths(struct solo *solo, uint32_t agents)
             whole += (reply->ticked->flags[a] & TP_FLAG_PATH_COMPLETE) != 0;
         tickpath__reply__free_unpacked(reply, NULL);
     }
-    fprintf(stderr, "%u of %u paths are whole\n", whole, agents);
     free(frame);
+    return whole;
 }
 
 __attribute__((noinline)) static void measured(struct solo *solo, const uint8_t *frame, size_t size)
 {
-    solo_receive(solo, frame, size);
+    if (is_linked)
+        linked_run();
+    else
+        solo_receive(solo, frame, size);
 }
 
 int main(int argc, char **argv)
 {
+    is_linked = argc > 1 && strcmp(argv[1], "linked") == 0;
+    argc -= is_linked;
+    argv += is_linked;
     if (argc < 3)
-        give_up("usage: serving batch|named|search AGENTS FRAMES [ROW] | serving single REQUESTS [ROW]");
-    bool is_named = strcmp(argv[1], "named") == 0, searches = strcmp(argv[1], "search") == 0;
-    bool is_batch = is_named || searches || strcmp(argv[1], "batch") == 0;
+        give_up("usage: serving [linked] batch|named|search|rest AGENTS FRAMES [ROW] | serving single REQUESTS [ROW]");
+    bool is_named = strcmp(argv[1], "named") == 0, searches = strcmp(argv[1], "search") == 0, rests = strcmp(argv[1], "rest") == 0;
+    bool is_batch = is_named || searches || rests || strcmp(argv[1], "batch") == 0;
+    bool is_walking = !searches && !rests;
     uint32_t agents = is_batch ? (uint32_t)atoi(argv[2]) : 1000;
     uint32_t frames = (uint32_t)atoi(argv[is_batch ? 3 : 2]);
     const char *row = argc > 3 + is_batch ? argv[3 + is_batch] : "guided";
@@ -120,9 +145,13 @@ int main(int argc, char **argv)
     struct tp_layer_kind kind;
     struct tp_map *map = town(&kind);
     solo_init(&solo, map);
-    uint64_t *ids = open_all(&solo, map, agents, row);
-    if (!searches)
-        finish_paths(&solo, agents);
+    solo.shard.clock.now_us = moments_us;
+    if (is_linked)
+        linked_init(&solo);
+    uint64_t *ids = open_all(&solo, map, agents, row, rests);
+    uint32_t whole = tick_first(&solo, agents, is_walking ? K_FIRST : 0);
+    if (is_walking)
+        fprintf(stderr, "%u of %u paths are whole\n", whole, agents);
     double *times = take(frames, sizeof times[0]);
     for (uint32_t i = 0; i < frames; i++) {
         Tickpath__Tick tick = TICKPATH__TICK__INIT;
@@ -131,9 +160,13 @@ int main(int argc, char **argv)
         tick.session = is_named ? ids : &ids[i % agents];
         size_t size;
         uint8_t *frame = solo_frame(TICKPATH__REQUEST__BODY_TICK, &tick, i + 1, &size);
+        if (is_linked)
+            linked_send(frame, size);
         uint64_t began = now_ns();
         measured(&solo, frame, size);
         times[i] = (double)(now_ns() - began);
+        if (is_linked)
+            tickpath__reply__free_unpacked(linked_reply(), NULL);
         solo.peer.output.size = 0;
         free(frame);
     }
@@ -141,9 +174,11 @@ int main(int argc, char **argv)
     uint32_t share = is_batch ? agents : 1;
     printf("%s %s, %u agents: least %.1f ns an agent, median %.1f, p99 %.1f; moves %llu of %llu\n", row, argv[1], agents,
            times[0] / share, times[frames / 2] / share, times[(size_t)frames * 99 / 100] / share,
-           (unsigned long long)solo.shard.metrics->moves, (unsigned long long)solo.shard.metrics->tick_sessions.sum);
+           (unsigned long long)solo.shard.metrics->moves, (unsigned long long)share * frames);
     free(times);
     free(ids);
+    if (is_linked)
+        linked_fini();
     solo_fini(&solo);
     tp_map_unref(map);
     return 0;

@@ -6,7 +6,7 @@
  * map was encoded (as a store does in the background, with all keys and a full lineage) and decoded again into a map, the first
  * being those of a process that did nothing of the kind before; the bytes of the snapshot, with all that and with the map alone, and those
  * of the plain cells compressed with zstd at level 3. Exit code 2: it could not be run, or the map did not come back. */
-#include "daemon/snapshot.h"
+#include "daemon/store/snapshot.h"
 #include "tests/bench/bench.h"
 
 #include <string.h>

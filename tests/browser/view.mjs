@@ -98,6 +98,20 @@ async function clicks(page) {
     check(/status/.test(words) && /path/.test(words) && /goal/.test(words), `the panel tells of agent ${chosen}: ${words.replaceAll("\n", " ")}`);
 }
 
+// The next agent of a status, by a click on that; and what the panel of the daemon says.
+async function asks(page) {
+    const [first, second] = await page.evaluate(() => [0, 1].map(() => {
+        document.querySelectorAll("#key button")[1].click();
+        return {...window.tickpathView.stage.chosenAgent()};
+    }));
+    check(first.status === 1 && second.status === 1 && first.id !== second.id, "clicks on a status choose one agent of it after the other");
+    check(await becomes(page, () => /slowest tick/.test(document.querySelector("#daemon").innerText)), "the daemon's panel is filled"); // asked for every 5 s
+    const words = await page.locator("#daemon").innerText();
+    check(/version\n[0-9]+\.[0-9]/.test(words) && /store\nmemory, lost/.test(words), `the panel of the daemon: ${words.replaceAll("\n", " ")}`);
+    for (const name of await page.locator(".links a").allInnerTexts())
+        check((await page.request.get(`${url}${name}`)).status() === 200, `its link leads to ${name}`);
+}
+
 // ---- Pause and step ----
 
 async function pauses(page) {
@@ -144,7 +158,7 @@ async function keys(page) {
     check(await becomes(page, (scale) => window.tickpathView.stage.scale > scale * 1.2, before.scale), "the wheel zooms");
     await page.keyboard.press("0");
     await page.keyboard.press("?");
-    check(await page.locator("#help").isVisible(), "? shows the keys");
+    check(await page.locator("#help").isVisible() && await page.locator("#help .marks li").count() === 8, "? shows the marks and the keys");
     await page.keyboard.press("Escape");
     check(!await page.locator("#help").isVisible(), "escape closes them");
 
@@ -190,7 +204,7 @@ const contrastOf = (page, selector) => page.evaluate((of) => {
 
 async function looks(page, scheme) {
     await page.emulateMedia({colorScheme: scheme});
-    for (const of of ["h1", ".facts", ".card h2", "#agent dt", "#agent dd", "#trails", "#fit", "#key li", ".chart .line"]) {
+    for (const of of ["h1", ".facts", ".card h2", "#agent dt", "#agent dd", "#trails", "#fit", "#key button", "#daemon dt", ".links a", ".chart .line"]) {
         const contrast = await contrastOf(page, of);
         check(contrast >= 4.5, `${scheme}: ${of} has a contrast of ${contrast.toFixed(1)}`);
     }
@@ -249,6 +263,7 @@ try {
     const page = await open(browser, {viewport: {width: 1280, height: 800}, colorScheme: "light"});
     await sees(page);
     await clicks(page);
+    await asks(page);
     if (pictures) {
         await page.waitForTimeout(20000); // for the charts
         await forPicture(page);

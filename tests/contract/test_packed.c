@@ -1,11 +1,12 @@
 /* A session whose paths are packed says the same, move by move, as one that keeps its marks and its tree: on maps that change, under every restart rule,
- * wherever on its path it is put, sent on and on to goals that are far. Only steps differ that were paid for (work.traced).
+ * wherever on its path it is put, sent on and on to goals that are far. Only steps differ that were paid for (work.traced), and whether a tick says that nothing was looked for in it, which is true where it does. And what either takes to be left
+ * of a path that is whole is what its steps cost.
  *
  * TICKPATH_SEED repeats a run. */
 #include "tests/lib/mind.h"
 #include "tests/lib/random_sessions.h"
 
-enum { TICKS = 400, FAR = 9 };
+enum { TICKS = 400, FAR = 9, PATH_MAX_CELLS = 4096 };
 
 struct life {
     struct tp_tick_reply replies[TICKS];
@@ -25,6 +26,53 @@ static uint32_t far_goal(struct tp_test_rng *rng, const struct play *play)
     return play->goal;
 }
 
+/* What a path costs that is given by its cells. */
+static tp_cost cost_of(const struct tp_map *map, const uint32_t *cells, uint32_t count)
+{
+    static const tp_cost lengths[] = {0, TP_COST_UNIT, TP_COST_DIAGONAL, TP_COST_KNIGHT}; /* by columns and rows gone */
+    tp_cost cost = 0;
+    for (uint32_t i = 1; i < count; i++) {
+        int columns = abs((int)(cells[i] % map->width) - (int)(cells[i - 1] % map->width));
+        int rows = abs((int)(cells[i] / map->width) - (int)(cells[i - 1] / map->width));
+        cost += lengths[columns + rows];
+    }
+    return cost;
+}
+
+/* Whether the agent is on a path that is whole, and what its session takes to be left of it. */
+static bool says_what_is_left(const struct tp_session *session, tp_cost *left)
+{
+    const struct tp_mind *mind = session->mind;
+    if (!mind) {
+        *left = session->cost_there - session->stats.cost;
+        return session->path_complete && session->steps.count;
+    }
+    if (!mind->may_pack || !mind->path_complete || mind->restart_wanted || tp__detour_is_walked(mind) || tp__trace_next(mind) == TP_MOVE_NONE)
+        return false;
+    *left = tp__trace_left(mind);
+    return true;
+}
+
+static void check_what_is_left(const struct tp_session *session, const struct tp_map *map, const char *row)
+{
+    static uint32_t cells[PATH_MAX_CELLS];
+    tp_cost left;
+    if (!says_what_is_left(session, &left))
+        return;
+    uint32_t count = tp_session_path(session, cells, PATH_MAX_CELLS);
+    tp_cost cost = cost_of(map, cells, count);
+    if (count > 1 && count < PATH_MAX_CELLS && cost != left)
+        ck_abort_msg("%s: %llu is left of a path of %u cells, that costs %llu (TICKPATH_SEED=%llu)", row, (unsigned long long)left, count,
+                     (unsigned long long)cost, (unsigned long long)tp_test_seed());
+}
+
+static void check_idle(const struct tp_tick_reply *reply, const char *row)
+{
+    static const struct tp_tick_work none;
+    if (reply->is_idle && (reply->flips || memcmp(&reply->work, &none, sizeof none) != 0))
+        ck_abort_msg("%s: an idle tick has work (TICKPATH_SEED=%llu)", row, (unsigned long long)tp_test_seed());
+}
+
 static void live(struct life *life, struct tp_test_rng rng, const struct tp_algorithm *row, bool packs)
 {
     static const struct space_size size = {150, 14, 60, 1000};
@@ -41,7 +89,7 @@ static void live(struct life *life, struct tp_test_rng rng, const struct tp_algo
     if (!packs)
         mind_kept(session);
     for (int i = 0; i < TICKS; i++) {
-        uint32_t cells[8] = {0};
+        uint32_t cells[TP_PUT_AHEAD_MAX + 1] = {0};
         bool rests = !session->mind, is_packed = rests ? session->steps.count > 0 : tp__is_packed(session->mind);
         life->packed += is_packed;
         life->rested += rests && is_packed;
@@ -50,10 +98,13 @@ static void live(struct life *life, struct tp_test_rng rng, const struct tp_algo
             life->changed += is_packed;
         }
         struct tp_tick_reply reply = play_tick(&play, NULL);
-        uint32_t count = tp_session_path(session, cells, 8);
+        uint32_t count = tp_session_path(session, cells, TP_PUT_AHEAD_MAX + 1);
+        check_what_is_left(session, space.map, row->name);
+        check_idle(&reply, row->name);
+        reply.is_idle = false;
         reply.work.traced = 0;
         life->replies[i] = reply;
-        memcpy(life->cells[i], cells, sizeof cells);
+        memcpy(life->cells[i], cells, sizeof life->cells[i]);
         life->arrived += reply.status == TP_STATUS_ARRIVED;
         if ((reply.status == TP_STATUS_ARRIVED && tp_test_percent(&rng, 30)) || tp_test_below(&rng, 200) == 0)
             play_retarget(&play, far_goal(&rng, &play));

@@ -1,4 +1,4 @@
-/* What every store promises (daemon/store.h), asked of each row of tests/lib/stores.c. That each call is answered once, by an event
+/* What every store promises (daemon/store/store.h), asked of each row of tests/lib/stores.c. That each call is answered once, by an event
  * that fits, and that the events of a map follow each other, is looked at in all of them. CK_RUN_CASE=<row> runs one store's. */
 #include "tests/lib/maps.h"
 #include "tests/lib/stores.h"

@@ -3,7 +3,7 @@
  *
  * The model: batch n sets cell n - 1 of a free map to '@', under the key "n"; so a map at version v has v - 1 blocked cells, or
  * a batch was applied twice. */
-#include "daemon/keys.h"
+#include "daemon/store/keys.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/redis.h"
 #include "tests/lib/wire.h"

@@ -10,9 +10,9 @@ FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(FUZZ_SRC))
 FUZZ_FLAGS := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 
 # What one needs beside the library.
-FUZZ_DAEMON_stored := $(addprefix daemon/,snapshot.c snapshot_graph.c keys.c name.c place.c)
+FUZZ_DAEMON_stored := $(addprefix daemon/,store/snapshot.c store/snapshot_graph.c store/keys.c world/name.c store/place.c)
 FUZZ_LIBS_stored := $$(pkg-config --libs libzstd libxxhash)
-$(BUILD)/fuzz/stored: $(FUZZ_DAEMON_stored) $(wildcard daemon/*.h)
+$(BUILD)/fuzz/stored: $(FUZZ_DAEMON_stored) $(wildcard daemon/*.h daemon/*/*.h)
 
 $(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c $(SRC) $(wildcard src/*/*.h src/*/*/*.h tests/fuzz/*.h)
 	@mkdir -p $(@D)

@@ -7,7 +7,7 @@
 #define TP_TESTS_FUZZ_STORED_PROPERTY_H
 
 #include "daemon/bytes.h"
-#include "daemon/snapshot.h"
+#include "daemon/store/snapshot.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -215,6 +215,11 @@ def check_haproxy(services, names, settings, facts):
     idle = facts.number(settings, "TICKPATHD_IDLE_TIMEOUT_MS") / 1000
     check(min(times["client"], times["server"]) > idle, "HAProxy drops who is silent before the daemon does, at %d s: %s" % (idle, times))
     check(["mode", "tcp"] in lines[begins:ends] and times["connect"] <= 2, "haproxy.cfg: %s" % times)
+    asks = next(line for line in lines if line[0] == "default-server" and "inter" in line)
+    noticed = seconds(asks[asks.index("inter") + 1]) + seconds(next(line[2] for line in lines if line[:2] == ["timeout", "check"]))
+    delay = facts.number(settings, "TICKPATHD_DRAIN_DELAY_MS") / 1000
+    check(noticed <= delay, "HAProxy notices a drain after %s s; connections are taken for %s s" % (noticed, delay))
+    check(["http-check", "expect", "status", "200", "error-status", "L7OKC"] in lines, "a daemon that drains is DOWN for HAProxy: its connections would be shut")
     pages = {line[line.index("uri") + 1] for line in lines if line[:2] == ["http-check", "send"]}
     check(pages == {"/livez", "/readyz"}, "haproxy.cfg asks for %s" % pages)
     return pages
@@ -338,6 +343,8 @@ def check_daemons(objects, processes, facts):
     pages = {probe: container[probe]["httpGet"]["path"] for probe in ("startupProbe", "readinessProbe", "livenessProbe")}
     check(pages == {"startupProbe": "/livez", "readinessProbe": "/readyz", "livenessProbe": "/livez"}, "%s: probes %s" % (where, pages))
     check(all(container[probe]["httpGet"]["port"] == "stats" for probe in pages), "%s: probes of another port" % where)
+    hangs = container["livenessProbe"]["periodSeconds"] * container["livenessProbe"]["failureThreshold"]
+    check(hangs >= 30, "%s: killed after %d s that a node may be slow for" % (where, hangs))
     check(spec["securityContext"]["runAsUser"] == facts.uid, "%s: the image's user is %d" % (where, facts.uid))
     check(spec["enableServiceLinks"] is False, "%s: the cluster makes TICKPATHD_ variables of services" % where)
     noticed = container["readinessProbe"]["periodSeconds"] * container["readinessProbe"]["failureThreshold"]
@@ -351,8 +358,22 @@ def check_daemons(objects, processes, facts):
     limits = container["resources"]["limits"]
     check(quantity(limits["memory"]) >= 1.5 * facts.number(settings, "TICKPATHD_NODE_BYTES_MAX"), "%s: search memory leaves too little of %s" % (where, limits))
     check(facts.number(settings, "TICKPATHD_THREADS") == quantity(limits["cpu"]), "%s: more threads than processors, or fewer" % where)
+    check(container["resources"]["requests"] == limits and set(limits) == {"cpu", "memory"}, "%s: others may take its processor or memory" % where)
+    check_secrets(objects, container)
     check({spread["topologyKey"] for spread in spec["topologySpreadConstraints"]} >= {"kubernetes.io/hostname"}, "%s: may all be on one node" % where)
     check_served(processes, settings, set(pages.values()), "kubernetes")
+
+
+def check_secrets(objects, container):
+    """What nobody may read in the manifests comes from Secrets; the live view's token may be left out, Redis' password may not."""
+    secrets = {v["name"]: v["valueFrom"]["secretKeyRef"] for v in container["env"] if "valueFrom" in v}
+    check(secrets == {
+        "REDIS_PASSWORD": {"name": "tickpath-redis", "key": "password"},
+        "TICKPATHD_STATS_TOKEN": {"name": "tickpath-view", "key": "token", "optional": True},
+    }, "kubernetes, tickpathd: secrets %s" % secrets)
+    plain = {**objects.of("ConfigMap")["tickpathd"]["data"], **{v["name"]: v["value"] for v in container["env"] if "value" in v}}
+    told = [name for name, value in plain.items() if "TOKEN" in name or "PASSWORD" in name or re.search(r"://[^$]*:[^$(][^@]*@", value)]
+    check(not told, "kubernetes, tickpathd: %s can be read by anybody" % told)
 
 
 def check_redis_set(objects):
@@ -387,6 +408,10 @@ def check_network(objects):
         ("a daemon to Redis, by another port", daemon, redis, 22, False),
         ("a client to a daemon's numbers", client, daemon, 7879, False),
         ("Prometheus to a daemon, as a client", prometheus, daemon, 7878, False),
+        ("anybody to a daemon's numbers", stranger, daemon, 7879, False),
+        ("a client of another namespace to a daemon's numbers", client_elsewhere, daemon, 7879, False),
+        ("a daemon to another", daemon, daemon, 7878, False),
+        ("a daemon to another's numbers", daemon, daemon, 7879, False),
         ("anybody to a daemon", stranger, daemon, 7878, False),
         ("a client of another namespace", client_elsewhere, daemon, 7878, False),
         ("Redis to a daemon", redis, daemon, 7878, False),
@@ -412,18 +437,18 @@ def check_manifests(objects, processes, facts):
 
 
 def check_heads():
-    """Each file opens with what it is, and README names it."""
-    readme = deployed.read("README.md")
+    """Each file opens with what it is, and the operators' page names it."""
+    page = deployed.read("deploy", "OPERATING.md")
     for folder, _, names in os.walk(deployed.DEPLOY):
         for name in names:
             path = os.path.relpath(os.path.join(folder, name), ROOT)
-            if name.endswith(".json") or path.startswith("deploy/debian/"):  # the one has no comments, the others forms of their own
+            if name.endswith((".json", ".md")) or path.startswith("deploy/debian/"):  # they have no comments, or forms of their own
                 continue
             lines = deployed.read(path).splitlines()
             check(lines[0].startswith("#") and lines[1].startswith(("#", "/*")), "%s does not say what it is" % path)
             if not name.endswith(".sh"):
                 named = path if folder == deployed.DEPLOY else os.path.dirname(path) + "/"
-                check("`%s`" % named in readme, "README.md does not name %s" % named)
+                check("`%s`" % named in page, "OPERATING.md does not name %s" % named)
 
 
 def main():

@@ -54,7 +54,7 @@ def check_daemon(processes, ask):
     daemon.terminate()
     check(daemon.wait() == 0, "the daemon ended badly:\n%s" % daemon.log())
     status, said, _ = ask(["--stats", place])
-    check(status == 1 and "refused" in said, "a daemon that ended: %s, %s" % (status, said))
+    check(status == 1 and "refused" in said and place + "/readyz" in said, "a daemon that ended: %s, %s" % (status, said))
     status, said, took = ask(["--stats", place, "--wait-ms", "300"])
     check(status == 1 and took >= 0.3, "waiting for nobody: %s, %s, %.2f s" % (status, said, took))
 

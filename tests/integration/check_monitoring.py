@@ -82,13 +82,15 @@ def check_queries(numbers, board):
         plain = query.replace("[$__rate_interval]", "[1m]").replace('"$instance"', '".*"')
         wrong = promql.faults(plain, numbers, recorded)
         check(not wrong and "$" not in plain, "%s: %s: %s" % (name, query, "; ".join(wrong)))
+    causes = re.findall(r"^\| `(\w+)` \|", deployed.read("deploy", "OPERATING.md").partition("\n| why |")[2].partition("\n\n")[0], re.MULTILINE)
+    check(set(causes) == numbers["tickpath_slow_causes_total"].labels["cause"], "OPERATING.md tells of the causes %s" % causes)
     check(len(asked) > 60, "only %d queries were looked at" % len(asked))
 
 
 def check_alerts():
     alerts = [rule for rule in rules() if "alert" in rule]
-    told = re.findall(r"^\| `(Tickpath\w+)` ", deployed.read("README.md"), re.MULTILINE)
-    check(sorted(told) == sorted(rule["alert"] for rule in alerts), "README.md tells of the alerts %s" % sorted(told))
+    told = re.findall(r"^\| `(Tickpath\w+)` ", deployed.read("deploy", "OPERATING.md"), re.MULTILINE)
+    check(sorted(told) == sorted(rule["alert"] for rule in alerts), "OPERATING.md tells of the alerts %s" % sorted(told))
     tested = deployed.read("deploy", "prometheus", "tickpath.test.yml")
     for rule in alerts:
         check(rule["labels"]["severity"] in ("warning", "critical"), "%s: %s" % (rule["alert"], rule["labels"]))

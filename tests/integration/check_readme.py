@@ -3,6 +3,7 @@
 compiles and walks its agent, and the table of knobs holds the daemon's options, all of them and no others.
 Prints totals in Check's form."""
 
+import json
 import os
 import re
 import shutil
@@ -46,6 +47,25 @@ def run(command, folder, timeout=None):
     return subprocess.CompletedProcess(command, process.returncode, stdout)
 
 
+def operators_table(head):
+    """The lines of a table of the operators' page, by the head of its first column."""
+    with open(os.path.join(ROOT, "deploy", "OPERATING.md"), encoding="utf-8") as file:
+        return file.read().partition("\n| %s |" % head)[2].partition("\n\n")[0].splitlines()[2:]
+
+
+def check_dump(path):
+    """The keys of what `tickpath inspect` wrote are those that the operators' page explains."""
+    if not check(os.path.exists(path), "the tour wrote no %s" % os.path.basename(path)):
+        return
+    with open(path, encoding="utf-8") as file:
+        keys = set(json.load(file))
+    lines = operators_table("keys")
+    named = {key for line in lines for key in re.findall(r"`([a-z_]+)`", line.split("|")[1])}
+    said = {key for line in lines for key in re.findall(r"`([a-z_]+)`", line)}
+    check(len(keys) > 40 and keys <= said, "OPERATING.md does not name %s" % (keys - said))
+    check(named - keys == {"velocity"}, "no key of a search on a grid: %s" % (named - keys))  # of vehicles alone
+
+
 def check_tour(readme, folder):
     os.symlink(BIN, os.path.join(folder, "build"))
     script = "set -e\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n" + "".join(blocks(readme, "sh")) + "wait $!\n"
@@ -58,6 +78,7 @@ def check_tour(readme, folder):
         path = os.path.join(folder, name)
         head = open(path, "rb").read(8) if os.path.exists(path) else b""
         check(head == b"\x89PNG\r\n\x1a\n", "the tour made no picture %s" % name)
+    check_dump(os.path.join(folder, "search.json"))
     check(re.search(r"^tickpath_moves_total [1-9]", done.stdout, re.MULTILINE), "the tour's metrics show no moves")
     solved = re.findall(r"^cost +([0-9.]+) \(optimal", done.stdout, re.MULTILINE)
     check(len(solved) == 5 and solved[0] == solved[1], "bench in-process and through the daemon differ: %s" % solved)
@@ -125,9 +146,12 @@ def check_example(readme, folder):
 
 def check_knobs(readme):
     told = subprocess.run([os.path.join(BIN, "tickpathd"), "--help"], stdout=subprocess.PIPE, text=True, check=True)
-    options = [o for o in re.findall(r"^  --([a-z-]+)", told.stdout, re.MULTILINE) if o not in ("help", "version")]
+    options = [o for o in re.findall(r"^  --([a-z-]+)", told.stdout, re.MULTILINE) if o not in ("check-config", "help", "version")]
     rows = re.findall(r"^\| `--([a-z-]+)[ `]", readme, re.MULTILINE)
+    live = re.findall(r"^  --([a-z-]+).*? \(live\) ", told.stdout, re.MULTILINE)
+    told_live = re.findall(r"^\| `--([a-z-]+)[^|]*\|[^|]*\| live \|", readme, re.MULTILINE)
     check(len(options) > 10, "tickpathd --help lists %d options" % len(options))
+    check(len(live) > 5 and told_live == live, "README.md says that %s are live; the daemon %s" % (told_live, live))
     check(rows == options, "README.md's knobs are %s; the daemon's %s" % (rows, options))
 
 
@@ -156,9 +180,25 @@ def check_algorithms(readme):
     check(len(default) == 1 and marked == 2 * default, "the default is %s; README.md marks %s" % (default, marked))
 
 
-def check_links(readme):
-    for path in re.findall(r"`((?:src|proto|daemon|client|tests|deploy)/[A-Za-z0-9_./-]+)`", readme):
-        check(os.path.exists(os.path.join(ROOT, path)), "README.md names %s, which is not there" % path)
+def check_links(name):
+    """What a page names is there, and its links to its own headings lead somewhere."""
+    with open(os.path.join(ROOT, name), encoding="utf-8") as file:
+        page = file.read()
+    for path in re.findall(r"`((?:src|proto|daemon|client|tests|deploy)/[A-Za-z0-9_./-]+)`", page):
+        check(os.path.exists(os.path.join(ROOT, path)), "%s names %s, which is not there" % (name, path))
+    anchors = {re.sub(r"[^a-z0-9 -]", "", head.lower()).replace(" ", "-") for head in re.findall(r"^#+ (.*)$", page, re.MULTILINE)}
+    links = re.findall(r"\]\(#([^)]+)\)", page)
+    check(len(links) > 5, "%s has %d links to its own headings" % (name, len(links)))
+    for link in links:
+        check(link in anchors, "%s links to #%s, which is no heading of it" % (name, link))
+
+
+def check_causes():
+    """The operators' page tells of every cause of a slow tick."""
+    with open(os.path.join(ROOT, "daemon", "stats", "stats.schema.json"), encoding="utf-8") as file:
+        causes = json.load(file)["properties"]["slow_ticks"]["items"]["properties"]["why"]["items"]["enum"]
+    told = [re.match(r"\| `([a-z]+)` \|", line).group(1) for line in operators_table("why")]
+    check(told == causes, "OPERATING.md tells of the causes %s; the schema of %s" % (told, causes))
 
 
 def main():
@@ -174,7 +214,9 @@ def main():
     check_knobs(readme)
     check_exit_codes(readme)
     check_algorithms(readme)
-    check_links(readme)
+    check_causes()
+    for name in ("README.md", os.path.join("deploy", "OPERATING.md")):
+        check_links(name)
     return close()
 
 

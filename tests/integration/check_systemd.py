@@ -54,10 +54,16 @@ def check_exposure(path):
 
 def check_facts():
     told = run(os.path.join(BIN, "tickpathd"), "--help")[1]
-    options = {"TICKPATHD_" + name.upper().replace("-", "_") for name in re.findall(r"^  --([a-z-]+) ", told, re.MULTILINE)}
-    set_here = re.findall(r"^#?(TICKPATHD_[A-Z_]+)=", read("tickpathd.conf"), re.MULTILINE)
-    check(set_here and set(set_here) <= options, "tickpathd.conf sets %s" % set_here)
+    status, said = run(os.path.join(BIN, "tickpathd"), "--config", os.path.join(UNITS, "tickpathd.conf"), "--check-config")
+    check(status == 0, "tickpathd --check-config ended with %d: %s" % (status, said))
+    options = re.findall(r"^  --([a-z-]+) ", told, re.MULTILINE)
+    suggested = re.findall(r"^#([a-z-]+) = ", read("tickpathd.conf"), re.MULTILINE)
+    check(suggested and set(suggested) <= set(options), "tickpathd.conf has %s" % suggested)
     service = read("tickpathd.service")
+    check("\nExecReload=/bin/kill -HUP $MAINPID\n" in service and "--config /etc/tickpath/tickpathd.conf\n" in service, "what a reload reads")
+    files = re.findall(r"^EnvironmentFile=-(.*)$", service, re.MULTILINE)
+    check(files == ["/etc/tickpath/secrets"], "it reads %s" % files)
+    check(not re.search(r"^(stats-token|redis) *=", read("tickpathd.conf"), re.MULTILINE), "tickpathd.conf, which anybody reads, has a secret")
     drain_ms = sum(int(ms) for ms in re.findall(r"--drain-(?:delay-)?ms N.*default (\d+)\)", told))
     with open(os.path.join(ROOT, "daemon", "server.c"), encoding="utf-8") as file:
         stop_s = int(re.search(r"STOP_SECONDS_MAX = (\d+)", file.read())[1])

@@ -84,17 +84,18 @@ def apply_frame(agents, data, is_key, width):
 def read_terrain(data):
     """(head, weights by class, the classes, row by row)"""
     part = Bytes(data)
-    assert part.take(4) == b"TPT1"
+    assert part.take(4) == b"TPT2"
     names = ("map_width", "map_height", "x", "y", "width", "height", "shrink", "epoch", "version")
     head = {name: part.varint() for name in names}
+    cells = bytearray()
+    while len(cells) < -(-head["width"] // head["shrink"]) * -(-head["height"] // head["shrink"]):
+        length = part.varint()
+        cells += bytes([part.byte()]) * length
     weights = {}
     for _ in range(part.varint()):
         of = part.byte()
         weights[of] = part.varint()
-    cells = bytearray()
-    while part.more():
-        length = part.varint()
-        cells += bytes([part.byte()]) * length
+    assert not part.more(), "bytes after the classes"
     return head, weights, cells
 
 
@@ -252,13 +253,61 @@ def check_slow_reader(port, name):
     slow.close()
 
 
+def check_coming_and_going(processes, folder, port, stats):
+    """A map that is watched before it is there, is dropped, and comes back with another size."""
+    stream = Stream(stats, "/view/stream?map=tool%2Fswapped&fps=20")
+    path = os.path.join(folder, "swapped.map")
+    agents, seen, loads, width, cells = {}, [], [], 1, 0
+    begun = time.monotonic()
+    while time.monotonic() - begun < 40 and not ("70x50" in seen and seen[-1] == "gone"):
+        event = stream.event()
+        if event is None:
+            break
+        kind, data = event
+        if kind in ("map", "gone"):
+            about = json.loads(data)
+            width, cells = about.get("width", 1), about.get("width", 0) * about.get("height", 0)
+            what = "%dx%d" % (about["width"], about["height"]) if about else "gone"
+            if what != (seen or [""])[-1]:  # a stream that was behind is told again
+                seen.append(what)
+        elif kind in ("key", "frame"):
+            _, count = apply_frame(agents, base64.b64decode(data), kind == "key", width)
+            check(count == len(agents) and all(agent[1] < cells for agent in agents.values()), "%s: %d agents, %d said, of %d cells" % (seen, len(agents), count, cells))
+        if seen == (["gone"], ["gone", "40x30", "gone"])[min(len(loads), 1)] and len(loads) < 2:
+            size = ("40x30", "70x50")[len(loads)]
+            subprocess.run([os.path.join(BIN, "tickpath"), "map", "generate", "--kind", "rooms", "--size", size, "--out", path], check=True, timeout=30)
+            loads.append(processes.start("swapped-" + size, [os.path.join(BIN, "tickpath"), "load", "--map", path, "--via", "127.0.0.1:%d" % port, "--agents", "20", "--hz", "20", "--seconds", "2", "--warm-frames", "1"]))
+    check(seen == ["gone", "40x30", "gone", "70x50", "gone"], "what was told of a map that comes and goes: %s\n%s" % (seen, "".join(load.log() for load in loads)))
+    stream.close()
+
+
+def check_learner(processes, port, stats):
+    """What a session has learned is told beside its search."""
+    load = processes.start("learner", [os.path.join(BIN, "tickpath"), "load", "--via", "127.0.0.1:%d" % port, "--agents", "5", "--generate", "rooms", "--size", "40x40", "--alg", "lrta", "--k", "4",
+                                       "--hz", "20", "--seconds", "60", "--warm-frames", "20"])
+    stream = Stream(stats, "/view/stream?map=tool%2Frooms&fps=20")
+    agents, begun, about, learned = {}, time.monotonic(), {}, []
+    while time.monotonic() - begun < 20 and not learned:
+        kind, data = stream.event()
+        if kind in ("map", "gone"):
+            about = json.loads(data)
+        elif kind in ("key", "frame"):
+            apply_frame(agents, base64.b64decode(data), kind == "key", about.get("width", 1))
+            asked = [get(stats, "/view/session?id=%d" % agent[0]) for agent in agents.values()]
+            learned = [session for session in (json.loads(body) for status, _, body in asked if status == 200) if session["raised"]]
+    check(learned and all(len(one["raised"]) == len(one["raised_by"]) and min(one["raised_by"]) > 0 and max(one["raised"]) < 1600 for one in learned), "what was learned: %s\n%s" % (learned[:1], load.log()))
+    stream.close()
+    load.terminate()
+    load.wait()
+
+
 def check_page(port):
     status, headers, body = get(port, "/")
     policy = headers.get("Content-Security-Policy", "")
     check(status == 200 and b"<canvas" in body and "default-src 'none'" in policy and "unsafe" not in policy, "the page: %d, %s" % (status, policy))
-    for path in ("page.css", "page.js", "wire.js", "stage.js", "charts.js", "icon.svg"):
+    for path in ("page.css", "page.js", "wire.js", "stage.js", "charts.js", "daemon.js", "icon.svg"):
         status, headers, body = get(port, "/view/" + path)
-        on_disk = open(os.path.join(ROOT, "daemon", "view", path), "rb").read()
+        on_disk = open(os.path.join(ROOT, "daemon", "view", "page", path), "rb").read()
         check(status == 200 and body == on_disk and headers["X-Content-Type-Options"] == "nosniff", "/view/%s is not the file of that name" % path)
     check(get(port, "/view/nothing")[0] == 404 and get(port, "/view/../stats")[0] == 404, "paths that are none are served")
     check(get(port, "/", method="POST")[0] == 405, "a POST is served")
@@ -288,6 +337,12 @@ def check_token(processes):
             status = get(stats, path, {"Authorization": wrong})[0]
             check(status == 401, "%s with %s: %d" % (path, wrong, status))
         check(get(stats, path + ("&" if "?" in path else "?") + "token=" + TOKEN[:-1])[0] == 401, "%s with a wrong token in it" % path)
+    check(get(stats, "/view/page.css")[0] == 200, "the form has no style")
+    for given, words in (("", b"read-only token"), ("?token=wrong", b"not its token")):
+        status, headers, body = get(stats, "/" + given, {"Accept": "text/html,*/*"})
+        check(status == 401 and b"<form" in body and words in body and "unsafe" not in headers["Content-Security-Policy"], "the form: %d %s" % (status, body))
+    status, headers, body = get(stats, "/stats")
+    check(b"<" not in body and b"Bearer" in body and headers["Content-Type"].startswith("text/plain"), "a program is told %s" % body)
     for path in ("/", "/stats", "/view/maps"):
         check(get(stats, path, {"Authorization": "Bearer " + TOKEN, "Host": "far.example"})[0] == 200, "%s with its token is refused" % path)
     status, headers, _ = get(stats, "/?token=" + TOKEN)
@@ -336,6 +391,8 @@ def main():
         check_sessions(stats, check_stream(stats, name))
         check_bounds(stats, name)
         check_slow_reader(stats, name)
+        check_coming_and_going(processes, folder, port, stats)
+        check_learner(processes, port, stats)
         check_end(daemon, load, stats, name)
         check_token(processes)
 

@@ -7,10 +7,12 @@
 #include "tests/lib/walkers.h"
 #include "tests/lib/wire.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -85,7 +87,7 @@ START_TEST(agents_walk_on)
         arrived = tick_all(walkers, AGENTS, SIDE, &number);
     ck_assert_uint_eq(arrived, AGENTS);
     if (_i == SHUT_DOWN && told_.lost == 0) { /* it answers as long as it is asked, and ends when it is left alone */
-        wire_daemon_await_end(&one_);
+        wire_daemon_expect_exit(&one_, 0);
         tick_all(walkers, AGENTS, SIDE, &number);
     }
     ck_assert_uint_eq(told_.lost, 1);
@@ -380,7 +382,79 @@ START_TEST(subscriber_is_told)
 }
 END_TEST
 
+/* A map begins anew on the daemon that the connection stays on: who subscribed is told once. */
+START_TEST(subscriber_is_told_of_a_new_epoch)
+{
+    uint8_t cells[SIDE * SIDE];
+    struct tp_client_subscribed subscribed;
+    struct tp_client_push push;
+    memset(cells, '.', sizeof cells);
+    walkers_put_map(one_.port, "m", SIDE);
+    open_any(one_.port, 0, (struct tp_client_options){.patience_ms = 20000});
+    ok(tp_client_subscribe(client_, "m", false, &subscribed, CALL_MS));
+    struct tp_client *other = walkers_connect_plain(one_.port);
+    ok_on(other, tp_client_put_map(other, "m", SIDE, SIDE, cells, NULL, 0, true, NULL, CALL_MS));
+    tp_client_close(other);
+    ok(tp_client_next_push(client_, &push, CALL_MS));
+    ck_assert_uint_ne(push.epoch, subscribed.epoch);
+    ck_assert_uint_eq(told_.epochs, 1);
+    ck_assert_uint_eq(told_.old_epoch, subscribed.epoch);
+    ck_assert_uint_eq(told_.epoch, push.epoch);
+    ok(tp_client_open_map(client_, "m", 0, NULL, CALL_MS));
+    ck_assert_uint_eq(told_.epochs, 1);
+}
+END_TEST
+
 /* ---- peers that go away in the middle ---- */
+
+/* A daemon that ends whenever a map is put; the next one listens at once. */
+struct fragile {
+    int listener;
+    uint16_t port;
+    unsigned connections;
+};
+
+static void *serve_until_a_map_is_put(void *argument)
+{
+    struct fragile *fragile = argument;
+    for (int fd; (fd = accept(fragile->listener, NULL, NULL)) >= 0; close(fd)) {
+        fragile->connections++;
+        peer_greet(fd);
+        bool is_put = false;
+        for (Tickpath__Request *request; !is_put && (request = peer_request(fd)) != NULL;) {
+            Tickpath__Pong pong = TICKPATH__PONG__INIT;
+            is_put = request->body_case == TICKPATH__REQUEST__BODY_PUT_MAP;
+            if (!is_put)
+                peer_reply(fd, request->id, TICKPATH__REPLY__BODY_PONG, &pong);
+            tickpath__request__free_unpacked(request, NULL);
+        }
+    }
+    return NULL;
+}
+
+/* An upload that no daemon lives through is given up, and the connection is good for other things. */
+START_TEST(upload_that_ends_every_daemon)
+{
+    enum { UPLOADS = 8 };
+    struct fragile fragile = {.connections = 0};
+    uint8_t cells[SIDE * SIDE];
+    pthread_t thread;
+    memset(cells, '.', sizeof cells);
+    fragile.listener = peer_listen(&fragile.port);
+    ck_assert_int_eq(pthread_create(&thread, NULL, serve_until_a_map_is_put, &fragile), 0);
+    open_any(fragile.port, fragile.port, (struct tp_client_options){.patience_ms = 20000});
+    int result = tp_client_put_map(client_, "m", SIDE, SIDE, cells, NULL, 0, false, NULL, CALL_MS);
+    ck_assert_int_eq(result, TP_CLIENT_UNAVAILABLE);
+    ck_assert_msg(strstr(tp_client_error(client_)->message, "upload of m was cut 8 times") != NULL, "%s", tp_client_error(client_)->message);
+    ok(tp_client_ping(client_, NULL, 0, CALL_MS));
+    tp_client_close(client_);
+    client_ = NULL;
+    shutdown(fragile.listener, SHUT_RDWR);
+    pthread_join(thread, NULL);
+    close(fragile.listener);
+    ck_assert_uint_eq(fragile.connections, UPLOADS + 1);
+}
+END_TEST
 
 /* Takes a part of a map, and leaves; with `argument` 1 it puts the map on the second daemon before, as a daemon does whose last word
  * is lost, or 2 another one. */
@@ -611,7 +685,9 @@ static Suite *failover_suite(void)
     tcase_add_test(cases, map_is_nowhere);
     tcase_add_test(cases, map_is_smaller);
     tcase_add_test(cases, subscriber_is_told);
+    tcase_add_test(cases, subscriber_is_told_of_a_new_epoch);
     tcase_add_loop_test(cases, upload_begins_anew, 0, 3);
+    tcase_add_test(cases, upload_that_ends_every_daemon);
     tcase_add_test(cases, nothing_new_is_opened);
     tcase_add_loop_test(cases, map_begins_a_new_epoch, 0, 2);
     tcase_add_test(cases, opening);

@@ -1,7 +1,7 @@
 /* The codecs of the daemon's stores: snapshots and the log of changes, whole and damaged. */
 #include "daemon/bytes.h"
-#include "daemon/maplog.h"
-#include "daemon/snapshot.h"
+#include "daemon/store/maplog.h"
+#include "daemon/store/snapshot.h"
 #include "tests/lib/maps.h"
 
 #include <stdio.h>

@@ -2,10 +2,13 @@
 #include "tests/lib/stored.h"
 
 #include <glob.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -210,6 +213,68 @@ START_TEST(test_mended_while_others_change)
 }
 END_TEST
 
+/* Whether the daemon catches SIGALRM: it does once the time runs that its end may take. */
+static bool is_ending(void)
+{
+    char path[64], line[256];
+    unsigned long long caught = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)stored_daemon.pid);
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    while (fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "SigCgt: %llx", &caught) == 1)
+            break;
+    fclose(file);
+    return (caught >> (SIGALRM - 1) & 1) != 0;
+}
+
+/* A disk that never answers (a pipe that nobody reads stands where a draft is to be written), and a map on its way there whose client is gone: the
+ * daemon can't end in good order. It gives up when the time for that is over, and says so; the next one finds what was acknowledged. The bounded
+ * form does not wait for that time: it sends its signal. */
+START_TEST(test_hanging_disk)
+{
+    enum { STOP_MS = 30000 };
+    wire_daemon_start(&stored_daemon, "--data", stored_folder, "--drain-ms", "200", NULL);
+    wire_open_greeted(&stored_wire, stored_daemon.port);
+    wire_put_free_map(&stored_wire, "kept", STORED_WIDTH, STORED_HEIGHT);
+    uint64_t epoch = stored_epoch_of("kept");
+    stored_block("kept", 0, 2);
+    char path[256];
+    snprintf(path, sizeof path, "%s/m.snap~", stored_folder);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    uint8_t cells[4] = "....";
+    Tickpath__PutMap put = TICKPATH__PUT_MAP__INIT;
+    put.map = "m";
+    put.has_width = put.has_height = put.has_cells = put.has_last = 1;
+    put.width = put.height = 2;
+    put.last = 1;
+    put.cells = (ProtobufCBinaryData){.data = cells, .len = sizeof cells};
+    wire_send(&stored_wire, TICKPATH__REQUEST__BODY_PUT_MAP, &put);
+    wire_close(&stored_wire);
+    ck_assert_int_eq(kill(stored_daemon.pid, SIGTERM), 0);
+    uint64_t began_ms = wire_now_ms();
+    while (!is_ending()) {
+        ck_assert_uint_lt(wire_now_ms() - began_ms, WIRE_TIMEOUT_MS);
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    }
+    int status;
+    nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+    ck_assert_msg(waitpid(stored_daemon.pid, &status, WNOHANG) == 0, "it ended, whatever the disk does");
+    if (!tp_test_long())
+        ck_assert_int_eq(kill(stored_daemon.pid, SIGALRM), 0);
+    ck_assert_int_eq(waitpid(stored_daemon.pid, &status, 0), stored_daemon.pid);
+    stored_daemon.pid = 0;
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 14, "the daemon ended with status %#x", (unsigned)status);
+    if (tp_test_long())
+        ck_assert_uint_ge(wire_now_ms() - began_ms, STOP_MS - 500);
+    stored_expect_in_log("the end takes too long: giving up");
+    ck_assert_int_eq(unlink(path), 0);
+    stored_start();
+    stored_expect_map("kept", epoch, 4, STORED_CELLS - 3);
+    stored_stop();
+}
+END_TEST
+
 static Suite *disk_suite(void)
 {
     Suite *suite = suite_create("daemon_disk");
@@ -219,6 +284,7 @@ static Suite *disk_suite(void)
     tcase_add_test(cases, test_folder_removed);
     tcase_add_test(cases, test_full_disk_then_change);
     tcase_add_test(cases, test_mended_while_others_change);
+    tcase_add_test(cases, test_hanging_disk);
     suite_add_tcase(suite, cases);
     return suite;
 }

@@ -1,6 +1,6 @@
 /* The daemon's frames, cut and joined without a socket. */
 #include "daemon/bytes.h"
-#include "daemon/frame.h"
+#include "daemon/net/frame.h"
 #include "tests/lib/harness.h"
 
 #include <stdio.h>

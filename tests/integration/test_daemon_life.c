@@ -1,17 +1,13 @@
-/* The daemon's life: options, addresses, timeouts, draining. A real process each time. */
+/* The daemon's life: options, addresses, timeouts; its end is in test_drain. A real process each time. */
 #include "tests/lib/harness.h"
 #include "tests/lib/wire.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static struct wire_daemon daemon_;
@@ -24,11 +20,6 @@ static void begin(void)
 static void end(void)
 {
     wire_daemon_fini(&daemon_);
-}
-
-static void sleep_ms(long ms)
-{
-    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
 /* Runs tickpathd with these arguments and (if not NULL) one variable to its end; gives its exit code and what
@@ -110,12 +101,31 @@ START_TEST(test_help_and_version)
 }
 END_TEST
 
+/* The log names each variable that is no option, and not what is in it. */
+static void expect_strangers_named(void)
+{
+    char path[128], line[2048];
+    int named = 0;
+    snprintf(path, sizeof path, "%s/log", daemon_.folder);
+    FILE *log = fopen(path, "r");
+    ck_assert_ptr_nonnull(log);
+    while (fgets(line, sizeof line, log) != NULL) {
+        named += strstr(line, "variable=\"TICKPATHD_PORT\"") != NULL || strstr(line, "variable=\"TICKPATHD_STATS_TOKN\"") != NULL;
+        ck_assert_msg(strstr(line, "secret") == NULL, "%s", line);
+    }
+    fclose(log);
+    ck_assert_int_eq(named, 2);
+}
+
 /* The command line wins over the variable; a variable that a cluster might set is no error. */
 START_TEST(test_variables)
 {
     setenv("TICKPATHD_SESSIONS_MAX", "1", 1);
     setenv("TICKPATHD_PORT", "tcp://10.0.0.1:7878", 1);
+    setenv("TICKPATHD_STATS_TOKN", "a-secret-0123456789", 1);
     wire_daemon_start(&daemon_, NULL);
+    expect_strangers_named();
+    unsetenv("TICKPATHD_STATS_TOKN");
     struct wire wire;
     wire_open_greeted(&wire, daemon_.port);
     wire_put_free_map(&wire, "m", 4, 4);
@@ -150,12 +160,12 @@ START_TEST(test_taken_port)
     ck_assert_int_eq(RUN(NULL, said, "--listen", address), 10);
     ck_assert_msg(strstr(said, "cannot listen") != NULL && strstr(said, "in use") != NULL, "%s", said);
     ck_assert_int_eq(RUN(NULL, said, "--listen", "127.0.0.1:0", "--stats", address), 10);
-    ck_assert_msg(strstr(said, "cannot start") != NULL, "%s", said);
+    ck_assert_msg(strstr(said, "cannot start") != NULL && strstr(said, "the stats port cannot listen") != NULL, "%s", said);
     wire_daemon_stop(&daemon_);
 }
 END_TEST
 
-/* The codes that a start may end with; those of a drain are in test_drain, 11 in test_daemon_store. */
+/* The codes that a start may end with; those of a drain are in test_drain, 11 in test_daemon_store, 14 in test_daemon_disk. */
 START_TEST(test_exit_codes_of_a_start)
 {
     char said[4096], path[160];
@@ -229,7 +239,7 @@ START_TEST(test_idle_timeout)
     wire_open_greeted(&busy, daemon_.port);
     for (int i = 0; i < 10; i++) {
         wire_expect_alive(&busy);
-        sleep_ms(60);
+        wire_sleep_ms(60);
     }
     wire_expect_last_error(&silent, TICKPATH__ERROR_CODE__TIMEOUT);
     wire_expect_alive(&busy);
@@ -261,168 +271,10 @@ START_TEST(test_connections_max)
         if (is_in)
             break;
         ck_assert_int_lt(i, 200);
-        sleep_ms(10);
+        wire_sleep_ms(10);
     }
     wire_close(&first);
     wire_daemon_stop(&daemon_);
-}
-END_TEST
-
-/* Waits for the end of a daemon that was told to end. */
-static void expect_end(int code)
-{
-    int status;
-    ck_assert_int_eq(waitpid(daemon_.pid, &status, 0), daemon_.pid);
-    daemon_.pid = 0;
-    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == code, "the daemon ended with status %#x",
-                  (unsigned)status);
-}
-
-/* What was sent before the signal is answered, in order; while the connection stays busy ticks are served and
- * opens refused; a quiet connection is told; then the daemon ends with 0. */
-START_TEST(test_drain)
-{
-    wire_daemon_start(&daemon_, "--drain-ms", "10000", "--threads", "2", NULL);
-    struct wire busy, quiet;
-    wire_open_greeted(&busy, daemon_.port);
-    wire_open_greeted(&quiet, daemon_.port);
-    wire_put_free_map(&busy, "m", 64, 64);
-    uint64_t session = wire_open_session(&busy, "m", 0, 64 * 64 - 1, "tbwa", 10);
-    Tickpath__Tick tick = TICKPATH__TICK__INIT;
-    tick.session = &session;
-    tick.n_session = 1;
-    enum { PIPELINED = 50 };
-    for (int i = 0; i < PIPELINED; i++)
-        wire_send(&busy, TICKPATH__REQUEST__BODY_TICK, &tick);
-    uint64_t last_id = busy.sent_id;
-    ck_assert_int_eq(kill(daemon_.pid, SIGTERM), 0);
-    for (int i = 0; i < PIPELINED; i++) {
-        Tickpath__Reply *reply = wire_recv(&busy);
-        ck_assert_uint_eq(reply->id, last_id - PIPELINED + 1 + (uint64_t)i);
-        ck_assert_int_eq(reply->body_case, TICKPATH__REPLY__BODY_TICKED);
-        wire_reply_free(reply);
-    }
-    Tickpath__OpenSession open = TICKPATH__OPEN_SESSION__INIT;
-    open.map = "m";
-    open.has_start = open.has_goal = 1;
-    for (int i = 0;; i++) { /* the signal travels on its own way */
-        wire_send(&busy, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open);
-        Tickpath__Reply *reply = wire_recv(&busy);
-        bool is_draining = reply->body_case == TICKPATH__REPLY__BODY_ERROR;
-        if (is_draining)
-            ck_assert_int_eq(reply->error->code, TICKPATH__ERROR_CODE__SHUTTING_DOWN);
-        wire_reply_free(reply);
-        if (is_draining)
-            break;
-        ck_assert_int_lt(i, 1000);
-        sleep_ms(5);
-    }
-    for (int i = 0; i < 20; i++) { /* it goes on serving who keeps talking, well beyond the quiet time */
-        wire_reply_free(wire_tick(&busy, session));
-        sleep_ms(20);
-    }
-    struct sockaddr_in address = {
-        .sin_family = AF_INET, .sin_port = htons(daemon_.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    ck_assert_int_eq(connect_to((struct sockaddr *)&address, sizeof address), -1);
-    ck_assert_int_eq(errno, ECONNREFUSED);
-    wire_expect_last_error(&quiet, TICKPATH__ERROR_CODE__SHUTTING_DOWN);
-    wire_expect_last_error(&busy, TICKPATH__ERROR_CODE__SHUTTING_DOWN);
-    wire_close(&quiet);
-    wire_close(&busy);
-    expect_end(0);
-}
-END_TEST
-
-/* Ticks without a pause until the daemon hangs up; gives the milliseconds that took. */
-static uint64_t tick_until_closed(struct wire *wire)
-{
-    uint64_t began_ms = wire_now_ms();
-    for (;;) {
-        Tickpath__Request request = TICKPATH__REQUEST__INIT;
-        Tickpath__Ping ping = TICKPATH__PING__INIT;
-        request.body_case = TICKPATH__REQUEST__BODY_PING;
-        request.ping = &ping;
-        size_t size;
-        uint8_t *frame = wire_frame(&request, &size);
-        bool is_sent = wire_send_bytes(wire, frame, size);
-        free(frame);
-        Tickpath__Reply *reply = NULL;
-        if (!is_sent || wire_poll(wire, &reply, WIRE_TIMEOUT_MS) != WIRE_GOT_FRAME)
-            return wire_now_ms() - began_ms;
-        wire_reply_free(reply);
-    }
-}
-
-/* One that never stops asking is ended at the last call, in good order. */
-START_TEST(test_drain_deadline)
-{
-    wire_daemon_start(&daemon_, "--drain-ms", "400", NULL);
-    struct wire busy;
-    wire_open_greeted(&busy, daemon_.port);
-    ck_assert_int_eq(kill(daemon_.pid, SIGTERM), 0);
-    uint64_t took_ms = tick_until_closed(&busy);
-    ck_assert_msg(took_ms >= 300 && took_ms < 5000, "the drain took %llu ms", (unsigned long long)took_ms);
-    wire_close(&busy);
-    expect_end(0);
-}
-END_TEST
-
-/* A search without end on the only loop, which hears no signal meanwhile: it is cut at the deadline. */
-START_TEST(test_drain_cuts_a_long_tick)
-{
-    enum { SIDE = 2000 };
-    wire_daemon_start(&daemon_, "--drain-ms", "300", "--threads", "1", NULL);
-    struct wire wire;
-    wire_open_greeted(&wire, daemon_.port);
-    wire_put_free_map(&wire, "m", SIDE, SIDE);
-    Tickpath__Rectangle wall = TICKPATH__RECTANGLE__INIT, *walls[] = {&wall};
-    wall.has_x = wall.has_y = wall.has_width = wall.has_height = wall.has_terrain = 1;
-    wall.x = SIDE - 2; /* the goal can't be had: all the rest is searched */
-    wall.width = 1;
-    wall.height = SIDE;
-    wall.terrain = '@';
-    Tickpath__ChangeCosts change = TICKPATH__CHANGE_COSTS__INIT;
-    change.map = "m";
-    change.rectangle = walls;
-    change.n_rectangle = 1;
-    wire_reply_free(
-        wire_ask(&wire, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change, TICKPATH__REPLY__BODY_CHANGED));
-    enum { SESSIONS = 12 };
-    for (int i = 0; i < SESSIONS; i++)
-        wire_open_session(&wire, "m", 0, SIDE * SIDE - 1, "tbwa", 1000000000);
-    Tickpath__Tick tick = TICKPATH__TICK__INIT;
-    tick.has_all = tick.all = 1;
-    wire_send(&wire, TICKPATH__REQUEST__BODY_TICK, &tick);
-    sleep_ms(100);
-    uint64_t began_ms = wire_now_ms();
-    ck_assert_int_eq(kill(daemon_.pid, SIGTERM), 0);
-    expect_end(13);
-    uint64_t took_ms = wire_now_ms() - began_ms;
-    ck_assert_msg(took_ms >= 200 && took_ms < 1500, "the end took %llu ms", (unsigned long long)took_ms);
-    Tickpath__Reply *reply = NULL;
-    if (wire_poll(&wire, &reply, WIRE_TIMEOUT_MS) == WIRE_GOT_FRAME) {
-        ck_assert_int_eq(reply->body_case, TICKPATH__REPLY__BODY_ERROR);
-        wire_reply_free(reply);
-    }
-    wire_close(&wire);
-}
-END_TEST
-
-START_TEST(test_second_signal)
-{
-    wire_daemon_start(&daemon_, "--drain-ms", "60000", NULL);
-    struct wire busy;
-    wire_open_greeted(&busy, daemon_.port);
-    ck_assert_int_eq(kill(daemon_.pid, SIGINT), 0);
-    for (int i = 0; i < 20; i++) {
-        wire_expect_alive(&busy);
-        sleep_ms(20);
-    }
-    ck_assert_int_eq(kill(daemon_.pid, SIGTERM), 0);
-    uint64_t took_ms = tick_until_closed(&busy);
-    ck_assert_msg(took_ms < 5000, "the second signal took %llu ms", (unsigned long long)took_ms);
-    wire_close(&busy);
-    expect_end(13);
 }
 END_TEST
 
@@ -440,10 +292,6 @@ static Suite *life_suite(void)
     tcase_add_test(cases, test_hello_timeout);
     tcase_add_test(cases, test_idle_timeout);
     tcase_add_test(cases, test_connections_max);
-    tcase_add_test(cases, test_drain);
-    tcase_add_test(cases, test_drain_deadline);
-    tcase_add_test(cases, test_drain_cuts_a_long_tick);
-    tcase_add_test(cases, test_second_signal);
     suite_add_tcase(suite, cases);
     return suite;
 }

@@ -1,5 +1,5 @@
 /* The daemon's scheduler on a virtual clock. */
-#include "daemon/scheduler.h"
+#include "daemon/serve/scheduler.h"
 #include "tests/lib/maps.h"
 
 #include <stdio.h>
@@ -25,10 +25,11 @@ START_TEST(test_scheduler_time)
     struct tp_world_map of = {.name = "m", .slot = 0};
     struct tp_pool pool;
     tp_pool_init(&pool, NULL);
+    static struct tp_metrics counted;
     struct tp_closing closing;
     struct tp_sessions sessions;
     tp_closing_init(&closing);
-    tp_sessions_init(&sessions, &closing, NULL, AGENTS, 42);
+    tp_sessions_init(&sessions, &closing, &counted, AGENTS, 42);
     uint64_t ids[AGENTS];
     for (uint32_t i = 0; i < AGENTS; i++) {
         struct tp_session_params params;

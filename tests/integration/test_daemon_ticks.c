@@ -218,18 +218,7 @@ START_TEST(test_time_budgets)
     enum { SIDE = 900 };
     wire_put_free_map(&wire_, "wide", SIDE, SIDE);
     uint64_t far = wire_open_session(&wire_, "wide", 0, SIDE * SIDE - 1, "astar", 1000000000);
-    Tickpath__Rectangle wall = TICKPATH__RECTANGLE__INIT, *walls[] = {&wall}; /* cuts the goal off */
-    wall.has_x = wall.has_y = wall.has_width = wall.has_height = wall.has_terrain = 1;
-    wall.x = SIDE - 2;
-    wall.width = 1;
-    wall.height = SIDE;
-    wall.terrain = '@';
-    Tickpath__ChangeCosts change = TICKPATH__CHANGE_COSTS__INIT;
-    change.map = "wide";
-    change.rectangle = walls;
-    change.n_rectangle = 1;
-    wire_reply_free(
-        wire_ask(&wire_, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change, TICKPATH__REPLY__BODY_CHANGED));
+    wire_wall_off(&wire_, "wide", SIDE);
     Tickpath__Tick tick = TICKPATH__TICK__INIT;
     tick.session = &far;
     tick.n_session = 1;

@@ -1,7 +1,7 @@
 /* The daemon's world without sockets and threads, with a store that answers late, fails at will, and is shared with other daemons; and
  * the names that a map may have. */
 #include "daemon/log.h"
-#include "daemon/world.h"
+#include "daemon/world/world.h"
 #include "tests/lib/late_store.h"
 #include "tests/lib/maps.h"
 

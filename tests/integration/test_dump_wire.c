@@ -200,6 +200,78 @@ START_TEST(others_may_not_look)
 }
 END_TEST
 
+/* Sends as many requests for a dump as one turn of a connection takes frames, in one write. */
+static void send_dumps(struct wire *wire, uint64_t session, int count)
+{
+    Tickpath__DumpSession dump = TICKPATH__DUMP_SESSION__INIT;
+    Tickpath__Request request = TICKPATH__REQUEST__INIT;
+    dump.has_session = request.has_id = 1;
+    dump.session = session;
+    request.body_case = TICKPATH__REQUEST__BODY_DUMP_SESSION;
+    request.dump_session = &dump;
+    uint8_t bytes[64 * 64];
+    size_t all = 0;
+    for (int i = 0; i < count; i++) {
+        size_t size;
+        request.id = wire->next_id++;
+        uint8_t *frame = wire_frame(&request, &size);
+        ck_assert_uint_le(all + size, sizeof bytes);
+        memcpy(bytes + all, frame, size);
+        all += size;
+        free(frame);
+    }
+    ck_assert(wire_send_bytes(wire, bytes, all));
+}
+
+/* How many dumps have come by now, or come until `most` have. */
+static int take_dumps(struct wire *wire, int most, int timeout_ms)
+{
+    Tickpath__Reply *reply = NULL;
+    int count = 0;
+    while (count < most && wire_poll(wire, &reply, timeout_ms) == WIRE_GOT_FRAME) {
+        ck_assert_int_eq(reply->body_case, TICKPATH__REPLY__BODY_SESSION_DUMP);
+        wire_reply_free(reply);
+        count++;
+    }
+    return count;
+}
+
+static int compare_ints(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* Who asks for many dumps at once leaves others of its loop their turns in between: when the reply to a tick sent after them comes, few
+ * of them are answered. */
+START_TEST(dumps_hold_nobody_up)
+{
+    enum { BURST = 64, ROUNDS = 15, FEW = 16, LARGE = 256 };
+    int before[ROUNDS];
+    wire_daemon_init(&daemon_);
+    wire_daemon_start(&daemon_, "--threads", "1", NULL);
+    struct wire looker, ticker;
+    wire_open_greeted(&looker, daemon_.port);
+    wire_open_greeted(&ticker, daemon_.port);
+    wire_put_free_map(&looker, "m", LARGE, LARGE);
+    for (uint32_t y = 0; y < LARGE - 1; y++) /* its search sees half of the map */
+        wire_set_cell(&looker, "m", y * LARGE + LARGE / 2, '@');
+    uint64_t looked = wire_open_session(&looker, "m", 0, LARGE - 1, "astar", 1000000), ticked = wire_open_session(&ticker, "m", 0, 9, "tbwa", 1);
+    wire_reply_free(wire_tick(&looker, looked));
+    for (int i = 0; i < ROUNDS; i++) {
+        send_dumps(&looker, looked, BURST);
+        wire_reply_free(wire_tick(&ticker, ticked));
+        before[i] = take_dumps(&looker, BURST, 0);
+        ck_assert_int_eq(before[i] + take_dumps(&looker, BURST - before[i], CALL_MS), BURST);
+    }
+    qsort(before, ROUNDS, sizeof before[0], compare_ints);
+    ck_assert_msg(before[ROUNDS / 2] <= FEW, "%d of %d dumps are answered before a tick sent after them", before[ROUNDS / 2], (int)BURST);
+    wire_close(&looker);
+    wire_close(&ticker);
+    wire_daemon_stop(&daemon_);
+    wire_daemon_fini(&daemon_);
+}
+END_TEST
+
 static Suite *dump_suite(void)
 {
     Suite *suite = suite_create("dump_wire");
@@ -208,6 +280,7 @@ static Suite *dump_suite(void)
     tcase_add_test(tests, the_daemon_tells_what_the_session_holds);
     tcase_add_test(tests, pieces_fit_the_shortest_frames);
     tcase_add_test(tests, others_may_not_look);
+    tcase_add_test(tests, dumps_hold_nobody_up);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -94,7 +94,7 @@ static uint16_t await_port(void)
 
 static void begin(void)
 {
-    char reason[512];
+    char reason[TP_CONFIG_REASON_BYTES];
     snprintf(port_file_, sizeof port_file_, "%s/port", tp_test_folder_make());
     char *argv[] = {(char *)"tickpathd", (char *)"--listen", (char *)"127.0.0.1:0", (char *)"--port-file", port_file_,
                     (char *)"--threads", (char *)"1", (char *)"--log-level", (char *)"warn"};

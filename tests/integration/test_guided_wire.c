@@ -1,8 +1,8 @@
 /* Guided agents through a real daemon: two hundred of them, of several kinds, on a city whose doors open and close, every reply
- * being the library's; the daemon ended and started again, the map put anew, no room for what guides them, goals that can't be
- * reached, and a total of guide units for a tick. */
+ * being the library's; the daemon ended and started again, the map put anew, no room for what guides them, and a total of guide
+ * units for a tick. */
 #include "client/cli/generate.h"
-#include "client/tickpath_client.h"
+#include "daemon/serve/scheduler.h"
 #include "guide/field.h"
 #include "map/layer.h"
 #include "search/session.h"
@@ -49,8 +49,8 @@ static const struct kind {
 
 struct agent {
     struct tp_session_params params;
-    uint32_t kind, cell, goal;
-    struct tp_session *session;
+    uint32_t kind, cell, goal, slot;
+    struct tp_session *session; /* where units are shared it is that slot's */
     uint64_t id;
 };
 
@@ -65,9 +65,17 @@ struct town {
     uint32_t agent_count;
     uint64_t ahead; /* our versions less the daemon's */
     uint64_t units, units_of_knowing, arrivals, waits; /* of those that know the map */
+    /* Where the units of a tick are shared. How many each is given no reply says, and whether an agent looks for another way depends on it: so
+     * they are shared here by the daemon's own scheduler, from the same ticks. */
+    bool shares;
+    struct tp_sessions sessions;
+    struct tp_closing closing;
+    struct tp_world_map of[KINDS]; /* slot i: layer i */
+    uint64_t ticks;
 };
 
 static struct town town;
+static struct tp_metrics counted; /* by the sharing here */
 
 static struct tp_profile cart_profile(void)
 {
@@ -145,6 +153,15 @@ static void drop_layers(void)
         tp_map_unref(town.layer[i]);
 }
 
+static void share_units(void)
+{
+    town.shares = true;
+    tp_closing_init(&town.closing);
+    tp_sessions_init(&town.sessions, &town.closing, &counted, AGENTS, 42);
+    for (uint32_t i = 0; i < KINDS; i++)
+        town.of[i] = (struct tp_world_map){.name = "town", .slot = i};
+}
+
 static void town_begin(const char *label, uint64_t field_bytes)
 {
     memset(&town, 0, sizeof town);
@@ -194,6 +211,26 @@ static void draw_agent(struct agent *agent, uint32_t kind)
     agent->goal = tp_test_percent(&town.rng, 40) && town.agent_count > 0 ? town.agents[0].goal : tp_test_free_cell(&town.rng, town.layer[kind]);
 }
 
+/* Units a tick at most. */
+static uint32_t units_of(const struct agent *agent)
+{
+    return agent->params.guide_units == TP_GUIDE_UNITS_UNSET ? 100 : agent->params.guide_units;
+}
+
+/* Takes a session that was opened in among those that share. */
+static void share_with(struct agent *agent)
+{
+    const struct tp_budget *of = &agent->params.budget;
+    struct tp_agent_budget budget = {.kind = of->kind, .expansions = of->expansions, .r_milli = of->r_milli, .c = of->c};
+    struct tp_world_map *map = &town.of[agent->kind];
+    ck_assert(tp_world_enter(map));
+    ck_assert_int_eq(tp_sessions_add(&town.sessions, agent->session, map, &budget, &agent->slot), 0);
+    struct tp_agent *shares = &town.sessions.agents[agent->slot];
+    shares->is_bounded = agent->params.bounded;
+    shares->guide_units = units_of(agent);
+    tp_agent_set_off(shares);
+}
+
 /* Opens both sessions where the agent stands. */
 static void open_agent(struct agent *agent)
 {
@@ -201,6 +238,8 @@ static void open_agent(struct agent *agent)
     agent->params.start = agent->cell;
     agent->params.goal = agent->goal;
     ck_assert_int_eq(tp_session_open(&agent->session, &agent->params, town.layer[agent->kind], &town.pool, &refusal), 0);
+    if (town.shares)
+        share_with(agent);
     Tickpath__OpenSession open;
     Tickpath__Budget budget;
     stage_open_message(&open, &budget, &agent->params, false);
@@ -227,8 +266,12 @@ static void open_agents(uint32_t count)
 /* Their sessions end; `tells`: the daemon's by request. */
 static void close_agents(bool tells)
 {
-    for (uint32_t i = 0; i < town.agent_count; i++)
+    for (uint32_t i = 0; i < town.agent_count && !town.shares; i++)
         tp_session_close(town.agents[i].session);
+    if (town.shares) {
+        tp_sessions_fini(&town.sessions);
+        tp_closing_fini(&town.closing);
+    }
     Tickpath__CloseSession close = TICKPATH__CLOSE_SESSION__INIT;
     close.has_all = close.all = 1;
     if (tells)
@@ -285,6 +328,8 @@ static void send_home(struct agent *agent)
 {
     agent->goal = tp_test_free_cell(&town.rng, town.layer[agent->kind]);
     ck_assert_int_eq(tp_session_retarget(agent->session, agent->goal), 0);
+    if (town.shares)
+        tp_agent_set_off(&town.sessions.agents[agent->slot]);
     Tickpath__SetGoal set = TICKPATH__SET_GOAL__INIT;
     set.has_session = set.has_goal = 1;
     set.session = agent->id;
@@ -292,9 +337,37 @@ static void send_home(struct agent *agent)
     wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_SET_GOAL, &set, TICKPATH__REPLY__BODY_GOAL_SET));
 }
 
+/* Ticks all here, by themselves or sharing `total`. */
+static void tick_here(uint64_t total, struct tp_tick_reply *replies)
+{
+    static uint32_t slots[AGENTS], order[2 * AGENTS];
+    static struct tp_claim claims[2 * AGENTS];
+    static struct tp_schedule_refused refused[AGENTS];
+    struct tp_schedule schedule = {.sessions = &town.sessions,
+                                   .current = (const struct tp_map *const *)town.layer,
+                                   .all = true,
+                                   .total_guide_units = total,
+                                   .tick = ++town.ticks,
+                                   .capacity = AGENTS,
+                                   .slots = slots,
+                                   .order = order,
+                                   .claims = claims,
+                                   .replies = replies,
+                                   .refused = refused};
+    struct tp_refusal refusal;
+    ck_assert(town.shares == (total > 0));
+    if (town.shares)
+        ck_assert_int_eq(tp_schedule_serve(&schedule, &refusal), 0);
+    for (uint32_t i = 0; i < town.agent_count && !town.shares; i++) {
+        const struct agent *agent = &town.agents[i];
+        tp_session_tick(agent->session, town.layer[agent->kind], &agent->params.budget, &replies[i]);
+    }
+}
+
 /* Ticks all, here and there; `total`: guide units that they share, 0 for none. The replies must be the same. */
 static void tick_all(uint64_t total)
 {
+    static struct tp_tick_reply replies[AGENTS];
     Tickpath__Tick tick = TICKPATH__TICK__INIT;
     tick.has_all = tick.all = tick.has_want_work = tick.want_work = 1;
     tick.has_total_guide_units = total > 0;
@@ -308,14 +381,11 @@ static void tick_all(uint64_t total)
     for (uint32_t i = 0; i < town.agent_count; i++)
         some_bounded |= town.agents[i].params.bounded;
     ck_assert_uint_eq(got->n_bound_milli, some_bounded ? town.agent_count : 0);
+    tick_here(total, replies);
     for (uint32_t i = 0; i < town.agent_count; i++) {
         struct agent *agent = &town.agents[i];
-        struct tp_tick_reply want;
-        struct tp_budget budget = agent->params.budget;
-        budget.caps_guide = total > 0;
-        budget.guide_max = total > 0 ? got->guide_expansions[i] : 0; /* the moves are those of what it was given */
-        tp_session_tick(agent->session, town.layer[agent->kind], &budget, &want);
-        uint64_t most = agent->params.guide_units == TP_GUIDE_UNITS_UNSET ? 100 : agent->params.guide_units;
+        struct tp_tick_reply want = replies[i];
+        uint64_t most = units_of(agent);
         bool same = got->session[i] == agent->id && got->cell[i] == want.to && got->status[i] == want.status &&
                     got->flags[i] == want.flags && got->version[i] == want.version - town.ahead &&
                     got->cost[i] == want.cost && got->expansions[i] == want.work.expansions &&
@@ -407,6 +477,7 @@ START_TEST(test_total)
 {
     start("268435456");
     town_begin("total", FIELD_BYTES);
+    share_units();
     open_agents(60);
     walk_about(tp_test_long() ? 400 : 40, 333);
     ck_assert_uint_gt(town.units, 333 * 10);
@@ -471,224 +542,19 @@ START_TEST(test_little_room)
 }
 END_TEST
 
-/* A yard without a gate: told at once, without a state expanded or a unit paid; with a gate the agent goes there. */
-START_TEST(test_unreachable_at_once)
-{
-    enum { WIDTH = 200, HEIGHT = 150, GOAL = 75 * WIDTH + 150 };
-    uint8_t *cells = malloc(WIDTH * HEIGHT);
-    start("268435456");
-    for (int i = 0; i < WIDTH * HEIGHT; i++) {
-        int x = i % WIDTH, y = i / WIDTH;
-        bool inside = x > 120 && x < 180 && y > 40 && y < 110, yard = x >= 120 && x <= 180 && y >= 40 && y <= 110;
-        cells[i] = yard && !inside ? '@' : '.';
-    }
-    wire_put_map(&wire_, "yard", WIDTH, HEIGHT, cells);
-    free(cells);
-    uint64_t session = wire_open_session(&wire_, "yard", 0, GOAL, "guided", 5);
-    Tickpath__Tick tick = TICKPATH__TICK__INIT;
-    tick.n_session = 1;
-    tick.session = &session;
-    tick.has_want_work = tick.want_work = 1;
-    for (int i = 0; i < 3; i++) {
-        Tickpath__Reply *reply = wire_ask(&wire_, TICKPATH__REQUEST__BODY_TICK, &tick, TICKPATH__REPLY__BODY_TICKED);
-        ck_assert_int_eq((int)reply->ticked->status[0], TICKPATH__STATUS__UNREACHABLE);
-        ck_assert_uint_eq(reply->ticked->expansions[0] + reply->ticked->guide_expansions[0], 0);
-        ck_assert_uint_eq(reply->ticked->cell[0], 0);
-        wire_reply_free(reply);
-    }
-    wire_set_cell(&wire_, "yard", 60 * WIDTH + 180, '.');
-    uint32_t status = 0;
-    for (int i = 0; i < 3000 && status != TICKPATH__STATUS__ARRIVED; i++) {
-        Tickpath__Reply *reply = wire_ask(&wire_, TICKPATH__REQUEST__BODY_TICK, &tick, TICKPATH__REPLY__BODY_TICKED);
-        status = reply->ticked->status[0];
-        ck_assert_int_ne((int)status, TICKPATH__STATUS__UNREACHABLE);
-        wire_reply_free(reply);
-    }
-    ck_assert_int_eq((int)status, TICKPATH__STATUS__ARRIVED);
-}
-END_TEST
-
-/* A map that leads sessions that were told it has sessions: it is dropped when they are closed, and not before. */
-START_TEST(test_a_map_told_has_sessions)
-{
-    enum { SIDE_TOLD = 100 };
-    start("268435456");
-    wire_put_free_map(&wire_, "m", SIDE_TOLD, SIDE_TOLD);
-    wire_put_free_map(&wire_, "told", SIDE_TOLD, SIDE_TOLD);
-    Tickpath__DropMap drop = TICKPATH__DROP_MAP__INIT;
-    drop.map = (char *)"told";
-    Tickpath__OpenSession open = TICKPATH__OPEN_SESSION__INIT;
-    open.map = (char *)"m";
-    open.known_map = (char *)"told";
-    open.algorithm = (char *)"guided";
-    open.has_start = open.has_goal = open.has_knowledge = 1;
-    open.goal = SIDE_TOLD * SIDE_TOLD - 1;
-    open.knowledge = TICKPATH__KNOWLEDGE__KNOWN_MAP;
-    uint64_t sessions[2];
-    for (int i = 0; i < 2; i++) {
-        Tickpath__Reply *reply =
-            wire_ask(&wire_, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED);
-        sessions[i] = reply->session_opened->session;
-        wire_reply_free(reply);
-    }
-    open.has_epoch = open.epoch = 1; /* refused: the map told is left again */
-    wire_ask_error(&wire_, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__ERROR_CODE__VERSION_MISMATCH, "epoch");
-    for (int i = 0; i < 2; i++) {
-        wire_ask_error(&wire_, TICKPATH__REQUEST__BODY_DROP_MAP, &drop, TICKPATH__ERROR_CODE__FAILED_PRECONDITION, "map");
-        wire_reply_free(wire_tick(&wire_, sessions[i]));
-        Tickpath__CloseSession close = TICKPATH__CLOSE_SESSION__INIT;
-        close.n_session = 1;
-        close.session = &sessions[i];
-        wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_CLOSE_SESSION, &close, TICKPATH__REPLY__BODY_SESSIONS_CLOSED));
-    }
-    wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_DROP_MAP, &drop, TICKPATH__REPLY__BODY_MAP_DROPPED));
-}
-END_TEST
-
-/* The same through the client library: units asked for, none, a total, and what was paid. */
-START_TEST(test_client_library)
-{
-    struct tp_client *client;
-    struct tp_client_session guided, unguided;
-    struct tp_client_ticked ticked;
-    struct tp_client_listing listing;
-    start("268435456");
-    wire_put_free_map(&wire_, "m", 300, 300);
-    ck_assert_int_eq(tp_client_open(&client, "127.0.0.1", daemon_.port, NULL, WIRE_TIMEOUT_MS, NULL), 0);
-    struct tp_client_session_params params = {
-        .map = "m", .goal = 300 * 300 - 1, .algorithm = "guided", .guide_units = 9,
-        .budget = {.kind = TP_CLIENT_BUDGET_K, .amount = 4}};
-    ck_assert_int_eq(tp_client_open_session(client, &params, &guided, WIRE_TIMEOUT_MS), 0);
-    params.unguided = true; /* before guide_units */
-    ck_assert_int_eq(tp_client_open_session(client, &params, &unguided, WIRE_TIMEOUT_MS), 0);
-    params.unguided = false;
-    params.bounded = true;
-    params.algorithm = "astar";
-    params.guide_units = 0;
-    ck_assert_int_eq(tp_client_open_session(client, &params, &unguided, WIRE_TIMEOUT_MS), TP_CLIENT_UNSUPPORTED);
-    ck_assert_str_eq(tp_client_error(client)->field, "bounded");
-    params.bounded = false;
-    params.guide_units = 9;
-    params.algorithm = "tbwa";
-    ck_assert_int_eq(tp_client_open_session(client, &params, &unguided, WIRE_TIMEOUT_MS), TP_CLIENT_UNSUPPORTED);
-    ck_assert_str_eq(tp_client_error(client)->field, "guide_units");
-    struct tp_client_tick tick = {.all = true};
-    ck_assert_int_eq(tp_client_tick(client, &tick, &ticked, WIRE_TIMEOUT_MS), 0);
-    ck_assert_ptr_null(ticked.guide_expansions);
-    ck_assert_ptr_null(ticked.bounds_milli);
-    tick.want_work = true;
-    ck_assert_int_eq(tp_client_tick(client, &tick, &ticked, WIRE_TIMEOUT_MS), 0);
-    ck_assert_uint_eq(ticked.guide_expansions[0], 9);
-    ck_assert_uint_eq(ticked.guide_expansions[1], 0);
-    tick.total_guide_units = 2;
-    ck_assert_int_eq(tp_client_tick(client, &tick, &ticked, WIRE_TIMEOUT_MS), 0);
-    ck_assert_uint_eq(ticked.guide_expansions[0], 2);
-    ck_assert_int_eq(tp_client_list(client, TP_CLIENT_LIST_SESSIONS | TP_CLIENT_LIST_ALGORITHMS, &listing, WIRE_TIMEOUT_MS), 0);
-    ck_assert_uint_eq(listing.sessions[0].guide_expansions, 9 + 9 + 2);
-    ck_assert_uint_eq(listing.sessions[1].guide_expansions, 0);
-    uint32_t capabilities = 0;
-    for (size_t i = 0; i < listing.algorithm_count; i++)
-        if (strcmp(listing.algorithms[i].name, "guided") == 0)
-            capabilities = listing.algorithms[i].capabilities;
-    ck_assert_uint_eq(capabilities & (2048 + 4096), 2048 + 4096);
-    params.bounded = true;
-    params.guide_units = 0;
-    params.budget.amount = 2000; /* open ground: the first path is a cheapest, and h says so */
-    ck_assert_int_eq(tp_client_open_session(client, &params, &unguided, WIRE_TIMEOUT_MS), 0);
-    ck_assert_int_eq(tp_client_tick(client, &tick, &ticked, WIRE_TIMEOUT_MS), 0);
-    ck_assert_ptr_nonnull(ticked.bounds_milli);
-    ck_assert_uint_eq(ticked.bounds_milli[0], 0); /* not asked for */
-    ck_assert_uint_eq(ticked.bounds_milli[2], 1000);
-    tp_client_close(client);
-}
-END_TEST
-
-/* Guide units of 0 need no layer, a graph and a vehicle none either; what a map can't hold more of is refused by that name. */
-START_TEST(test_without_a_layer)
-{
-    start("268435456");
-    wire_put_free_map(&wire_, "m", 100, 100);
-    Tickpath__OpenSession open = TICKPATH__OPEN_SESSION__INIT;
-    open.map = (char *)"m";
-    open.has_start = open.has_goal = 1;
-    open.goal = 9999;
-    open.algorithm = (char *)"guided";
-    open.has_guide_units = 1;
-    wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED));
-    open.guide_units = 100;
-    open.has_motion = 1;
-    open.motion = TICKPATH__MOTION__INERTIA;
-    wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED));
-    uint32_t edge[2] = {0, 1}, cost[2] = {1, 1}, to[2] = {1, 0};
-    Tickpath__PutGraph put = TICKPATH__PUT_GRAPH__INIT;
-    put.map = (char *)"g";
-    put.has_nodes = put.has_edges = put.has_last = put.last = 1;
-    put.nodes = put.edges = 2;
-    put.edge_from = edge;
-    put.edge_to = to;
-    put.edge_cost = cost;
-    put.n_edge_from = put.n_edge_to = put.n_edge_cost = 2;
-    wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_PUT_GRAPH, &put, TICKPATH__REPLY__BODY_MAP_INFO));
-    open.map = (char *)"g";
-    open.goal = 1;
-    open.has_motion = 0;
-    wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED));
-    ck_assert_uint_eq(metric("layers"), 0);
-    open.map = (char *)"m";
-    open.has_agent_size = 1;
-    for (open.agent_size = 1; open.agent_size <= 8; open.agent_size++)
-        for (int always = 0; always < 2; always++) {
-            open.has_corners = 1;
-            open.corners = always ? TICKPATH__CORNERS__ALWAYS : TICKPATH__CORNERS__ONE_FREE;
-            wire_reply_free(
-                wire_ask(&wire_, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED));
-        }
-    ck_assert_uint_eq(metric("layers"), 16);
-    open.agent_size = 1;
-    open.corners = TICKPATH__CORNERS__BOTH_FREE; /* as ONE_FREE */
-    wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED));
-    open.map = (char *)"n";
-    wire_put_free_map(&wire_, "n", 100, 100);
-    open.algorithm = (char *)"tbwa";
-    open.has_guide_units = 0;
-    Tickpath__ClassWeight row = TICKPATH__CLASS_WEIGHT__INIT, *rows[1] = {&row};
-    row.has_terrain = row.has_weight = 1;
-    row.terrain = '.';
-    for (row.weight = 1; row.weight <= 16; row.weight++) {
-        char name[] = {(char)('a' + row.weight), '\0'};
-        Tickpath__PutProfile profile = TICKPATH__PUT_PROFILE__INIT;
-        profile.map = (char *)"n";
-        profile.name = name;
-        profile.weights = rows;
-        profile.n_weights = 1;
-        wire_reply_free(
-            wire_ask(&wire_, TICKPATH__REQUEST__BODY_PUT_PROFILE, &profile, TICKPATH__REPLY__BODY_PROFILE_PUT));
-        open.profile = name;
-        wire_reply_free(
-            wire_ask(&wire_, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED));
-    }
-    open.profile = NULL;
-    open.algorithm = (char *)"guided";
-    wire_ask_error(&wire_, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__ERROR_CODE__RESOURCE_EXHAUSTED,
-                   "guide_units");
-}
-END_TEST
-
 static Suite *guided_wire_suite(void)
 {
     Suite *suite = suite_create("guided_wire");
-    TCase *all = tcase_create("guided");
-    tcase_set_timeout(all, tp_test_long() ? 3600 : 120);
-    tcase_add_checked_fixture(all, begin, end);
-    tcase_add_test(all, test_as_the_library);
-    tcase_add_test(all, test_total);
-    tcase_add_test(all, test_no_room);
-    tcase_add_test(all, test_little_room);
-    tcase_add_test(all, test_unreachable_at_once);
-    tcase_add_test(all, test_a_map_told_has_sessions);
-    tcase_add_test(all, test_client_library);
-    tcase_add_test(all, test_without_a_layer);
-    suite_add_tcase(suite, all);
+    TCase *alone = tcase_create("alone"), *sharing = tcase_create("sharing"), *all[] = {alone, sharing};
+    tcase_add_test(alone, test_as_the_library);
+    tcase_add_test(alone, test_no_room);
+    tcase_add_test(alone, test_little_room);
+    tcase_add_test(sharing, test_total);
+    for (int i = 0; i < 2; i++) {
+        tcase_set_timeout(all[i], tp_test_long() ? 3600 : 120);
+        tcase_add_checked_fixture(all[i], begin, end);
+        suite_add_tcase(suite, all[i]);
+    }
     return suite;
 }
 

@@ -1,168 +1,13 @@
-/* The connection to Redis against real servers, replicas and Sentinels: how it comes up, what it says and does while they are away, frozen,
- * or not what they should be, and that it leaves nothing behind wherever it is stopped. */
-#include "daemon/redis_conn.h"
+/* The connection to Redis against real servers and replicas: how it comes up, what it says and does while they are away, frozen, or not what they
+ * should be, and that it leaves nothing behind wherever it is stopped. test_redis_sentinels.c has those that Sentinels tell of. */
 #include "tests/lib/harness.h"
-#include "tests/lib/redis.h"
+#include "tests/lib/redis_watch.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
-
-enum { WAIT_MS = 20000, LOSTS_MAX = 64 };
-
-static struct test_redis redis;
-static uv_loop_t loop;
-static uv_timer_t waker; /* the loop turns at least every few milliseconds */
-
-/* ---- One connection, watched ---- */
-
-struct watch {
-    struct tp_redis_url url;
-    struct tp_redis_conn conn;
-    unsigned ups, losts, stops;
-    unsigned replies, nulls;
-    unsigned losts_seen[LOSTS_MAX]; /* `nulls` at each loss */
-    uint64_t lost_at_ms[LOSTS_MAX];
-    char text[160]; /* of the last reply that was a string, a status or an error */
-    int type;       /* of the last reply */
-    long long integer;
-    bool is_disordered; /* an integer that is not the one before and one more */
-    void (*at_up)(struct watch *watch);
-    void (*at_lost)(struct watch *watch);
-};
-
-static uint64_t now_ms(void)
-{
-    return uv_hrtime() / 1000000;
-}
-
-static void up_cb(struct tp_redis_conn *conn, void *context)
-{
-    struct watch *watch = context;
-    if (conn != &watch->conn || !conn->is_up || watch->stops > 0 || conn->cause[0])
-        ck_abort_msg("up, and: %s", conn->cause);
-    watch->ups++;
-    if (watch->at_up)
-        watch->at_up(watch);
-}
-
-static void lost_cb(struct tp_redis_conn *conn, void *context)
-{
-    struct watch *watch = context;
-    if (conn != &watch->conn || conn->is_up || watch->stops > 0 || !conn->cause[0])
-        ck_abort_msg("lost, and: %s", conn->cause);
-    if (watch->losts < LOSTS_MAX) {
-        watch->losts_seen[watch->losts] = watch->nulls;
-        watch->lost_at_ms[watch->losts] = now_ms();
-    }
-    if (conn->failures != ++watch->losts)
-        ck_abort_msg("lost for the %uth time", watch->losts);
-    if (watch->at_lost)
-        watch->at_lost(watch);
-}
-
-static void reply_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
-{
-    struct watch *watch = context;
-    if (conn != &watch->conn)
-        ck_abort_msg("a reply of another connection");
-    if (!reply) {
-        watch->nulls++;
-        return;
-    }
-    watch->replies++;
-    watch->type = reply->type;
-    if (reply->type == REDIS_REPLY_INTEGER) {
-        watch->is_disordered |= reply->integer != watch->integer + 1;
-        watch->integer = reply->integer;
-    } else if (reply->str) {
-        snprintf(watch->text, sizeof watch->text, "%s", reply->str);
-    }
-}
-
-static void start_bounded(struct watch *watch, const char *url, uint64_t seed, uint32_t commands,
-                          size_t bytes)
-{
-    const char *wrong = tp__redis_url_read(&watch->url, url);
-    ck_assert_msg(!wrong, "%s: %s", url, wrong);
-    struct tp_redis_conn_config config = {
-        .loop = &loop,
-        .url = &watch->url,
-        .seed = seed,
-        .in_flight_max = commands,
-        .in_flight_bytes_max = bytes,
-        .context = watch,
-        .up_cb = up_cb,
-        .lost_cb = lost_cb,
-    };
-    ck_assert_int_eq(tp_redis_conn_start(&watch->conn, &config), 0);
-}
-
-static void start(struct watch *watch, const char *url)
-{
-    start_bounded(watch, url, 1, 4096, 1 << 20);
-}
-
-static bool send_within(struct watch *watch, uint64_t timeout_ms, const char *a, const char *b, const char *c)
-{
-    const char *words[] = {a, b, c};
-    return tp_redis_conn_send(&watch->conn, c ? 3 : b ? 2 : 1, words, NULL, timeout_ms, reply_cb, watch);
-}
-
-static bool say(struct watch *watch, const char *a, const char *b, const char *c)
-{
-    return send_within(watch, 0, a, b, c);
-}
-
-static void stopped_cb(void *context)
-{
-    struct watch *watch = context;
-    watch->stops++;
-    memset(&watch->conn, 0xee, sizeof watch->conn); /* its memory is free to go */
-}
-
-static void stop(struct watch *watch)
-{
-    tp_redis_conn_stop(&watch->conn, stopped_cb, watch);
-}
-
-/* Turns the loop until `condition` holds. */
-#define UNTIL(watch, condition)                                                                              \
-    do {                                                                                                     \
-        uint64_t until_ms = now_ms() + WAIT_MS;                                                              \
-        while (!(condition)) {                                                                               \
-            if (now_ms() >= until_ms)                                                                        \
-                ck_abort_msg("never %s; cause '%s', %u times up, %u lost", #condition, (watch)->conn.cause,  \
-                             (watch)->ups, (watch)->losts);                                                  \
-            uv_run(&loop, UV_RUN_ONCE);                                                                      \
-        }                                                                                                    \
-    } while (0)
-
-static void run_for(uint64_t ms)
-{
-    for (uint64_t until = now_ms() + ms; now_ms() < until;)
-        uv_run(&loop, UV_RUN_ONCE);
-}
-
-static void stop_and_wait(struct watch *watch)
-{
-    unsigned ups = watch->ups, losts = watch->losts;
-    stop(watch);
-    UNTIL(watch, watch->stops == 1);
-    ck_assert_uint_eq(watch->ups, ups);
-    ck_assert_uint_eq(watch->losts, losts);
-}
-
-static void assert_cause(const struct watch *watch, const struct test_redis *of, const char *words)
-{
-    char cause[160];
-    snprintf(cause, sizeof cause, "127.0.0.1:%u%s", of->port, words);
-    ck_assert_str_eq(watch->conn.cause, cause);
-}
 
 /* ---- A resolver that can be told what to say ----
  *
@@ -198,7 +43,7 @@ static void release_name(void)
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     ck_assert_ptr_nonnull(held.request);
     ck_assert_int_eq(
-        __real_uv_getaddrinfo(&loop, held.request, held.callback, "127.0.0.1", held.port, &hints), 0);
+        __real_uv_getaddrinfo(&watch_loop, held.request, held.callback, "127.0.0.1", held.port, &hints), 0);
     held.request = NULL;
 }
 
@@ -226,62 +71,37 @@ void *__wrap_calloc(size_t count, size_t size)
     return is_refused() ? NULL : __real_calloc(count, size);
 }
 
-/* ---- Fixture ---- */
-
-static void wake_cb(uv_timer_t *timer)
-{
-    (void)timer;
-}
-
-static void setup(void)
-{
-    signal(SIGPIPE, SIG_IGN); /* as the daemon does */
-    test_redis_init(&redis);
-    ck_assert_int_eq(uv_loop_init(&loop), 0);
-    uv_timer_init(&loop, &waker);
-    uv_timer_start(&waker, wake_cb, 2, 2);
-}
-
-/* Nothing may be left on the loop. */
-static void teardown(void)
-{
-    uv_close((uv_handle_t *)&waker, NULL);
-    uv_run(&loop, UV_RUN_NOWAIT);
-    ck_assert_int_eq(uv_loop_close(&loop), 0);
-    test_redis_fini(&redis);
-}
-
 /* ---- It is there ---- */
 
 START_TEST(test_commands_in_order)
 {
     static struct watch watch;
-    test_redis_start(&redis);
-    start(&watch, redis.url);
+    test_redis_start(&watch_redis);
+    watch_start(&watch, watch_redis.url);
     ck_assert_str_ne(watch.conn.cause, "");
-    ck_assert(!say(&watch, "PING", NULL, NULL));
-    UNTIL(&watch, watch.ups == 1);
+    ck_assert(!watch_send(&watch, "PING", NULL, NULL));
+    WATCH_UNTIL(&watch, watch.ups == 1);
     ck_assert_uint_eq(strlen(watch.conn.run_id), 40);
     ck_assert_uint_gt(watch.conn.client_id, 0);
     for (int i = 0; i < 3000; i++)
-        if (!say(&watch, "INCR", "n", NULL))
+        if (!watch_send(&watch, "INCR", "n", NULL))
             ck_abort_msg("refused after %d", i);
-    UNTIL(&watch, watch.replies == 3000);
+    WATCH_UNTIL(&watch, watch.replies == 3000);
     ck_assert_int_eq(watch.integer, 3000);
     ck_assert(!watch.is_disordered);
 
     const char *set[] = {"SET", "k", "a\0b"}, *get[] = {"STRLEN", "k"};
-    ck_assert(tp_redis_conn_send(&watch.conn, 3, set, (size_t[]){3, 1, 3}, 0, reply_cb, &watch));
-    ck_assert(tp_redis_conn_send(&watch.conn, 2, get, NULL, 0, reply_cb, &watch));
-    UNTIL(&watch, watch.replies == 3002);
+    ck_assert(tp_redis_conn_send(&watch.conn, 3, set, (size_t[]){3, 1, 3}, 0, watch_reply_cb, &watch));
+    ck_assert(tp_redis_conn_send(&watch.conn, 2, get, NULL, 0, watch_reply_cb, &watch));
+    WATCH_UNTIL(&watch, watch.replies == 3002);
     ck_assert_int_eq(watch.integer, 3);
 
     /* an error is a reply */
-    ck_assert(say(&watch, "INCR", "k", NULL));
-    UNTIL(&watch, watch.replies == 3003);
+    ck_assert(watch_send(&watch, "INCR", "k", NULL));
+    WATCH_UNTIL(&watch, watch.replies == 3003);
     ck_assert_int_eq(watch.type, REDIS_REPLY_ERROR);
     ck_assert(watch.conn.is_up && watch.losts == 0);
-    stop_and_wait(&watch);
+    watch_stop_and_wait(&watch);
 }
 END_TEST
 
@@ -293,24 +113,24 @@ START_TEST(test_large_values)
     char *value = malloc(SIZE);
     ck_assert_ptr_nonnull(value);
     memset(value, 'v', SIZE);
-    test_redis_start(&redis);
-    start_bounded(&watch, redis.url, 1, 10, SIZE + 1000);
-    UNTIL(&watch, watch.ups == 1);
-    ck_assert(send_within(&watch, 20000, "INCR", "n", NULL));
+    test_redis_start(&watch_redis);
+    watch_start_bounded(&watch, watch_redis.url, 1, 10, SIZE + 1000);
+    WATCH_UNTIL(&watch, watch.ups == 1);
+    ck_assert(watch_send_within(&watch, 20000, "INCR", "n", NULL));
     const char *set[] = {"SET", "k", value};
-    ck_assert(tp_redis_conn_send(&watch.conn, 3, set, (size_t[]){3, 1, SIZE}, 20000, reply_cb, &watch));
+    ck_assert(tp_redis_conn_send(&watch.conn, 3, set, (size_t[]){3, 1, SIZE}, 20000, watch_reply_cb, &watch));
     free(value);
-    ck_assert(send_within(&watch, 20000, "INCR", "n", NULL));
-    UNTIL(&watch, watch.replies == 3);
+    ck_assert(watch_send_within(&watch, 20000, "INCR", "n", NULL));
+    WATCH_UNTIL(&watch, watch.replies == 3);
     ck_assert_int_eq(watch.integer, 2);
-    ck_assert(send_within(&watch, 20000, "GET", "k", NULL));
-    UNTIL(&watch, watch.replies == 4);
+    ck_assert(watch_send_within(&watch, 20000, "GET", "k", NULL));
+    WATCH_UNTIL(&watch, watch.replies == 4);
     ck_assert_int_eq(watch.type, REDIS_REPLY_STRING);
-    ck_assert(say(&watch, "STRLEN", "k", NULL));
-    UNTIL(&watch, watch.replies == 5);
+    ck_assert(watch_send(&watch, "STRLEN", "k", NULL));
+    WATCH_UNTIL(&watch, watch.replies == 5);
     ck_assert_int_eq(watch.integer, SIZE);
     ck_assert_uint_eq(watch.losts, 0);
-    stop_and_wait(&watch);
+    watch_stop_and_wait(&watch);
 }
 END_TEST
 
@@ -319,25 +139,25 @@ START_TEST(test_bounds)
     static struct watch watch;
     static char many[2000];
     memset(many, 'm', sizeof many - 1);
-    test_redis_start(&redis);
-    start_bounded(&watch, redis.url, 1, 4, 2000);
-    UNTIL(&watch, watch.ups == 1);
+    test_redis_start(&watch_redis);
+    watch_start_bounded(&watch, watch_redis.url, 1, 4, 2000);
+    WATCH_UNTIL(&watch, watch.ups == 1);
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < 4; i++)
-            ck_assert(say(&watch, "INCR", "n", NULL));
-        ck_assert(!say(&watch, "INCR", "n", NULL));
-        UNTIL(&watch, watch.replies == (unsigned)(round + 1) * 4);
+            ck_assert(watch_send(&watch, "INCR", "n", NULL));
+        ck_assert(!watch_send(&watch, "INCR", "n", NULL));
+        WATCH_UNTIL(&watch, watch.replies == (unsigned)(round + 1) * 4);
     }
-    ck_assert(!say(&watch, "SET", "k", many));
+    ck_assert(!watch_send(&watch, "SET", "k", many));
     many[1000] = 0;
-    ck_assert(say(&watch, "SET", "k", many));
-    ck_assert(!say(&watch, "SET", "k", many));
-    UNTIL(&watch, watch.replies == 9);
-    ck_assert(say(&watch, "SET", "k", many));
-    UNTIL(&watch, watch.replies == 10);
+    ck_assert(watch_send(&watch, "SET", "k", many));
+    ck_assert(!watch_send(&watch, "SET", "k", many));
+    WATCH_UNTIL(&watch, watch.replies == 9);
+    ck_assert(watch_send(&watch, "SET", "k", many));
+    WATCH_UNTIL(&watch, watch.replies == 10);
     ck_assert_uint_eq(watch.nulls, 0);
     ck_assert_int_eq(watch.integer, 8);
-    stop_and_wait(&watch);
+    watch_stop_and_wait(&watch);
 }
 END_TEST
 
@@ -350,24 +170,24 @@ START_TEST(test_password)
         {":wrongsecret@", ": AUTH: WRONGPASS"},
         {"nobody:pass@", ": AUTH: WRONGPASS"},
     };
-    strcpy(redis.password, "pass");
-    test_redis_start(&redis);
+    strcpy(watch_redis.password, "pass");
+    test_redis_start(&watch_redis);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct watch watch = {0};
         char url[96];
-        snprintf(url, sizeof url, "redis://%s127.0.0.1:%u", rows[i].login, redis.port);
-        start(&watch, url);
-        UNTIL(&watch, watch.losts == 2);
+        snprintf(url, sizeof url, "redis://%s127.0.0.1:%u", rows[i].login, watch_redis.port);
+        watch_start(&watch, url);
+        WATCH_UNTIL(&watch, watch.losts == 2);
         ck_assert_uint_eq(watch.ups, 0);
-        assert_cause(&watch, &redis, rows[i].words);
-        stop_and_wait(&watch);
+        watch_expect_cause(&watch, &watch_redis, rows[i].words);
+        watch_stop_and_wait(&watch);
     }
     static struct watch watch;
     char url[96];
-    snprintf(url, sizeof url, "redis://default:pass@127.0.0.1:%u", redis.port);
-    start(&watch, url);
-    UNTIL(&watch, watch.ups == 1);
-    stop_and_wait(&watch);
+    snprintf(url, sizeof url, "redis://default:pass@127.0.0.1:%u", watch_redis.port);
+    watch_start(&watch, url);
+    WATCH_UNTIL(&watch, watch.ups == 1);
+    watch_stop_and_wait(&watch);
 }
 END_TEST
 
@@ -376,21 +196,21 @@ START_TEST(test_database)
     static struct watch watch;
     static struct watch wrong;
     char url[96];
-    test_redis_start(&redis);
-    snprintf(url, sizeof url, "%s/3", redis.url);
-    start(&watch, url);
-    UNTIL(&watch, watch.ups == 1);
-    ck_assert(say(&watch, "SET", "k", "v"));
-    UNTIL(&watch, watch.replies == 1);
-    ck_assert_str_eq(test_redis_ask(&redis, 2, (const char *[]){"GET", "k"}), "(nil)");
-    ck_assert_str_eq(test_redis_ask(&redis, 3, (const char *[]){"MOVE", "k", "1"}), "0");
-    stop_and_wait(&watch);
+    test_redis_start(&watch_redis);
+    snprintf(url, sizeof url, "%s/3", watch_redis.url);
+    watch_start(&watch, url);
+    WATCH_UNTIL(&watch, watch.ups == 1);
+    ck_assert(watch_send(&watch, "SET", "k", "v"));
+    WATCH_UNTIL(&watch, watch.replies == 1);
+    ck_assert_str_eq(test_redis_ask(&watch_redis, 2, (const char *[]){"GET", "k"}), "(nil)");
+    ck_assert_str_eq(test_redis_ask(&watch_redis, 3, (const char *[]){"MOVE", "k", "1"}), "0");
+    watch_stop_and_wait(&watch);
 
-    snprintf(url, sizeof url, "%s/999", redis.url);
-    start(&wrong, url);
-    UNTIL(&wrong, wrong.losts == 1);
-    assert_cause(&wrong, &redis, ": SELECT: ERR DB index is out of range");
-    stop_and_wait(&wrong);
+    snprintf(url, sizeof url, "%s/999", watch_redis.url);
+    watch_start(&wrong, url);
+    WATCH_UNTIL(&wrong, wrong.losts == 1);
+    watch_expect_cause(&wrong, &watch_redis, ": SELECT: ERR DB index is out of range");
+    watch_stop_and_wait(&wrong);
 }
 END_TEST
 
@@ -399,36 +219,36 @@ END_TEST
 START_TEST(test_away_and_then_there)
 {
     static struct watch watch;
-    start(&watch, redis.url);
-    UNTIL(&watch, watch.losts == 2);
-    assert_cause(&watch, &redis, ": connection refused");
-    ck_assert(!say(&watch, "PING", NULL, NULL));
-    test_redis_start(&redis);
-    UNTIL(&watch, watch.ups == 1);
-    ck_assert(say(&watch, "PING", NULL, NULL));
-    UNTIL(&watch, watch.replies == 1);
+    watch_start(&watch, watch_redis.url);
+    WATCH_UNTIL(&watch, watch.losts == 2);
+    watch_expect_cause(&watch, &watch_redis, ": connection refused");
+    ck_assert(!watch_send(&watch, "PING", NULL, NULL));
+    test_redis_start(&watch_redis);
+    WATCH_UNTIL(&watch, watch.ups == 1);
+    ck_assert(watch_send(&watch, "PING", NULL, NULL));
+    WATCH_UNTIL(&watch, watch.replies == 1);
     ck_assert_str_eq(watch.text, "PONG");
-    stop_and_wait(&watch);
+    watch_stop_and_wait(&watch);
 }
 END_TEST
 
 START_TEST(test_killed_and_back)
 {
     static struct watch watch, other;
-    test_redis_start(&redis);
-    start_bounded(&watch, redis.url, 1, 10, 1000);
-    start_bounded(&other, redis.url, 2, 10, 1000);
-    UNTIL(&watch, watch.ups == 1 && other.ups == 1);
+    test_redis_start(&watch_redis);
+    watch_start_bounded(&watch, watch_redis.url, 1, 10, 1000);
+    watch_start_bounded(&other, watch_redis.url, 2, 10, 1000);
+    WATCH_UNTIL(&watch, watch.ups == 1 && other.ups == 1);
     char run_id[41];
     strcpy(run_id, watch.conn.run_id);
-    test_redis_freeze(&redis); /* so that no answer comes */
+    test_redis_freeze(&watch_redis); /* so that no answer comes */
     for (int i = 0; i < 3; i++)
-        ck_assert(say(&watch, "INCR", "n", NULL));
-    run_for(20);
-    test_redis_kill(&redis);
-    uint64_t killed_at_ms = now_ms();
-    UNTIL(&watch, watch.losts == 1);
-    ck_assert_uint_lt(now_ms() - killed_at_ms,
+        ck_assert(watch_send(&watch, "INCR", "n", NULL));
+    watch_run_for(20);
+    test_redis_kill(&watch_redis);
+    uint64_t killed_at_ms = watch_now_ms();
+    WATCH_UNTIL(&watch, watch.losts == 1);
+    ck_assert_uint_lt(watch_now_ms() - killed_at_ms,
                       900); /* told by the end of the connection, not by a time limit */
     ck_assert_uint_eq(watch.nulls, 3);
     ck_assert_uint_eq(watch.losts_seen[0], 3);
@@ -438,7 +258,7 @@ START_TEST(test_killed_and_back)
                   "%s", watch.conn.cause);
 
     /* the pauses double up to two seconds, and two connections' are not alike */
-    UNTIL(&watch, watch.losts >= 7 && other.losts >= 7);
+    WATCH_UNTIL(&watch, watch.losts >= 7 && other.losts >= 7);
     static const uint64_t pauses_ms[] = {100, 200, 400, 800, 1600, 2000};
     bool differ = false;
     for (int i = 0; i < 6; i++) {
@@ -450,63 +270,63 @@ START_TEST(test_killed_and_back)
     }
     ck_assert(differ);
 
-    test_redis_start(&redis);
-    uint64_t back_at_ms = now_ms();
-    UNTIL(&watch, watch.ups == 2);
-    ck_assert_uint_lt(now_ms() - back_at_ms, 4000);
+    test_redis_start(&watch_redis);
+    uint64_t back_at_ms = watch_now_ms();
+    WATCH_UNTIL(&watch, watch.ups == 2);
+    ck_assert_uint_lt(watch_now_ms() - back_at_ms, 4000);
     ck_assert_str_ne(watch.conn.run_id, run_id);
-    ck_assert(say(&watch, "INCR", "n", NULL));
-    UNTIL(&watch, watch.replies == 1);
+    ck_assert(watch_send(&watch, "INCR", "n", NULL));
+    WATCH_UNTIL(&watch, watch.replies == 1);
 
     /* once it was up for long the pauses begin small again */
-    run_for(TP_REDIS_PAUSE_MAX_MS + 50);
+    watch_run_for(TP_REDIS_PAUSE_MAX_MS + 50);
     unsigned losts = watch.losts;
-    test_redis_kill(&redis);
-    UNTIL(&watch, watch.losts == losts + 2);
+    test_redis_kill(&watch_redis);
+    WATCH_UNTIL(&watch, watch.losts == losts + 2);
     ck_assert_uint_lt(watch.lost_at_ms[losts + 1] - watch.lost_at_ms[losts], 950);
-    stop_and_wait(&watch);
-    stop_and_wait(&other);
+    watch_stop_and_wait(&watch);
+    watch_stop_and_wait(&other);
 }
 END_TEST
 
 START_TEST(test_frozen)
 {
     static struct watch watch;
-    test_redis_start(&redis);
-    start(&watch, redis.url);
-    UNTIL(&watch, watch.ups == 1);
-    test_redis_freeze(&redis);
-    uint64_t sent_at_ms = now_ms();
-    ck_assert(send_within(&watch, 5000, "INCR", "n", NULL));
-    ck_assert(send_within(&watch, 300, "INCRBY", "n", "1"));
-    UNTIL(&watch, watch.losts == 1);
-    uint64_t took_ms = now_ms() - sent_at_ms;
+    test_redis_start(&watch_redis);
+    watch_start(&watch, watch_redis.url);
+    WATCH_UNTIL(&watch, watch.ups == 1);
+    test_redis_freeze(&watch_redis);
+    uint64_t sent_at_ms = watch_now_ms();
+    ck_assert(watch_send_within(&watch, 5000, "INCR", "n", NULL));
+    ck_assert(watch_send_within(&watch, 300, "INCRBY", "n", "1"));
+    WATCH_UNTIL(&watch, watch.losts == 1);
+    uint64_t took_ms = watch_now_ms() - sent_at_ms;
     ck_assert_msg(took_ms >= 300 && took_ms < 4000, "%llu ms", (unsigned long long)took_ms);
-    assert_cause(&watch, &redis, ": INCRBY: no answer in time");
+    watch_expect_cause(&watch, &watch_redis, ": INCRBY: no answer in time");
     ck_assert_uint_eq(watch.nulls, 2);
 
     /* the kernel takes connections for it, and nobody answers the greeting */
-    UNTIL(&watch, watch.losts == 2);
+    WATCH_UNTIL(&watch, watch.losts == 2);
     ck_assert_msg(strstr(watch.conn.cause, "no answer in time"), "%s", watch.conn.cause);
-    test_redis_thaw(&redis);
-    UNTIL(&watch, watch.ups == 2);
+    test_redis_thaw(&watch_redis);
+    WATCH_UNTIL(&watch, watch.ups == 2);
 
     /* nothing is asked, and yet it is noticed */
-    test_redis_freeze(&redis);
-    UNTIL(&watch, watch.losts >= 3 && !watch.conn.is_up);
+    test_redis_freeze(&watch_redis);
+    WATCH_UNTIL(&watch, watch.losts >= 3 && !watch.conn.is_up);
     ck_assert_msg(strstr(watch.conn.cause, "PING: no answer in time"), "%s", watch.conn.cause);
-    test_redis_thaw(&redis);
-    UNTIL(&watch, watch.ups == 3);
+    test_redis_thaw(&watch_redis);
+    WATCH_UNTIL(&watch, watch.ups == 3);
 
     /* an answer that takes long is no fault where it may */
     ck_assert(tp_redis_conn_send(&watch.conn, 6,
                                  (const char *[]){"XREAD", "BLOCK", "1500", "STREAMS", "none", "$"}, NULL,
-                                 3000, reply_cb, &watch));
-    UNTIL(&watch, watch.replies == 1);
+                                 3000, watch_reply_cb, &watch));
+    WATCH_UNTIL(&watch, watch.replies == 1);
     ck_assert_int_eq(watch.type, REDIS_REPLY_NIL);
     ck_assert_uint_eq(watch.losts, watch.conn.failures);
     ck_assert(watch.conn.is_up);
-    stop_and_wait(&watch);
+    watch_stop_and_wait(&watch);
 }
 END_TEST
 
@@ -514,30 +334,30 @@ END_TEST
 START_TEST(test_own_standstill)
 {
     static struct watch watch;
-    test_redis_start(&redis);
-    start(&watch, redis.url);
-    UNTIL(&watch, watch.ups == 1);
+    test_redis_start(&watch_redis);
+    watch_start(&watch, watch_redis.url);
+    WATCH_UNTIL(&watch, watch.ups == 1);
     for (int i = 0; i < 3; i++) {
-        ck_assert(send_within(&watch, 100, "INCR", "n", NULL));
-        uv_run(&loop, UV_RUN_NOWAIT);
+        ck_assert(watch_send_within(&watch, 100, "INCR", "n", NULL));
+        uv_run(&watch_loop, UV_RUN_NOWAIT);
         nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
-        UNTIL(&watch, watch.replies + watch.nulls == (unsigned)i + 1);
+        WATCH_UNTIL(&watch, watch.replies + watch.nulls == (unsigned)i + 1);
     }
     ck_assert_uint_eq(watch.replies, 3);
     ck_assert_uint_eq(watch.losts, 0);
-    stop_and_wait(&watch);
+    watch_stop_and_wait(&watch);
 }
 END_TEST
 
 START_TEST(test_no_such_name)
 {
     static struct watch watch;
-    start(&watch, "redis://no-such-name.invalid:7");
-    UNTIL(&watch, watch.losts == 2);
+    watch_start(&watch, "redis://no-such-name.invalid:7");
+    WATCH_UNTIL(&watch, watch.losts == 2);
     ck_assert_msg(strncmp(watch.conn.cause, "no-such-name.invalid:7: the name was not found", 46) == 0 ||
                       strcmp(watch.conn.cause, "no-such-name.invalid:7: the resolver does not answer") == 0,
                   "%s", watch.conn.cause);
-    stop_and_wait(&watch);
+    watch_stop_and_wait(&watch);
 }
 END_TEST
 
@@ -545,16 +365,16 @@ START_TEST(test_slow_resolver)
 {
     static struct watch watch;
     char url[64];
-    test_redis_start(&redis);
-    snprintf(url, sizeof url, "redis://slow.test:%u", redis.port);
-    start(&watch, url);
-    UNTIL(&watch, watch.losts == 1);
+    test_redis_start(&watch_redis);
+    snprintf(url, sizeof url, "redis://slow.test:%u", watch_redis.port);
+    watch_start(&watch, url);
+    WATCH_UNTIL(&watch, watch.losts == 1);
     ck_assert_msg(strstr(watch.conn.cause, ": the resolver does not answer"), "%s", watch.conn.cause);
-    run_for(50);
+    watch_run_for(50);
     release_name();
-    UNTIL(&watch, watch.ups == 1);
+    WATCH_UNTIL(&watch, watch.ups == 1);
     ck_assert_uint_eq(watch.losts, 1);
-    stop_and_wait(&watch);
+    watch_stop_and_wait(&watch);
 }
 END_TEST
 
@@ -562,32 +382,32 @@ START_TEST(test_local_name)
 {
     static struct watch watch;
     char url[64];
-    test_redis_start(&redis);
-    snprintf(url, sizeof url, "redis://localhost:%u", redis.port);
-    start(&watch, url);
-    UNTIL(&watch, watch.ups == 1);
+    test_redis_start(&watch_redis);
+    snprintf(url, sizeof url, "redis://localhost:%u", watch_redis.port);
+    watch_start(&watch, url);
+    WATCH_UNTIL(&watch, watch.ups == 1);
     ck_assert_uint_eq(watch.losts, 0);
-    stop_and_wait(&watch);
+    watch_stop_and_wait(&watch);
 }
 END_TEST
 
 /* Wherever memory is short for a moment it comes up in the end, and a command that finds none is not sent. */
 START_TEST(test_no_memory)
 {
-    test_redis_start(&redis);
+    test_redis_start(&watch_redis);
     unsigned lost = 0;
     for (int nth = 1; nth <= 8; nth++) {
         struct watch watch = {0};
-        start(&watch, redis.url);
+        watch_start(&watch, watch_redis.url);
         fails_at = nth;
-        UNTIL(&watch, watch.ups == 1);
+        WATCH_UNTIL(&watch, watch.ups == 1);
         lost += watch.losts;
         fails_at = 1;
-        ck_assert(!say(&watch, "INCR", "n", NULL));
-        ck_assert(say(&watch, "PING", NULL, NULL));
-        UNTIL(&watch, watch.replies == 1);
+        ck_assert(!watch_send(&watch, "INCR", "n", NULL));
+        ck_assert(watch_send(&watch, "PING", NULL, NULL));
+        WATCH_UNTIL(&watch, watch.replies == 1);
         ck_assert_str_eq(watch.text, "PONG");
-        stop_and_wait(&watch);
+        watch_stop_and_wait(&watch);
     }
     fails_at = 0;
     ck_assert_uint_ge(lost, 5); /* the pipe, and each command of the greeting */
@@ -608,7 +428,7 @@ static void echo_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
 {
     struct echo *echo = context;
     echo->calls++;
-    reply_cb(conn, reply, echo->watch);
+    watch_reply_cb(conn, reply, echo->watch);
     if (!reply)
         return;
     if (reply->type != REDIS_REPLY_STRING || strtoul(reply->str, NULL, 10) != echo->number ||
@@ -627,20 +447,20 @@ START_TEST(test_at_random)
     uint64_t steps = tp_test_steps(400, 2000);
     bool is_frozen = false;
     struct tp_test_rng rng = tp_test_rng("redis_conn");
-    test_redis_start(&redis);
-    start_bounded(&watch, redis.url, tp_test_next(&rng), 500, 1 << 16);
+    test_redis_start(&watch_redis);
+    watch_start_bounded(&watch, watch_redis.url, tp_test_next(&rng), 500, 1 << 16);
     for (uint64_t step = 0; step < steps; step++) {
         uint32_t what = tp_test_below(&rng, 100);
-        if (redis.pid == 0) {
-            test_redis_start(&redis);
+        if (watch_redis.pid == 0) {
+            test_redis_start(&watch_redis);
         } else if (is_frozen && what < 20) {
-            test_redis_thaw(&redis);
+            test_redis_thaw(&watch_redis);
             is_frozen = false;
         } else if (watch.conn.is_up && what < 2) {
-            test_redis_kill(&redis);
+            test_redis_kill(&watch_redis);
             is_frozen = false;
         } else if (watch.conn.is_up && what < 6 && !is_frozen) {
-            test_redis_freeze(&redis);
+            test_redis_freeze(&watch_redis);
             is_frozen = true;
         } else if (what < 8) {
             tp_redis_conn_lose(&watch.conn, "test", "at random");
@@ -655,14 +475,14 @@ START_TEST(test_at_random)
                 break;
             sent++;
         }
-        run_for(tp_test_below(&rng, 16));
+        watch_run_for(tp_test_below(&rng, 16));
     }
     if (is_frozen)
-        test_redis_thaw(&redis);
-    if (redis.pid == 0)
-        test_redis_start(&redis);
-    UNTIL(&watch, watch.conn.is_up && watch.conn.pipe->in_flight == 0);
-    stop_and_wait(&watch);
+        test_redis_thaw(&watch_redis);
+    if (watch_redis.pid == 0)
+        test_redis_start(&watch_redis);
+    WATCH_UNTIL(&watch, watch.conn.is_up && watch.conn.pipe->in_flight == 0);
+    watch_stop_and_wait(&watch);
     ck_assert_uint_eq(watch.replies + watch.nulls, sent);
     for (unsigned i = 0; i < sent; i++)
         if (echoes[i].calls != 1)
@@ -706,7 +526,7 @@ static void guest_cb(uv_stream_t *server, int status)
     struct imposter *imposter = server->data;
     uv_tcp_t *guest = malloc(sizeof *guest);
     ck_assert(status == 0 && guest);
-    uv_tcp_init(&loop, guest);
+    uv_tcp_init(&watch_loop, guest);
     ck_assert_int_eq(uv_accept(server, (uv_stream_t *)guest), 0);
     imposter->guests++;
     imposter->guest = guest;
@@ -723,12 +543,12 @@ static void guest_cb(uv_stream_t *server, int status)
 static bool imposter_start(struct imposter *imposter, bool is_v6)
 {
     struct sockaddr_storage address;
-    uv_tcp_init(&loop, &imposter->tcp);
+    uv_tcp_init(&watch_loop, &imposter->tcp);
     imposter->tcp.data = imposter;
     if (is_v6)
-        uv_ip6_addr("::1", redis.port, (struct sockaddr_in6 *)&address);
+        uv_ip6_addr("::1", watch_redis.port, (struct sockaddr_in6 *)&address);
     else
-        uv_ip4_addr("127.0.0.1", redis.port, (struct sockaddr_in *)&address);
+        uv_ip4_addr("127.0.0.1", watch_redis.port, (struct sockaddr_in *)&address);
     return uv_tcp_bind(&imposter->tcp, (struct sockaddr *)&address, is_v6 ? UV_TCP_IPV6ONLY : 0) == 0 &&
            uv_listen((uv_stream_t *)&imposter->tcp, 8, guest_cb) == 0;
 }
@@ -736,7 +556,7 @@ static bool imposter_start(struct imposter *imposter, bool is_v6)
 static void imposter_stop(struct imposter *imposter)
 {
     uv_close((uv_handle_t *)&imposter->tcp, NULL);
-    run_for(50); /* its guests see the end of theirs */
+    watch_run_for(50); /* its guests see the end of theirs */
 }
 
 START_TEST(test_no_redis_at_all)
@@ -760,12 +580,12 @@ START_TEST(test_no_redis_at_all)
         struct imposter imposter = {.says = rows[i].says, .closes = rows[i].closes};
         struct watch watch = {0};
         ck_assert(imposter_start(&imposter, false));
-        start(&watch, redis.url);
-        UNTIL(&watch, watch.losts == 2);
+        watch_start(&watch, watch_redis.url);
+        WATCH_UNTIL(&watch, watch.losts == 2);
         ck_assert_msg(strstr(watch.conn.cause, rows[i].cause) || strstr(watch.conn.cause, "reset by peer"),
                       "%zu: %s", i, watch.conn.cause);
         ck_assert_uint_ge(imposter.guests, 2);
-        stop_and_wait(&watch);
+        watch_stop_and_wait(&watch);
         imposter_stop(&imposter);
     }
 }
@@ -782,21 +602,21 @@ START_TEST(test_answer_before_command)
     memset(value, 'v', SIZE);
     imposter = (struct imposter){.says = ":1\r\n$0\r\n\r\n*1\r\n$6\r\nmaster\r\n+PONG\r\n", .is_deaf = true};
     ck_assert(imposter_start(&imposter, false));
-    start_bounded(&watch, redis.url, 1, 10, SIZE + 1000);
-    UNTIL(&watch, watch.ups == 1);
+    watch_start_bounded(&watch, watch_redis.url, 1, 10, SIZE + 1000);
+    WATCH_UNTIL(&watch, watch.ups == 1);
     ck_assert_str_eq(watch.conn.run_id, "");
     const char *set[] = {"SET", "k", value};
-    ck_assert(tp_redis_conn_send(&watch.conn, 3, set, (size_t[]){3, 1, SIZE}, 10000, reply_cb, &watch));
-    run_for(20);
-    ck_assert(send_within(&watch, 10000, "PING", NULL, NULL));
-    run_for(20);
+    ck_assert(tp_redis_conn_send(&watch.conn, 3, set, (size_t[]){3, 1, SIZE}, 10000, watch_reply_cb, &watch));
+    watch_run_for(20);
+    ck_assert(watch_send_within(&watch, 10000, "PING", NULL, NULL));
+    watch_run_for(20);
     uv_buf_t two = uv_buf_init((char[]){"+OK\r\n+PONG\r\n"}, 12);
     ck_assert_int_eq(uv_try_write((uv_stream_t *)imposter.guest, &two, 1), 12);
-    UNTIL(&watch, watch.losts == 1);
-    assert_cause(&watch, &redis, ": an answer to nothing");
+    WATCH_UNTIL(&watch, watch.losts == 1);
+    watch_expect_cause(&watch, &watch_redis, ": an answer to nothing");
     ck_assert_uint_eq(watch.replies, 1);
     ck_assert_uint_eq(watch.nulls, 1);
-    stop_and_wait(&watch);
+    watch_stop_and_wait(&watch);
     uv_close((uv_handle_t *)imposter.guest, guest_gone_cb);
     imposter_stop(&imposter);
     free(value);
@@ -806,9 +626,9 @@ END_TEST
 /* Every address of a name is tried: where nothing listens at the first, and where something else does. */
 START_TEST(test_several_addresses)
 {
-    test_redis_start(&redis);
+    test_redis_start(&watch_redis);
     char url[64], cause[160];
-    snprintf(url, sizeof url, "redis://two.test:%u", redis.port);
+    snprintf(url, sizeof url, "redis://two.test:%u", watch_redis.port);
     for (int listens = 0; listens < 2; listens++) {
         static struct imposter imposter;
         struct watch watch = {0};
@@ -818,21 +638,21 @@ START_TEST(test_several_addresses)
             imposter_stop(&imposter);
             continue;
         }
-        start(&watch, url);
-        UNTIL(&watch, watch.ups == 1);
+        watch_start(&watch, url);
+        WATCH_UNTIL(&watch, watch.ups == 1);
         ck_assert_uint_eq(watch.losts, 0);
         if (!listens) {
-            stop_and_wait(&watch);
+            watch_stop_and_wait(&watch);
             continue;
         }
         ck_assert_uint_eq(imposter.guests, 1);
 
         /* none works: the cause is that of the one that said something */
-        test_redis_kill(&redis);
-        UNTIL(&watch, watch.losts == 2);
-        snprintf(cause, sizeof cause, "two.test:%u: CLIENT: ERR not here", redis.port);
+        test_redis_kill(&watch_redis);
+        WATCH_UNTIL(&watch, watch.losts == 2);
+        snprintf(cause, sizeof cause, "two.test:%u: CLIENT: ERR not here", watch_redis.port);
         ck_assert_str_eq(watch.conn.cause, cause);
-        stop_and_wait(&watch);
+        watch_stop_and_wait(&watch);
         imposter_stop(&imposter);
     }
 }
@@ -844,31 +664,25 @@ START_TEST(test_replica_is_refused)
 {
     static struct watch watch;
     struct test_redis replica;
-    test_redis_start(&redis);
+    test_redis_start(&watch_redis);
     test_redis_init(&replica);
-    replica.master = &redis;
+    replica.master = &watch_redis;
     test_redis_start(&replica);
-    start(&watch, replica.url);
-    UNTIL(&watch, watch.losts == 2);
-    assert_cause(&watch, &replica, " is no master");
+    watch_start(&watch, replica.url);
+    WATCH_UNTIL(&watch, watch.losts == 2);
+    watch_expect_cause(&watch, &replica, " is no master");
     ck_assert_str_eq(test_redis_ask(&replica, 3, (const char *[]){"REPLICAOF", "NO", "ONE"}), "OK");
-    UNTIL(&watch, watch.ups == 1);
-    stop_and_wait(&watch);
+    WATCH_UNTIL(&watch, watch.ups == 1);
+    watch_stop_and_wait(&watch);
     test_redis_fini(&replica);
 }
 END_TEST
 
 static void lose_readonly_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
 {
-    reply_cb(conn, reply, context);
+    watch_reply_cb(conn, reply, context);
     if (reply && reply->type == REDIS_REPLY_ERROR)
         tp_redis_conn_lose(conn, "SET", reply->str);
-}
-
-static void keep_first_cause(struct watch *watch)
-{
-    if (watch->losts == 1)
-        snprintf(watch->text, sizeof watch->text, "%s", watch->conn.cause);
 }
 
 /* A master that becomes a replica says so at the next write; lost for that, it is not taken again. */
@@ -876,21 +690,21 @@ START_TEST(test_master_becomes_replica)
 {
     static struct watch watch;
     struct test_redis other;
-    test_redis_start(&redis);
+    test_redis_start(&watch_redis);
     test_redis_init(&other);
     test_redis_start(&other);
-    start(&watch, redis.url);
-    UNTIL(&watch, watch.ups == 1);
-    watch.at_lost = keep_first_cause;
+    watch_start(&watch, watch_redis.url);
+    WATCH_UNTIL(&watch, watch.ups == 1);
+    watch.at_lost = watch_keep_first_cause;
     char port[8];
     snprintf(port, sizeof port, "%u", other.port);
-    ck_assert_str_eq(test_redis_ask(&redis, 3, (const char *[]){"REPLICAOF", "127.0.0.1", port}), "OK");
+    ck_assert_str_eq(test_redis_ask(&watch_redis, 3, (const char *[]){"REPLICAOF", "127.0.0.1", port}), "OK");
     ck_assert(tp_redis_conn_send(&watch.conn, 3, (const char *[]){"SET", "k", "v"}, NULL, 0, lose_readonly_cb,
                                  &watch));
-    UNTIL(&watch, watch.losts == 2);
+    WATCH_UNTIL(&watch, watch.losts == 2);
     ck_assert_msg(strncmp(watch.text, "SET: READONLY ", 14) == 0, "%s", watch.text);
-    assert_cause(&watch, &redis, " is no master");
-    stop_and_wait(&watch);
+    watch_expect_cause(&watch, &watch_redis, " is no master");
+    watch_stop_and_wait(&watch);
     test_redis_fini(&other);
 }
 END_TEST
@@ -900,12 +714,12 @@ END_TEST
 static void lose_in_reply_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
 {
     struct watch *watch = context;
-    reply_cb(conn, reply, context);
+    watch_reply_cb(conn, reply, context);
     ck_assert_ptr_nonnull(reply);
     tp_redis_conn_lose(conn, "test", "wants\r\nno more");
     tp_redis_conn_lose(conn, "test", "not again");
     ck_assert(!conn->is_up);
-    ck_assert(!say(watch, "PING", NULL, NULL));
+    ck_assert(!watch_send(watch, "PING", NULL, NULL));
     ck_assert_uint_eq(watch->losts, 0);
     ck_assert_uint_eq(watch->nulls, 0);
 }
@@ -913,44 +727,44 @@ static void lose_in_reply_cb(struct tp_redis_conn *conn, const redisReply *reply
 static void again_in_null_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
 {
     struct watch *watch = context;
-    reply_cb(conn, reply, context);
+    watch_reply_cb(conn, reply, context);
     ck_assert_ptr_null(reply);
     ck_assert_uint_eq(watch->losts, 0); /* the commands' callbacks come first */
     tp_redis_conn_lose(conn, "test", "away already");
-    ck_assert(!say(watch, "PING", NULL, NULL));
+    ck_assert(!watch_send(watch, "PING", NULL, NULL));
 }
 
 START_TEST(test_lose_in_reply)
 {
     static struct watch watch;
-    test_redis_start(&redis);
-    start(&watch, redis.url);
-    UNTIL(&watch, watch.ups == 1);
+    test_redis_start(&watch_redis);
+    watch_start(&watch, watch_redis.url);
+    WATCH_UNTIL(&watch, watch.ups == 1);
     const char *ping[] = {"PING"};
-    ck_assert(say(&watch, "INCR", "n", NULL));
+    ck_assert(watch_send(&watch, "INCR", "n", NULL));
     ck_assert(tp_redis_conn_send(&watch.conn, 1, ping, NULL, 0, lose_in_reply_cb, &watch));
     for (int i = 0; i < 5; i++)
         ck_assert(tp_redis_conn_send(&watch.conn, 1, ping, NULL, 0, again_in_null_cb, &watch));
-    UNTIL(&watch, watch.losts == 1);
+    WATCH_UNTIL(&watch, watch.losts == 1);
     ck_assert_str_eq(watch.conn.cause, "test: wants");
     ck_assert_uint_eq(watch.nulls, 5);
     ck_assert_uint_eq(watch.replies, 2);
-    UNTIL(&watch, watch.ups == 2);
+    WATCH_UNTIL(&watch, watch.ups == 2);
 
     /* not in a callback: all of it inside the call */
-    ck_assert(say(&watch, "PING", NULL, NULL));
+    ck_assert(watch_send(&watch, "PING", NULL, NULL));
     tp_redis_conn_lose(&watch.conn, "test", "outside");
     ck_assert_uint_eq(watch.losts, 2);
     ck_assert_uint_eq(watch.nulls, 6);
     ck_assert_str_eq(watch.conn.cause, "test: outside");
-    UNTIL(&watch, watch.ups == 3);
-    stop_and_wait(&watch);
+    WATCH_UNTIL(&watch, watch.ups == 3);
+    watch_stop_and_wait(&watch);
 }
 END_TEST
 
 static void lose_at_up(struct watch *watch)
 {
-    ck_assert(say(watch, "PING", NULL, NULL));
+    ck_assert(watch_send(watch, "PING", NULL, NULL));
     if (watch->ups < 4)
         tp_redis_conn_lose(&watch->conn, "test", "not yet");
 }
@@ -959,14 +773,14 @@ static void lose_at_up(struct watch *watch)
 START_TEST(test_lose_at_up)
 {
     static struct watch watch;
-    test_redis_start(&redis);
+    test_redis_start(&watch_redis);
     watch.at_up = lose_at_up;
-    start(&watch, redis.url);
-    UNTIL(&watch, watch.ups == 4 && watch.replies == 1);
+    watch_start(&watch, watch_redis.url);
+    WATCH_UNTIL(&watch, watch.ups == 4 && watch.replies == 1);
     ck_assert_uint_eq(watch.losts, 3);
     ck_assert_uint_eq(watch.nulls, 3);
-    ck_assert_uint_ge(now_ms() - watch.lost_at_ms[0], 50 + 100 + 200 - 1);
-    stop_and_wait(&watch);
+    ck_assert_uint_ge(watch_now_ms() - watch.lost_at_ms[0], 50 + 100 + 200 - 1);
+    watch_stop_and_wait(&watch);
 }
 END_TEST
 
@@ -974,21 +788,21 @@ END_TEST
 
 static void stop_in_reply_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
 {
-    reply_cb(conn, reply, context);
-    stop(context);
+    watch_reply_cb(conn, reply, context);
+    watch_stop(context);
 }
 
 static void send_three(struct watch *watch)
 {
     for (int i = 0; i < 3; i++)
-        ck_assert(say(watch, "PING", NULL, NULL));
+        ck_assert(watch_send(watch, "PING", NULL, NULL));
 }
 
 START_TEST(test_stop_before_anything)
 {
     static struct watch watch;
-    start(&watch, redis.url);
-    stop_and_wait(&watch);
+    watch_start(&watch, watch_redis.url);
+    watch_stop_and_wait(&watch);
     ck_assert_uint_eq(watch.losts, 0);
 }
 END_TEST
@@ -996,26 +810,26 @@ END_TEST
 START_TEST(test_stop_paused)
 {
     static struct watch watch;
-    start(&watch, redis.url);
-    UNTIL(&watch, watch.losts == 3);
-    stop_and_wait(&watch);
+    watch_start(&watch, watch_redis.url);
+    WATCH_UNTIL(&watch, watch.losts == 3);
+    watch_stop_and_wait(&watch);
 }
 END_TEST
 
 START_TEST(test_stop_resolving)
 {
     static struct watch watch, slow;
-    start(&watch, "redis://localhost:1");
-    uv_run(&loop, UV_RUN_NOWAIT);
-    stop_and_wait(&watch);
+    watch_start(&watch, "redis://localhost:1");
+    uv_run(&watch_loop, UV_RUN_NOWAIT);
+    watch_stop_and_wait(&watch);
 
-    start(&slow, "redis://slow.test:1");
-    UNTIL(&slow, held.request != NULL);
-    stop(&slow);
-    run_for(30);
+    watch_start(&slow, "redis://slow.test:1");
+    WATCH_UNTIL(&slow, held.request != NULL);
+    watch_stop(&slow);
+    watch_run_for(30);
     ck_assert_uint_eq(slow.stops, 0); /* the resolver still holds the request */
     release_name();
-    UNTIL(&slow, slow.stops == 1);
+    WATCH_UNTIL(&slow, slow.stops == 1);
     ck_assert_uint_eq(slow.losts, 0);
 }
 END_TEST
@@ -1025,19 +839,19 @@ START_TEST(test_stop_connecting)
     static struct watch watch;
     struct imposter imposter = {.says = ""};
     ck_assert(imposter_start(&imposter, false));
-    start(&watch, redis.url);
+    watch_start(&watch, watch_redis.url);
     for (int turns = 0; turns < 20; turns++) /* the first ones are before the connect's end */
     {
         static struct watch each;
         each = (struct watch){.ups = 0};
-        start(&each, redis.url);
+        watch_start(&each, watch_redis.url);
         for (int i = 0; i < turns; i++)
-            uv_run(&loop, UV_RUN_NOWAIT);
-        stop_and_wait(&each);
+            uv_run(&watch_loop, UV_RUN_NOWAIT);
+        watch_stop_and_wait(&each);
         ck_assert_uint_eq(each.losts, 0);
     }
-    UNTIL(&watch, imposter.guests > 0);
-    stop_and_wait(&watch);
+    WATCH_UNTIL(&watch, imposter.guests > 0);
+    watch_stop_and_wait(&watch);
     imposter_stop(&imposter);
 }
 END_TEST
@@ -1045,15 +859,15 @@ END_TEST
 START_TEST(test_stop_up)
 {
     static struct watch idle, busy;
-    test_redis_start(&redis);
-    start(&idle, redis.url);
-    start(&busy, redis.url);
-    UNTIL(&idle, idle.ups == 1 && busy.ups == 1);
+    test_redis_start(&watch_redis);
+    watch_start(&idle, watch_redis.url);
+    watch_start(&busy, watch_redis.url);
+    WATCH_UNTIL(&idle, idle.ups == 1 && busy.ups == 1);
     send_three(&busy); /* in no write yet */
-    stop(&busy);
+    watch_stop(&busy);
     ck_assert_uint_eq(busy.nulls, 3);
-    stop_and_wait(&idle);
-    UNTIL(&busy, busy.stops == 1);
+    watch_stop_and_wait(&idle);
+    WATCH_UNTIL(&busy, busy.stops == 1);
 
     /* in the midst of a write that the server does not take */
     static struct watch full;
@@ -1061,15 +875,15 @@ START_TEST(test_stop_up)
     char *value = malloc(SIZE);
     ck_assert_ptr_nonnull(value);
     memset(value, 'v', SIZE);
-    start_bounded(&full, redis.url, 1, 10, SIZE + 1000);
-    UNTIL(&full, full.ups == 1);
-    test_redis_freeze(&redis);
+    watch_start_bounded(&full, watch_redis.url, 1, 10, SIZE + 1000);
+    WATCH_UNTIL(&full, full.ups == 1);
+    test_redis_freeze(&watch_redis);
     const char *set[] = {"SET", "k", value};
-    ck_assert(tp_redis_conn_send(&full.conn, 3, set, (size_t[]){3, 1, SIZE}, 10000, reply_cb, &full));
+    ck_assert(tp_redis_conn_send(&full.conn, 3, set, (size_t[]){3, 1, SIZE}, 10000, watch_reply_cb, &full));
     free(value);
-    run_for(50);
-    ck_assert(say(&full, "PING", NULL, NULL));
-    stop_and_wait(&full);
+    watch_run_for(50);
+    ck_assert(watch_send(&full, "PING", NULL, NULL));
+    watch_stop_and_wait(&full);
     ck_assert_uint_eq(full.nulls, 2);
 }
 END_TEST
@@ -1077,311 +891,46 @@ END_TEST
 START_TEST(test_stop_in_callbacks)
 {
     static struct watch in_up, in_reply, in_lost, in_null, in_first_lost;
-    in_first_lost.at_lost = stop;
-    start(&in_first_lost, redis.url);
-    UNTIL(&in_first_lost, in_first_lost.stops == 1);
+    in_first_lost.at_lost = watch_stop;
+    watch_start(&in_first_lost, watch_redis.url);
+    WATCH_UNTIL(&in_first_lost, in_first_lost.stops == 1);
 
-    test_redis_start(&redis);
-    in_up.at_up = stop;
-    start(&in_up, redis.url);
-    UNTIL(&in_up, in_up.stops == 1);
+    test_redis_start(&watch_redis);
+    in_up.at_up = watch_stop;
+    watch_start(&in_up, watch_redis.url);
+    WATCH_UNTIL(&in_up, in_up.stops == 1);
 
     const char *ping[] = {"PING"};
-    start(&in_reply, redis.url);
-    start(&in_lost, redis.url);
-    start(&in_null, redis.url);
-    UNTIL(&in_reply, in_reply.ups + in_lost.ups + in_null.ups == 3);
+    watch_start(&in_reply, watch_redis.url);
+    watch_start(&in_lost, watch_redis.url);
+    watch_start(&in_null, watch_redis.url);
+    WATCH_UNTIL(&in_reply, in_reply.ups + in_lost.ups + in_null.ups == 3);
     ck_assert(tp_redis_conn_send(&in_reply.conn, 1, ping, NULL, 0, stop_in_reply_cb, &in_reply));
     send_three(&in_reply);
-    UNTIL(&in_reply, in_reply.stops == 1);
+    WATCH_UNTIL(&in_reply, in_reply.stops == 1);
     ck_assert_uint_eq(in_reply.nulls, 3);
     ck_assert_uint_eq(in_reply.replies, 1);
 
     send_three(&in_lost);
-    in_lost.at_lost = stop;
+    in_lost.at_lost = watch_stop;
     tp_redis_conn_lose(&in_lost.conn, "test", "stops");
     ck_assert_uint_eq(in_lost.nulls, 3);
-    UNTIL(&in_lost, in_lost.stops == 1);
+    WATCH_UNTIL(&in_lost, in_lost.stops == 1);
 
     send_three(&in_null);
     ck_assert(tp_redis_conn_send(&in_null.conn, 1, ping, NULL, 0, stop_in_reply_cb, &in_null));
     send_three(&in_null);
     tp_redis_conn_lose(&in_null.conn, "test", "stops in a NULL");
-    UNTIL(&in_null, in_null.stops == 1);
+    WATCH_UNTIL(&in_null, in_null.stops == 1);
     ck_assert_uint_eq(in_null.nulls, 7);
     ck_assert_uint_eq(in_null.losts, 0); /* no callback after the stop */
-}
-END_TEST
-
-/* ---- Sentinels ---- */
-
-static struct test_redis replica, sentinels[2];
-
-static void sentinel_start(struct test_redis *sentinel, const char *name)
-{
-    test_redis_init(sentinel);
-    sentinel->watched = &redis;
-    sentinel->watched_name = name;
-    test_redis_start(sentinel);
-    /* it looks at the servers every 10 s otherwise */
-    test_redis_await(sentinel, 4, (const char *[]){"SENTINEL", "DEBUG", "INFO-PERIOD", "200"}, "OK");
-}
-
-static const char *sentinel_url(const char *more)
-{
-    static char url[256];
-    snprintf(url, sizeof url, "redis-sentinel://127.0.0.1:%u,127.0.0.1:%u/%s", sentinels[0].port,
-             sentinels[1].port, more);
-    return url;
-}
-
-static void sentinels_fini(void)
-{
-    test_redis_fini(&sentinels[0]);
-    test_redis_fini(&sentinels[1]);
-}
-
-/* A master, its replica in step, and one Sentinel that knows of both. */
-static void start_fleet(void)
-{
-    test_redis_start(&redis);
-    test_redis_init(&replica);
-    replica.master = &redis;
-    test_redis_start(&replica);
-    test_redis_await(&replica, 2, (const char *[]){"INFO", "replication"}, "master_link_status:up");
-    sentinel_start(&sentinels[0], "world");
-    test_redis_await(&sentinels[0], 2, (const char *[]){"INFO", "sentinel"}, "slaves=1");
-    test_redis_init(&sentinels[1]); /* never there */
-}
-
-START_TEST(test_sentinel_finds_master)
-{
-    static struct watch watch, other;
-    test_redis_start(&redis);
-    test_redis_init(&sentinels[0]); /* away */
-    sentinel_start(&sentinels[1], "world");
-    start(&watch, sentinel_url("world/2"));
-    UNTIL(&watch, watch.ups == 1);
-    ck_assert_uint_eq(watch.losts, 0);
-    ck_assert(say(&watch, "SET", "k", "v"));
-    UNTIL(&watch, watch.replies == 1);
-    ck_assert_str_eq(test_redis_ask(&redis, 2, (const char *[]){"GET", "k"}), "(nil)"); /* database 2 */
-    ck_assert(say(&watch, "ROLE", NULL, NULL));
-    UNTIL(&watch, watch.replies == 2);
-    ck_assert_int_eq(watch.type, REDIS_REPLY_ARRAY);
-
-    start(&other, sentinel_url("moon"));
-    UNTIL(&other, other.losts == 2);
-    char cause[128];
-    snprintf(cause, sizeof cause, "Sentinel 127.0.0.1:%u knows no master moon", sentinels[1].port);
-    ck_assert_str_eq(other.conn.cause, cause);
-    stop_and_wait(&other);
-
-    /* the way to the master is not needed once it is found */
-    test_redis_kill(&sentinels[1]);
-    run_for(100);
-    ck_assert(say(&watch, "PING", NULL, NULL));
-    UNTIL(&watch, watch.replies == 3);
-    ck_assert_uint_eq(watch.losts, 0);
-    stop_and_wait(&watch);
-    sentinels_fini();
-}
-END_TEST
-
-START_TEST(test_sentinel_passwords)
-{
-    static struct watch watch, wrong, none;
-    char more[80];
-    strcpy(redis.password, "pass");
-    test_redis_start(&redis);
-    test_redis_init(&sentinels[0]);
-    strcpy(sentinels[0].password, "spass");
-    sentinels[0].watched = &redis;
-    sentinels[0].watched_name = "world";
-    test_redis_start(&sentinels[0]);
-
-    char url[256];
-    snprintf(url, sizeof url, "redis-sentinel://:pass@127.0.0.1:%u/world?sentinel_password=spass",
-             sentinels[0].port);
-    start(&watch, url);
-    UNTIL(&watch, watch.ups == 1);
-    stop_and_wait(&watch);
-
-    snprintf(url, sizeof url, "redis-sentinel://:pass@127.0.0.1:%u/world?sentinel_password=secret",
-             sentinels[0].port);
-    start(&wrong, url);
-    UNTIL(&wrong, wrong.losts == 1);
-    snprintf(more, sizeof more, "Sentinel 127.0.0.1:%u: AUTH: WRONGPASS", sentinels[0].port);
-    ck_assert_str_eq(wrong.conn.cause, more);
-    stop_and_wait(&wrong);
-
-    /* the master's own is missing */
-    snprintf(url, sizeof url, "redis-sentinel://127.0.0.1:%u/world?sentinel_password=spass",
-             sentinels[0].port);
-    start(&none, url);
-    UNTIL(&none, none.losts == 1);
-    assert_cause(&none, &redis, ": CLIENT: NOAUTH Authentication required.");
-    stop_and_wait(&none);
-    test_redis_fini(&sentinels[0]);
-}
-END_TEST
-
-START_TEST(test_sentinels_away)
-{
-    static struct watch watch;
-    test_redis_start(&redis);
-    test_redis_init(&sentinels[0]);
-    test_redis_init(&sentinels[1]);
-    start(&watch, sentinel_url("world"));
-    UNTIL(&watch, watch.losts == 2);
-    char cause[128];
-    snprintf(cause, sizeof cause, "Sentinel 127.0.0.1:%u: connection refused", sentinels[1].port);
-    ck_assert_str_eq(watch.conn.cause, cause);
-    sentinels[0].watched = &redis;
-    sentinels[0].watched_name = "world";
-    test_redis_start(&sentinels[0]);
-    UNTIL(&watch, watch.ups == 1);
-
-    /* a frozen one costs its time limit, and the other is asked; the one that served is asked first the next time */
-    test_redis_freeze(&sentinels[0]);
-    sentinels[1].watched = &redis;
-    sentinels[1].watched_name = "world";
-    test_redis_start(&sentinels[1]);
-    tp_redis_conn_lose(&watch.conn, "test", "to find it again");
-    UNTIL(&watch, watch.ups == 2);
-    ck_assert_uint_eq(watch.conn.sentinel, 1);
-    uint64_t least_ms = UINT64_MAX; /* of a few, for the machine may be busy */
-    for (unsigned ups = 3; ups < 6; ups++) {
-        uint64_t lost_at_ms = now_ms();
-        tp_redis_conn_lose(&watch.conn, "test", "once more");
-        UNTIL(&watch, watch.ups == ups);
-        if (now_ms() - lost_at_ms < least_ms)
-            least_ms = now_ms() - lost_at_ms;
-    }
-    ck_assert_uint_lt(least_ms, TP_REDIS_COMMAND_MS);
-    stop_and_wait(&watch);
-    sentinels_fini();
-}
-END_TEST
-
-/* A Sentinel that has not noticed yet names a master that is away, and another one says the same: it is tried once. */
-START_TEST(test_sentinel_names_one_that_is_away)
-{
-    static struct watch watch;
-    test_redis_start(&redis);
-    sentinel_start(&sentinels[0], "world");
-    sentinel_start(&sentinels[1], "world");
-    test_redis_freeze(&redis);
-    uint64_t began_at_ms = now_ms();
-    start(&watch, sentinel_url("world"));
-    UNTIL(&watch, watch.losts == 1);
-    ck_assert_uint_lt(now_ms() - began_at_ms, 2 * TP_REDIS_COMMAND_MS);
-    ck_assert_msg(strstr(watch.conn.cause, "no answer in time"), "%s", watch.conn.cause);
-    test_redis_kill(&redis);
-    unsigned losts = watch.losts;
-    UNTIL(&watch, watch.losts >= losts + 2);
-    assert_cause(&watch, &redis, ": connection refused");
-    test_redis_start(&redis);
-    UNTIL(&watch, watch.ups == 1);
-    stop_and_wait(&watch);
-    sentinels_fini();
-}
-END_TEST
-
-static long long n_of(const struct test_redis *of)
-{
-    return atoll(test_redis_ask(of, 2, (const char *[]){"GET", "n"}));
-}
-
-/* The master and its replica change roles by order: the old master goes on taking commands for a while, and is left all the same. */
-START_TEST(test_ordered_failover)
-{
-    static struct watch watch;
-    start_fleet();
-    start(&watch, sentinel_url("world"));
-    UNTIL(&watch, watch.ups == 1);
-    char run_id[41];
-    strcpy(run_id, watch.conn.run_id);
-    ck_assert(say(&watch, "INCR", "n", NULL));
-    UNTIL(&watch, watch.replies == 1);
-    test_redis_await(&replica, 2, (const char *[]){"GET", "n"}, "1");
-    test_redis_await(&sentinels[0], 3, (const char *[]){"SENTINEL", "FAILOVER", "world"}, "OK");
-    watch.at_lost = keep_first_cause;
-    UNTIL(&watch, watch.ups >= 2);
-    ck_assert_str_ne(watch.conn.run_id, run_id);
-    char words[128];
-    snprintf(words, sizeof words, "Sentinel 127.0.0.1:%u: the master is another now", sentinels[0].port);
-    ck_assert_str_eq(watch.text, words);
-    ck_assert_uint_eq(watch.losts, 1);
-    ck_assert(say(&watch, "INCR", "n", NULL));
-    UNTIL(&watch, watch.replies == 2);
-    ck_assert_int_eq(watch.integer, 2);
-    ck_assert_int_eq(n_of(&replica), 2);
-    stop_and_wait(&watch);
-    sentinels_fini();
-    test_redis_fini(&replica);
-}
-END_TEST
-
-/* A Sentinel that names another master all along is behind the others, or ahead: what was found stays. */
-START_TEST(test_sentinels_disagree)
-{
-    static struct watch watch;
-    static struct test_redis other;
-    test_redis_start(&redis);
-    test_redis_init(&other);
-    test_redis_start(&other);
-    sentinel_start(&sentinels[0], "world");
-    test_redis_init(&sentinels[1]);
-    sentinels[1].watched = &other;
-    sentinels[1].watched_name = "world";
-    test_redis_start(&sentinels[1]);
-    start(&watch, sentinel_url("world"));
-    UNTIL(&watch, watch.ups == 1 && watch.conn.watcher->is_up);
-    test_redis_kill(&sentinels[0]);
-    UNTIL(&watch, watch.conn.watcher->is_up && watch.conn.watcher->master.port == other.port);
-    run_for(2 * TP_REDIS_WATCH_MS + 100);
-    ck_assert_uint_eq(watch.losts, 0);
-    ck_assert(watch.conn.watcher->is_up);
-
-    /* and without any it goes on too */
-    test_redis_kill(&sentinels[1]);
-    UNTIL(&watch, watch.conn.watcher->failures >= 3);
-    ck_assert_uint_eq(watch.losts, 0);
-    ck_assert(say(&watch, "PING", NULL, NULL));
-    UNTIL(&watch, watch.replies == 1);
-    stop_and_wait(&watch);
-    sentinels_fini();
-    test_redis_fini(&other);
-}
-END_TEST
-
-/* The master dies, then comes back as it was: a replica is the master by then. */
-START_TEST(test_failover)
-{
-    static struct watch watch;
-    start_fleet();
-    start(&watch, sentinel_url("world"));
-    UNTIL(&watch, watch.ups == 1);
-    char run_id[41];
-    strcpy(run_id, watch.conn.run_id);
-    test_redis_kill(&redis);
-    UNTIL(&watch, watch.ups == 2);
-    ck_assert_str_ne(watch.conn.run_id, run_id);
-    ck_assert(say(&watch, "SET", "n", "5"));
-    UNTIL(&watch, watch.replies == 1);
-    ck_assert_int_eq(n_of(&replica), 5);
-    ck_assert_uint_ge(watch.losts, 2); /* once it was lost, and while there was no master */
-    stop_and_wait(&watch);
-    sentinels_fini();
-    test_redis_fini(&replica);
 }
 END_TEST
 
 static void add(Suite *suite, const char *name, const TTest *const *tests, size_t count)
 {
     TCase *tests_case = tcase_create(name);
-    tcase_add_checked_fixture(tests_case, setup, teardown);
+    tcase_add_checked_fixture(tests_case, watch_begin, watch_end);
     tcase_set_timeout(tests_case, 60);
     for (size_t i = 0; i < count; i++)
         tcase_add_test(tests_case, tests[i]);
@@ -1401,18 +950,10 @@ static Suite *redis_conn_suite(void)
                                   test_lose_at_up};
     const TTest *const stops[] = {test_stop_before_anything, test_stop_paused, test_stop_resolving,
                                   test_stop_connecting,      test_stop_up,     test_stop_in_callbacks};
-    const TTest *const found[] = {test_sentinel_finds_master,
-                                  test_sentinel_passwords,
-                                  test_sentinels_away,
-                                  test_sentinel_names_one_that_is_away,
-                                  test_sentinels_disagree,
-                                  test_ordered_failover,
-                                  test_failover};
     add(suite, "there", there, sizeof there / sizeof *there);
     add(suite, "away", away, sizeof away / sizeof *away);
     add(suite, "roles", roles, sizeof roles / sizeof *roles);
     add(suite, "stops", stops, sizeof stops / sizeof *stops);
-    add(suite, "sentinels", found, sizeof found / sizeof *found);
     return suite;
 }
 

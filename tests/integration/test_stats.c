@@ -1,8 +1,8 @@
 /* The stats endpoint by itself: what is rendered from the metrics table, and how the HTTP server treats its
  * peers. test_stats_served.c asks a real daemon's. */
 #include "base/version.h"
-#include "daemon/http.h"
-#include "daemon/stats.h"
+#include "daemon/stats/http.h"
+#include "daemon/stats/stats.h"
 #include "tests/lib/exposition.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/wire.h"
@@ -259,6 +259,47 @@ START_TEST(test_prometheus)
     ck_assert(tp_test_sample(text, "tickpath_store_degraded") == 1);
     ck_assert(tp_test_sample(text, "tickpath_node_bytes_max") == 1000000);
     free(text);
+}
+END_TEST
+
+/* The histogram of that name, of one thread's numbers. */
+static struct tp_histogram_view view_of(const struct tp_metrics *metrics, const char *name)
+{
+    struct tp_histogram_view view;
+    size_t i = 0;
+    while (i < tp_metric_count && strcmp(tp_metric_table[i].name, name) != 0)
+        i++;
+    ck_assert_uint_lt(i, tp_metric_count);
+    tp_metrics_read_histogram(&metrics, 1, &tp_metric_table[i], &view);
+    return view;
+}
+
+/* The smallest ticks are counted once for three histograms; what these say is what they would say had each been counted in each. */
+START_TEST(test_smallest_ticks)
+{
+    static const struct {
+        uint64_t took_us, wait_us, expansions, sessions;
+    } ticks[] = {{7, 0, 0, 1}, {1, 0, 0, 1}, {0, 0, 0, 1}, {9, 0, 0, 2}, {9, 1, 0, 1}, {9, 0, 1, 1}, {9, 0, 0, 0}, {UINT64_MAX / 2, 5, 3, 1000}};
+    enum { TICKS = sizeof ticks / sizeof *ticks };
+    struct tp_metrics *metrics = tp_metrics_new("loop0");
+    struct tp_histogram each[4] = {0};
+    ck_assert_ptr_nonnull(metrics);
+    for (size_t i = 0; i < TICKS; i++) {
+        tp_metric_tick(metrics, ticks[i].took_us, ticks[i].wait_us, ticks[i].expansions, ticks[i].sessions);
+        const uint64_t values[4] = {ticks[i].took_us, ticks[i].wait_us, ticks[i].expansions, ticks[i].sessions};
+        for (size_t h = 0; h < 4; h++)
+            tp_metric_observe(&each[h], values[h]);
+    }
+    static const char *const names[4] = {"tick_seconds", "tick_wait_seconds", "tick_expansions", "tick_sessions"};
+    for (size_t h = 0; h < 4; h++) {
+        struct tp_histogram_view view = view_of(metrics, names[h]);
+        ck_assert_uint_eq(view.count, TICKS);
+        ck_assert_uint_eq(view.sum, atomic_load(&each[h].sum));
+        for (size_t b = 0; b < TP_HISTOGRAM_BUCKETS - 1; b++)
+            ck_assert_msg(view.bucket[b] == atomic_load(&each[h].bucket[b]), "%s: bucket %zu", names[h], b);
+    }
+    ck_assert_uint_eq(view_of(metrics, "tick_seconds").bucket[TP_HISTOGRAM_BUCKETS - 1], 1);
+    free(metrics);
 }
 END_TEST
 
@@ -554,6 +595,7 @@ static Suite *stats_suite(void)
     TCase *render = tcase_create("render");
     tcase_add_checked_fixture(render, source_begin, source_end);
     tcase_add_test(render, test_prometheus);
+    tcase_add_test(render, test_smallest_ticks);
     tcase_add_test(render, test_json);
     suite_add_tcase(suite, render);
     TCase *server = tcase_create("http");

@@ -1,6 +1,6 @@
 /* The stats of a real daemon: after a known workload they say what the replies said, and the probes answer
  * while a loop is busy. */
-#include "daemon/metrics.h"
+#include "daemon/stats/metrics.h"
 #include "map/blocks.h"
 #include "map/map.h"
 #include "tests/lib/exposition.h"
@@ -390,6 +390,8 @@ START_TEST(test_probes_while_all_loops_are_busy)
     free(text);
     text = page("/metrics", 200);
     ck_assert_uint_eq(metric(text, "ticks_slow"), 2 * LOOPS);
+    ck_assert_uint_eq((uint64_t)tp_test_sample(text, "tickpath_slow_causes_total{cause=\"queue\"}"), LOOPS);
+    ck_assert_uint_eq((uint64_t)tp_test_sample(text, "tickpath_slow_causes_total{cause=\"search\"}"), searched);
     ck_assert_uint_eq(metric(text, "tick_wait_seconds"), 2 * LOOPS);
     ck_assert(tp_test_sample(text, "tickpath_tick_wait_seconds_sum") > 0.001);
     free(text);

@@ -2,7 +2,7 @@
  * acknowledged between them is gone. Neither is the log replayed over the gap, nor does the map come back at an older version as
  * if nothing had happened, nor does the daemon try for ever: the map goes on from its snapshot in a new epoch, so that every
  * client reads it anew, or is refused with a line that says why. */
-#include "daemon/maplog.h"
+#include "daemon/store/maplog.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/wire.h"
 

@@ -1,8 +1,8 @@
 /* What is the Redis store's own, against a real redis-server: two stores that share maps, what is in Redis and how it is trimmed, and what is done
  * with keys, entries and snapshots that are damaged, foreign or gone. What every store promises is asked in tests/contract; faults of the
  * server are in tests/fault. */
-#include "daemon/snapshot.h"
-#include "daemon/store_redis.h"
+#include "daemon/store/snapshot.h"
+#include "daemon/store/store_redis.h"
 #include "tests/lib/maps.h"
 #include "tests/lib/redis.h"
 #include "tests/lib/stores.h"

@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,7 +16,14 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#ifdef TP_HAS_SYSTEMD
+enum { HAS_SYSTEMD = 1 };
+#else
+enum { HAS_SYSTEMD = 0 };
+#endif
 
 static struct wire_daemon daemon_;
 static int notify_fd;
@@ -71,10 +79,62 @@ START_TEST(test_ready_and_stopping)
 }
 END_TEST
 
+/* A manager that hangs keeps the daemon neither from serving nor from ending. */
+START_TEST(test_manager_that_does_not_read)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    socklen_t size = sizeof address;
+    ck_assert_int_eq(getsockname(notify_fd, (struct sockaddr *)&address, &size), 0);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), sent = 0;
+    while (sendto(fd, "X=1", 3, 0, (struct sockaddr *)&address, size) == 3)
+        ck_assert_int_lt(sent++, 100000);
+    ck_assert_int_eq(errno, EAGAIN);
+    setenv("WATCHDOG_USEC", "200000", 1);
+    wire_daemon_start(&daemon_, NULL);
+    unsetenv("WATCHDOG_USEC");
+    struct wire wire;
+    wire_open_greeted(&wire, daemon_.port);
+    wire_close(&wire);
+    wire_daemon_stop(&daemon_);
+    close(fd);
+}
+END_TEST
+
+/* What systemd wants to hear of a reload: that it begins, and when, and that it is over, good or bad. */
+START_TEST(test_reloading)
+{
+    char said[512], path[160];
+    snprintf(path, sizeof path, "%s/conf", daemon_.folder);
+    for (int is_good = 1; is_good >= 0; is_good--) {
+        FILE *file = fopen(path, "w");
+        ck_assert_ptr_nonnull(file);
+        fputs(is_good ? "sessions-max = 9\n" : "nonsense\n", file);
+        fclose(file);
+        if (is_good) {
+            wire_daemon_start(&daemon_, "--config", path, NULL);
+            await_words("READY=1");
+        }
+        struct timespec before, after;
+        unsigned long long at_us;
+        clock_gettime(CLOCK_MONOTONIC, &before);
+        ck_assert_int_eq(kill(daemon_.pid, SIGHUP), 0);
+        ck_assert(hear(said, WIRE_TIMEOUT_MS));
+        ck_assert_msg(sscanf(said, "RELOADING=1\nMONOTONIC_USEC=%llu", &at_us) == 1, "%s", said);
+        clock_gettime(CLOCK_MONOTONIC, &after);
+        ck_assert_uint_ge(at_us, (unsigned long long)before.tv_sec * 1000000 + (unsigned long long)before.tv_nsec / 1000);
+        ck_assert_uint_le(at_us, (unsigned long long)after.tv_sec * 1000000 + (unsigned long long)after.tv_nsec / 1000);
+        ck_assert(hear(said, WIRE_TIMEOUT_MS));
+        ck_assert_msg(strncmp(said, "READY=1\nSTATUS=serving", 22) == 0 && (strstr(said, "refused") == NULL) == is_good, "%s", said);
+    }
+    ck_assert(!hear(said, 0));
+    wire_daemon_stop(&daemon_);
+}
+END_TEST
+
 /* As long as every loop answers the watchdog is told; a loop that is stuck ends that, and when it answers again it goes on. */
 START_TEST(test_watchdog)
 {
-    enum { SIDE = 2000, SESSIONS = 3, WATCHDOG_MS = 400 };
+    enum { SIDE = 1200, SESSIONS = 3, WATCHDOG_MS = 400 };
     setenv("WATCHDOG_USEC", "400000", 1);
     wire_daemon_start(&daemon_, "--threads", "1", NULL);
     char said[512];
@@ -84,17 +144,7 @@ START_TEST(test_watchdog)
     struct wire wire;
     wire_open_greeted(&wire, daemon_.port);
     wire_put_free_map(&wire, "m", SIDE, SIDE);
-    Tickpath__Rectangle wall = TICKPATH__RECTANGLE__INIT, *walls[] = {&wall};
-    wall.has_x = wall.has_y = wall.has_width = wall.has_height = wall.has_terrain = 1;
-    wall.x = SIDE - 2; /* the goal can't be had: all the rest is searched */
-    wall.width = 1;
-    wall.height = SIDE;
-    wall.terrain = '@';
-    Tickpath__ChangeCosts change = TICKPATH__CHANGE_COSTS__INIT;
-    change.map = "m";
-    change.rectangle = walls;
-    change.n_rectangle = 1;
-    wire_reply_free(wire_ask(&wire, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change, TICKPATH__REPLY__BODY_CHANGED));
+    wire_wall_off(&wire, "m", SIDE);
     for (int i = 0; i < SESSIONS; i++)
         wire_open_session(&wire, "m", (uint32_t)i, SIDE * SIDE - 1, "tbwa", 1000000000);
     while (hear(said, 0)) {
@@ -213,6 +263,16 @@ START_TEST(test_sockets_refused)
 }
 END_TEST
 
+/* Built without libsystemd it can't take them, and does not begin to listen elsewhere. */
+START_TEST(test_sockets_refused_without)
+{
+    uint16_t port;
+    int fd = listening_socket(&port);
+    ck_assert_int_eq(end_of(start_with(&fd, 1, NULL)), 10);
+    close(fd);
+}
+END_TEST
+
 struct knocking {
     uint16_t port;
     atomic_bool is_ending;
@@ -287,16 +347,80 @@ START_TEST(test_restarts_lose_nobody)
 }
 END_TEST
 
+/* The processor's time that a process had so far. */
+static uint64_t processor_ms(pid_t pid)
+{
+    char path[64];
+    unsigned long long user, system;
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fscanf(file, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system), 2);
+    fclose(file);
+    return (user + system) * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
+static bool holds_words(const char *path, const char *words)
+{
+    char text[8192];
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    return strstr(text, words) != NULL;
+}
+
+/* Another who holds the socket shuts it down: the daemon says so, and does not look at it without a pause from then on; whom it serves it serves. */
+START_TEST(test_socket_shut_down)
+{
+    enum { LOOK_MS = 600 };
+    char log[160];
+    uint16_t port;
+    int fd = listening_socket(&port), own = dup(STDERR_FILENO);
+    snprintf(log, sizeof log, "%s/log", daemon_.folder);
+    int to = open(log, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    ck_assert(own >= 0 && to >= 0 && dup2(to, STDERR_FILENO) >= 0);
+    pid_t pid = start_with(&fd, 1, NULL);
+    ck_assert_int_ge(dup2(own, STDERR_FILENO), 0);
+    close(own), close(to);
+    struct wire wire;
+    wire_open_greeted(&wire, port);
+    ck_assert_int_eq(shutdown(fd, SHUT_RDWR), 0);
+    uint64_t until_ms = wire_now_ms() + WIRE_TIMEOUT_MS;
+    while (!holds_words(log, "cannot accept")) {
+        ck_assert_msg(wire_now_ms() < until_ms, "it does not say that it accepts nobody");
+        usleep(5000);
+    }
+    uint64_t before_ms = processor_ms(pid);
+    usleep(LOOK_MS * 1000);
+    uint64_t took_ms = processor_ms(pid) - before_ms;
+    ck_assert_msg(took_ms < LOOK_MS / 2, "an idle daemon took %llu ms of the processor in %d ms", (unsigned long long)took_ms, LOOK_MS);
+    wire_expect_alive(&wire);
+    wire_close(&wire);
+    kill(pid, SIGTERM);
+    ck_assert_int_eq(end_of(pid), 0);
+    close(fd);
+    unlink(log);
+}
+END_TEST
+
 static Suite *supervisor_suite(void)
 {
     Suite *suite = suite_create("supervisor");
     TCase *cases = tcase_create("supervisor");
     tcase_add_checked_fixture(cases, begin, end);
-    tcase_add_test(cases, test_ready_and_stopping);
-    tcase_add_test(cases, test_watchdog);
-    tcase_add_test(cases, test_both_sockets);
-    tcase_add_test(cases, test_sockets_refused);
-    tcase_add_test(cases, test_restarts_lose_nobody);
+    if (!HAS_SYSTEMD)
+        tcase_add_test(cases, test_sockets_refused_without); /* more in test_supervisor_without */
+    if (HAS_SYSTEMD) {
+        tcase_add_test(cases, test_ready_and_stopping);
+        tcase_add_test(cases, test_manager_that_does_not_read);
+        tcase_add_test(cases, test_reloading);
+        tcase_add_test(cases, test_watchdog);
+        tcase_add_test(cases, test_both_sockets);
+        tcase_add_test(cases, test_sockets_refused);
+        tcase_add_test(cases, test_restarts_lose_nobody);
+        tcase_add_test(cases, test_socket_shut_down);
+    }
     suite_add_tcase(suite, cases);
     return suite;
 }

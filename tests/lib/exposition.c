@@ -1,6 +1,6 @@
 #include "tests/lib/exposition.h"
 
-#include "daemon/metrics.h"
+#include "daemon/stats/metrics.h"
 
 #include <check.h>
 #include <stdio.h>

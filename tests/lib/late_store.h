@@ -1,14 +1,14 @@
 /* A store of a test's own that answers when it is told to: what the world does with a store that is late, fails, or is shared
  * with other daemons, one step after the other on one thread.
  *
- * What it is: the interface of daemon/store.h over tips in memory. Calls are queued; late_store_answer completes the oldest, as
+ * What it is: the interface of daemon/store/store.h over tips in memory. Calls are queued; late_store_answer completes the oldest, as
  * decided by tp_tip_apply, or as a store does that could not. late_store_elsewhere_* play another daemon. What it refuses: threads.
  * Everything asserts. Who calls it: tests of the world.
  */
 #ifndef TESTS_LIB_LATE_STORE_H
 #define TESTS_LIB_LATE_STORE_H
 
-#include "daemon/store.h"
+#include "daemon/store/store.h"
 
 enum { LATE_CALLS = 64, LATE_MAPS = 8 };
 

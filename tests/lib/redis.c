@@ -1,6 +1,7 @@
 #include "tests/lib/redis.h"
 
 #include "tests/lib/harness.h"
+#include "tests/lib/wire.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { START_TRIES = 1000, TRY_PAUSE_MS = 10 };
+enum { WAIT_MS = 40000, TRY_PAUSE_MS = 10 };
 
 static void pause_ms(long ms)
 {
@@ -137,7 +138,7 @@ void test_redis_start(struct test_redis *redis)
         become_server(redis);
     }
     redis->pid = pid;
-    for (int i = 0; i < START_TRIES; i++) {
+    for (uint64_t until = wire_now_ms() + WAIT_MS; wire_now_ms() < until; pause_ms(TRY_PAUSE_MS)) {
         int status;
         if (waitpid(pid, &status, WNOHANG) == pid) {
             redis->pid = 0;
@@ -154,9 +155,9 @@ void test_redis_start(struct test_redis *redis)
             redisFree(link);
         if (up)
             return;
-        pause_ms(TRY_PAUSE_MS);
     }
-    ck_abort_msg("redis-server did not answer");
+    size_t size;
+    ck_abort_msg("redis-server did not answer:\n%s", tp_test_read_file(log_path, &size));
 }
 
 void test_redis_kill(struct test_redis *redis)
@@ -212,11 +213,10 @@ const char *test_redis_ask(const struct test_redis *redis, int argc, const char 
 void test_redis_await(const struct test_redis *redis, int argc, const char **argv, const char *words)
 {
     const char *reply = "";
-    for (int i = 0; i < START_TRIES; i++) {
+    for (uint64_t until = wire_now_ms() + WAIT_MS; wire_now_ms() < until; pause_ms(TRY_PAUSE_MS)) {
         reply = test_redis_ask(redis, argc, argv);
         if (strstr(reply, words))
             return;
-        pause_ms(TRY_PAUSE_MS);
     }
     ck_abort_msg("%s never says '%s' but: %s", argv[0], words, reply);
 }

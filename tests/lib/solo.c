@@ -31,7 +31,7 @@ static void hello(struct solo *solo)
 
 void solo_init(struct solo *solo, const struct tp_map *map)
 {
-    char reason[512], *name = "solo", *none = NULL;
+    char reason[TP_CONFIG_REASON_BYTES], *name = "solo", *none = NULL;
     memset(solo, 0, sizeof *solo);
     TP_CHECK(tp_config_read(&solo->config, 1, &name, &none, reason) == 0);
     atomic_init(&solo->cap.bytes_max, UINT64_MAX);
@@ -56,21 +56,26 @@ void solo_fini(struct solo *solo)
     free(solo->shard.metrics);
 }
 
-uint64_t solo_open(struct solo *solo, const struct tp_session_params *params)
+uint64_t solo_open_of(struct tp_shard *shard, struct tp_peer *peer, struct tp_world_map *of, const struct tp_session_params *params)
 {
     struct tp_session_params with_fields = *params;
-    with_fields.fields = solo->shard.fields;
+    with_fields.fields = shard->fields;
     struct tp_session *session;
     struct tp_refusal refusal;
-    TP_CHECK(tp_session_open(&session, &with_fields, solo->shard.current[0], &solo->shard.pool, &refusal) == 0);
-    TP_CHECK(tp_world_enter(&solo->of));
+    TP_CHECK(tp_session_open(&session, &with_fields, shard->current[0], &shard->pool, &refusal) == 0);
+    TP_CHECK(tp_world_enter(of));
     uint32_t slot;
     const struct tp_budget *budget = &params->budget;
     struct tp_agent_budget own = {budget->kind, budget->expansions, budget->r_milli, budget->c, 0};
-    TP_CHECK(tp_sessions_add(&solo->peer.sessions, session, &solo->of, &own, &slot) == 0);
-    solo->peer.sessions.agents[slot].is_bounded = params->bounded;
-    solo->peer.sessions.agents[slot].is_vehicle = params->motion == TP_MOTION_INERTIA;
-    return tp_sessions_id(&solo->peer.sessions, slot);
+    TP_CHECK(tp_sessions_add(&peer->sessions, session, of, &own, &slot) == 0);
+    peer->sessions.agents[slot].is_bounded = params->bounded;
+    peer->sessions.agents[slot].is_vehicle = params->motion == TP_MOTION_INERTIA;
+    return tp_sessions_id(&peer->sessions, slot);
+}
+
+uint64_t solo_open(struct solo *solo, const struct tp_session_params *params)
+{
+    return solo_open_of(&solo->shard, &solo->peer, &solo->of, params);
 }
 
 struct tp_session *solo_session(struct solo *solo, uint64_t id)

@@ -8,7 +8,7 @@
 #ifndef TESTS_LIB_SOLO_H
 #define TESTS_LIB_SOLO_H
 
-#include "daemon/peer.h"
+#include "daemon/serve/peer.h"
 
 struct solo {
     struct tp_config config;
@@ -24,6 +24,9 @@ void solo_fini(struct solo *solo);
 
 /* Opens a session with the shard's pool and fields; gives its id. */
 uint64_t solo_open(struct solo *solo, const struct tp_session_params *params);
+
+/* The same for any peer and its shard, whose map in its first place is `of`. */
+uint64_t solo_open_of(struct tp_shard *shard, struct tp_peer *peer, struct tp_world_map *of, const struct tp_session_params *params);
 
 struct tp_session *solo_session(struct solo *solo, uint64_t id);
 

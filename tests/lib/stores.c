@@ -1,7 +1,7 @@
 #include "tests/lib/stores.h"
 
-#include "daemon/store_embedded.h"
-#include "daemon/store_redis.h"
+#include "daemon/store/store_embedded.h"
+#include "daemon/store/store_redis.h"
 #include "tests/lib/maps.h"
 #include "tests/lib/redis.h"
 

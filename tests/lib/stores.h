@@ -1,15 +1,15 @@
-/* Stores under test (daemon/store.h): a table of how each is opened, calls that remember what answered them, and a record of every
+/* Stores under test (daemon/store/store.h): a table of how each is opened, calls that remember what answered them, and a record of every
  * event in the order told.
  *
  * What it is: one row a store; a new one is one function that opens it. Whatever it tells is checked against the promises that hold always: each
- * call is answered exactly once and by an event that fits it, and the events of a map are in an order that daemon/store.h allows. What it
+ * call is answered exactly once and by an event that fits it, and the events of a map are in an order that daemon/store/store.h allows. What it
  * refuses: anything else fails the running test. Who calls it: the tests of stores, of one thread; events come on the store's own.
  */
 #ifndef TESTS_LIB_STORES_H
 #define TESTS_LIB_STORES_H
 
-#include "daemon/metrics.h"
-#include "daemon/store.h"
+#include "daemon/stats/metrics.h"
+#include "daemon/store/store.h"
 #include "tests/lib/harness.h"
 
 #include <pthread.h>

@@ -7,7 +7,12 @@
 #include <string.h>
 #include <time.h>
 
-enum { TICK_PAUSE_US = 2000, BUDGET_K = 20 };
+enum { TICK_PAUSE_US = 2000, BUDGET_K = 20, START_MS = 3 * WIRE_TIMEOUT_MS };
+
+static void take_breath(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = TICK_PAUSE_US * 1000}, NULL);
+}
 
 /* Keeps the first thing that was amiss. */
 static void go_wrong(struct ticker *ticker, const char *words, const Tickpath__Reply *reply)
@@ -111,7 +116,7 @@ static void *ticker_main(void *context)
     bool is_back = false;
     uint64_t session = open_session(ticker, &wire, ticker->from, ticker->to);
     while (session && !atomic_load(&ticker->is_ending) && step(ticker, &wire, &session, &is_back))
-        nanosleep(&(struct timespec){.tv_nsec = TICK_PAUSE_US * 1000}, NULL);
+        take_breath();
     wire_close(&wire);
     return NULL;
 }
@@ -122,6 +127,12 @@ void ticker_start(struct ticker *ticker, uint16_t port, const char *map, uint32_
     *ticker = (struct ticker){.is_running = true, .port = port, .from = from, .to = to};
     snprintf(ticker->map, sizeof ticker->map, "%s", map);
     ck_assert_int_eq(pthread_create(&ticker->thread, NULL, ticker_main, ticker), 0);
+    for (uint64_t until = wire_now_ms() + START_MS; ticker->ticks == 0 && ticker->told == 0; take_breath()) {
+        if (wire_now_ms() < until)
+            continue;
+        ticker_stop(ticker);
+        ck_abort_msg("no first tick: %s", ticker->failure);
+    }
 }
 
 void ticker_stop(struct ticker *ticker)

@@ -29,7 +29,8 @@ struct ticker {
     char failure[160];   /* empty: none */
 };
 
-/* Opens a session from one cell to another on a connection of its own, and ticks. */
+/* Opens a session from one cell to another on a connection of its own, and ticks. Returns after the first tick: what becomes of the map from
+ * then on, the session is told. Fails the test where none is answered. */
 void ticker_start(struct ticker *ticker, uint16_t port, const char *map, uint32_t from, uint32_t to);
 
 /* Ends it; where it does not run, nothing. */

@@ -22,6 +22,11 @@
 
 enum { FRAME_BYTES_MAX = 4 << 20, CHUNK_BYTES = 1 << 20, LOG_TAIL_BYTES = 4000, OPTIONS_MAX = 48 };
 
+void wire_sleep_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
 uint64_t wire_now_ms(void)
 {
     struct timespec now;
@@ -57,6 +62,15 @@ static void print_log_tail(const struct wire_daemon *daemon)
     tail[fread(tail, 1, LOG_TAIL_BYTES, file)] = 0;
     fclose(file);
     fprintf(stderr, "---- end of the daemon's log ----\n%s\n----\n", tail);
+}
+
+/* What each of its threads does: its name, its state, and where in the kernel it waits. */
+static void print_threads(pid_t pid)
+{
+    char command[160];
+    snprintf(command, sizeof command, "ps -L -o tid,stat,pcpu,wchan:32,comm -p %d >&2", (int)pid);
+    if (system(command) != 0)
+        fprintf(stderr, "ps tells nothing of %d\n", (int)pid);
 }
 
 /* The port file holds the protocol's port, and on a second line that of --stats when there is one. It appears
@@ -119,7 +133,11 @@ void wire_daemon_start(struct wire_daemon *daemon, ...)
     uint64_t until = wire_now_ms() + WIRE_TIMEOUT_MS;
     while (!read_port_file(daemon, port_path)) {
         ck_assert_msg(wire_daemon_alive(daemon), "%s did not start", program);
-        ck_assert_msg(wire_now_ms() < until, "%s wrote no port file in time", program);
+        if (wire_now_ms() >= until) {
+            print_log_tail(daemon);
+            print_threads(daemon->pid);
+            ck_abort_msg("%s wrote no port file in time", program);
+        }
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
     }
 }
@@ -154,15 +172,15 @@ bool wire_daemon_alive(struct wire_daemon *daemon)
     return false;
 }
 
-void wire_daemon_await_end(struct wire_daemon *daemon)
+void wire_daemon_expect_exit(struct wire_daemon *daemon, int code)
 {
     if (!wait_end(daemon, WIRE_TIMEOUT_MS)) {
         print_log_tail(daemon);
-        ck_abort_msg("the daemon did not end %d ms after SIGTERM", WIRE_TIMEOUT_MS);
+        ck_abort_msg("the daemon did not end %d ms after it was told to", WIRE_TIMEOUT_MS);
     }
-    if (!WIFEXITED(daemon->exit_status) || WEXITSTATUS(daemon->exit_status) != 0) {
+    if (!WIFEXITED(daemon->exit_status) || WEXITSTATUS(daemon->exit_status) != code) {
         print_log_tail(daemon);
-        ck_abort_msg("the daemon ended with status 0x%x after SIGTERM", (unsigned)daemon->exit_status);
+        ck_abort_msg("the daemon ended with status 0x%x, not with code %d", (unsigned)daemon->exit_status, code);
     }
 }
 
@@ -170,7 +188,7 @@ void wire_daemon_stop(struct wire_daemon *daemon)
 {
     ck_assert_msg(wire_daemon_alive(daemon), "the daemon was gone before it was stopped");
     kill(daemon->pid, SIGTERM);
-    wire_daemon_await_end(daemon);
+    wire_daemon_expect_exit(daemon, 0);
 }
 
 void wire_daemon_kill(struct wire_daemon *daemon)
@@ -543,6 +561,21 @@ Tickpath__Reply *wire_tick(struct wire *wire, uint64_t session)
     ck_assert_uint_eq(reply->ticked->n_status, 1);
     ck_assert_uint_eq(reply->ticked->n_flags, 1);
     return reply;
+}
+
+void wire_wall_off(struct wire *wire, const char *map, uint32_t side)
+{
+    Tickpath__Rectangle wall = TICKPATH__RECTANGLE__INIT, *walls[] = {&wall};
+    wall.has_x = wall.has_y = wall.has_width = wall.has_height = wall.has_terrain = 1;
+    wall.x = side - 2;
+    wall.width = 1;
+    wall.height = side;
+    wall.terrain = '@';
+    Tickpath__ChangeCosts change = TICKPATH__CHANGE_COSTS__INIT;
+    change.map = (char *)(uintptr_t)map;
+    change.rectangle = walls;
+    change.n_rectangle = 1;
+    wire_reply_free(wire_ask(wire, TICKPATH__REQUEST__BODY_CHANGE_COSTS, &change, TICKPATH__REPLY__BODY_CHANGED));
 }
 
 uint64_t wire_set_cell(struct wire *wire, const char *map, uint32_t cell, uint8_t terrain)

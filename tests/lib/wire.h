@@ -45,8 +45,8 @@ void wire_daemon_lean(void);
  */
 void wire_daemon_stop(struct wire_daemon *daemon);
 
-/* The second half of that, for a daemon that was told to end already. */
-void wire_daemon_await_end(struct wire_daemon *daemon);
+/* Waits for the end of a daemon that was told to end; asserts that it comes in time, with this exit code. */
+void wire_daemon_expect_exit(struct wire_daemon *daemon, int code);
 
 /* SIGKILL, then waits. */
 void wire_daemon_kill(struct wire_daemon *daemon);
@@ -139,7 +139,11 @@ Tickpath__Reply *wire_tick(struct wire *wire, uint64_t session);
 /* Sets one cell's class; returns the version made. */
 uint64_t wire_set_cell(struct wire *wire, const char *map, uint32_t cell, uint8_t terrain);
 
+/* Closes the last column but one of a free map of side * side cells: the last cell can't be had from the left, and a search for it sees all the rest. */
+void wire_wall_off(struct wire *wire, const char *map, uint32_t side);
+
 /* Milliseconds on a clock that only goes forward. */
 uint64_t wire_now_ms(void);
+void wire_sleep_ms(long ms);
 
 #endif

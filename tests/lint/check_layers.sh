@@ -93,8 +93,8 @@ done < <(includes "${library[@]}")
 
 # The compiler says what is reached through other headers.
 without_uv=()
-for file in daemon/*.[ch]; do
-    case ${file#daemon/} in
+for file in daemon/*.[ch] daemon/*/*.[ch]; do
+    case ${file##*/} in
     server.[ch] | life.[ch] | acceptor.[ch] | loop.[ch] | connection.[ch] | redis_*.[ch] | store_redis.c) ;;
     *) without_uv+=("$file") ;;
     esac

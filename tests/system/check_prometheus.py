@@ -61,8 +61,8 @@ def metrics(port, accept):
 
 
 def documented():
-    """The names of daemon/METRICS.md, with the types that they have."""
-    with open(os.path.join(ROOT, "daemon", "METRICS.md"), encoding="utf-8") as page:
+    """The names of daemon/stats/METRICS.md, with the types that they have."""
+    with open(os.path.join(ROOT, "daemon", "stats", "METRICS.md"), encoding="utf-8") as page:
         return dict(re.findall(r"^\| `(tickpath_\w+)[^|]*\| (\w+) \|", page.read(), re.MULTILINE))
 
 
@@ -84,7 +84,7 @@ def check_exposition(stats, promtool):
 
 
 def check_stats(stats):
-    with open(os.path.join(ROOT, "daemon", "stats.schema.json"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "daemon", "stats", "stats.schema.json"), encoding="utf-8") as file:
         schema = json.load(file)
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
@@ -101,6 +101,14 @@ def check_stats(stats):
         check(not validator.is_valid({**told, path: worse}), "the schema takes %s as %s" % (worse, path))
     told["metrics"]["tick_seconds"]["buckets"] = [[1, 0]]
     check(not validator.is_valid(told), "the schema takes an empty bucket")
+
+
+def check_resident(stats, pid):
+    """The whole process' memory is what the system says of it, but for what comes between two looks."""
+    with open("/proc/%d/statm" % pid, encoding="ascii") as file:
+        pages = int(file.read().split()[1])
+    told = json.loads(http(stats, "/stats")[1])["metrics"]["resident_bytes"]
+    check(abs(told - pages * os.sysconf("SC_PAGESIZE")) < 16 << 20, "%d bytes are resident, told are %d" % (pages * os.sysconf("SC_PAGESIZE"), told))
 
 
 def check_workload(folder, stats, daemon_port, prometheus):
@@ -162,6 +170,7 @@ def main():
         if check(wait_for(lambda: http(prometheus, "/-/ready")[0] == 200), "Prometheus does not start:\n" + server.log()):
             check_workload(folder, stats, port, prometheus)
         check_stats(stats)
+        check_resident(stats, daemon.pid)
         daemon.terminate()
         check(daemon.wait() == 0, "the daemon ends with %s:\n%s" % (daemon.wait(0), daemon.log()))
 

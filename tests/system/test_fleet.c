@@ -7,7 +7,7 @@
  * daemons. Batches that name a cell outside the map come between them: they are always refused, and make no version.
  *
  * The keys of a map are the last 1,024: clients stop for a batch that waits for its answer while KEYS_AHEAD others were sent. */
-#include "daemon/snapshot.h"
+#include "daemon/store/snapshot.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/redis.h"
 #include "tests/lib/wire.h"

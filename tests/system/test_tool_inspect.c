@@ -1,7 +1,7 @@
 /* `tickpath inspect` as people use it: what it writes of sessions played here is what the library says of them, as JSON in the form that the README has, and as
  * a picture whose cells have the colours of its legend; what it can't do is refused. With --stats it asks a running daemon. */
 #include "base/error.h"
-#include "client/cli/look_draw.h"
+#include "client/cli/inspect_draw.h"
 #include "client/tickpath_client.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/tool.h"

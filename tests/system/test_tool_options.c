@@ -165,10 +165,14 @@ END_TEST
 
 START_TEST(help_and_version)
 {
-    char *out = tool_ok("--version");
-    ck_assert_str_eq(out, "tickpath " TP_VERSION "\n");
-    free(out);
-    static const char *const commands[] = {"bench", "trace", "run", "watch", "health", "map generate", "draw", "algorithms"};
+    char *out;
+    static const char *const asked[] = {"--version", "version"};
+    for (size_t i = 0; i < 2; i++) {
+        out = tool_ok("%s", asked[i]);
+        ck_assert_str_eq(out, "tickpath " TP_VERSION "\n");
+        free(out);
+    }
+    static const char *const commands[] = {"bench", "trace", "run", "watch", "inspect", "health", "map generate", "draw", "algorithms"};
     char *help = tool_ok("--help");
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         ck_assert_msg(strstr(help, commands[i]) != NULL, "%s", help);
@@ -176,6 +180,9 @@ START_TEST(help_and_version)
         ck_assert_msg(strncmp(out, "usage: tickpath ", 16) == 0 && strstr(out, commands[i]) == out + 16, "%s",
                       out);
         ck_assert_ptr_nonnull(strstr(out, "--help"));
+        char *turned = tool_ok("help %s", commands[i]);
+        ck_assert_str_eq(turned, out);
+        free(turned);
         free(out);
     }
     free(help);

@@ -1,7 +1,7 @@
 /* The keys of batches as bytes: in a batch, in the log; what has none looks as it did before there were keys. */
-#include "daemon/keys.h"
-#include "daemon/maplog.h"
-#include "daemon/snapshot.h"
+#include "daemon/store/keys.h"
+#include "daemon/store/maplog.h"
+#include "daemon/store/snapshot.h"
 #include "tests/lib/harness.h"
 
 #include <stdlib.h>

@@ -1,11 +1,12 @@
 /* What guides a session (search/guide.c): how long an agent waits for its way, what it does when it is moved elsewhere, when a door
  * ahead of it closes, when its goal moves or can't be reached; what a tick pays; that sharing changes nothing, and want of memory
- * only how well it is led. */
+ * only how well it is led: without a way it watches all of its path. */
 #include "base/limits.h"
 #include "guide/field.h"
 #include "map/layer.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/maps.h"
+#include "tests/lib/mind.h"
 #include "tests/lib/play.h"
 
 #include <stdlib.h>
@@ -489,6 +490,51 @@ START_TEST(no_room_is_no_harm)
 }
 END_TEST
 
+/* Near ahead alone looks who has a way, and so learns from the guide what closes far off. Who has none looks at all of its path, with a mind and at rest. */
+START_TEST(without_a_way_it_watches_all_of_its_path)
+{
+    enum { LENGTH = 400, FAR_STEPS = 120 };
+    bool has_room = _i % 2, rests = _i / 2;
+    struct tp_map *map = tp_test_map_free(LENGTH, 9), *open, *closed, *before;
+    struct tp_layer_kind kind = {map->profile, 1, true, TP_BLOCKS_STRAIGHT};
+    ck_assert_int_eq(tp_layer_build(&open, map, &kind), 0);
+    before = (struct tp_map *)tp_map_ref(map);
+    struct tp_pool pool;
+    tp_pool_init(&pool, NULL);
+    struct tp_session_params params = guided(map, 1, 4, LENGTH - 2, 4);
+    params.fields = tp_field_cache_open(&pool, has_room ? 64 << 20 : 0);
+    struct tp_session *session;
+    struct tp_refusal refusal;
+    ck_assert_int_eq(tp_session_open(&session, &params, open, &pool, &refusal), 0);
+    if (!rests)
+        mind_kept(session);
+    struct tp_tick_reply reply;
+    uint32_t cells[LENGTH] = {0}, count = 0;
+    for (int tick = 0; tick < LENGTH / 2 && (rests ? session->mind != NULL || count == 0 : count == 0); tick++) {
+        tp_session_tick(session, open, NULL, &reply);
+        count = reply.flags & TP_FLAG_PATH_COMPLETE ? tp_session_path(session, cells, LENGTH) : 0;
+    }
+    ck_assert_uint_gt(count, FAR_STEPS);
+    ck_assert_int_eq(session->mind == NULL, rests);
+    tp_test_set_rect(&map, cells[FAR_STEPS] % LENGTH, cells[FAR_STEPS] / LENGTH, 1, 1, '@');
+    ck_assert_int_eq(tp_layer_follow(&closed, open, before, map, &kind), 0);
+    tp_session_tick(session, closed, NULL, &reply);
+    bool restarted = reply.flags & TP_FLAG_RESTARTED;
+    for (int tick = 0; tick < FAR_STEPS / 3 && has_room; tick++) {
+        tp_session_tick(session, closed, NULL, &reply);
+        restarted |= (reply.flags & TP_FLAG_RESTARTED) != 0;
+    }
+    ck_assert_int_eq(restarted, !has_room);
+    tp_session_close(session);
+    tp_field_cache_close(params.fields);
+    tp_map_unref(open);
+    tp_map_unref(closed);
+    tp_map_unref(before);
+    tp_map_unref(map);
+    tp_pool_fini(&pool);
+}
+END_TEST
+
 static Suite *guide_suite(void)
 {
     Suite *suite = suite_create("guide");
@@ -506,6 +552,7 @@ static Suite *guide_suite(void)
     tcase_add_test(tests, units_that_are_refused);
     tcase_add_test(tests, sharing_changes_nothing);
     tcase_add_test(tests, no_room_is_no_harm);
+    tcase_add_loop_test(tests, without_a_way_it_watches_all_of_its_path, 0, 4);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -103,7 +103,7 @@ static uint64_t squares_blurred(const struct tp_blocks *blocks)
     return blurred;
 }
 
-/* What the changes of a step do: open and close cells, or lay and take away long walls, or only open. */
+/* What the changes of a step do: open and close cells, or lay and take away long walls and whole tiles, or only open. */
 enum kind { CELLS, WALLS, OPENING, KINDS };
 
 static void draw(struct tp_test_rng *rng, const struct tp_map *map, enum kind kind, struct tp_change *changes,
@@ -122,6 +122,13 @@ static void draw(struct tp_test_rng *rng, const struct tp_map *map, enum kind ki
             change->class_to = tp_test_percent(rng, 55) ? '@' : '.';
             change->width = is_wide ? tp_test_between(rng, 1, map->width - x) : 1;
             change->height = is_wide ? 1 : tp_test_between(rng, 1, map->height - y);
+            if (tp_test_percent(rng, 3)) {
+                const struct tp_map_tile *tile = map->tiles[y / TP_MAP_TILE * map->tiles_x + x / TP_MAP_TILE];
+                change->x = x / TP_MAP_TILE * TP_MAP_TILE;
+                change->y = y / TP_MAP_TILE * TP_MAP_TILE;
+                change->width = tile->columns;
+                change->height = tile->rows;
+            }
         }
     }
 }
@@ -262,12 +269,75 @@ START_TEST(a_door)
 }
 END_TEST
 
+/* Follows a map to what a batch makes of it. */
+static void change_map(struct tp_map **map, struct tp_blocks **blocks, const struct tp_change *changes, size_t count)
+{
+    struct tp_map *next;
+    struct tp_blocks *followed;
+    size_t bad;
+    uint32_t bad_x, bad_y;
+    ck_assert_int_eq(tp_map_apply(&next, *map, changes, count, &bad, &bad_x, &bad_y), 0);
+    ck_assert_int_eq(tp_blocks_follow(&followed, *blocks, *map, next), 0);
+    tp_map_unref(*map);
+    tp_blocks_unref(*blocks);
+    *map = next;
+    *blocks = followed;
+}
+
+static struct tp_change rect(uint32_t x, uint32_t y, uint32_t width, uint32_t height, uint8_t class_to)
+{
+    return (struct tp_change){.kind = TP_CHANGE_RECT, .x = x, .y = y, .width = width, .height = height, .class_to = class_to};
+}
+
+/* Two lanes go down a tile, the right one into the next tile. In one block the right one is shut and what was its end is joined to the left
+ * one: the tile has the same areas in the same blocks, and the same cells on its side, but a cell there has changed hands. */
+START_TEST(an_end_that_changes_hands)
+{
+    struct tp_map *map = tp_test_map_free(5, 70);
+    tp_test_set_rect(&map, 1, 0, 3, 70, '@');
+    tp_test_set_rect(&map, 0, 60, 1, 10, '@');
+    struct tp_blocks *blocks;
+    ck_assert_int_eq(tp_blocks_build(&blocks, map, TP_BLOCKS_STRAIGHT), 0);
+    ck_assert(tp_blocks_apart(blocks, 0, 0, 4, 69));
+    const struct tp_change changes[] = {rect(4, 60, 1, 1, '@'), rect(0, 60, 1, 3, '.'), rect(1, 62, 3, 1, '.')};
+    change_map(&map, &blocks, changes, 3);
+    ck_assert_uint_eq(blocks->blurred, 0);
+    ck_assert(expect_sound(blocks, map));
+    ck_assert(tp_blocks_apart(blocks, 0, 0, 4, 0));
+    ck_assert(!tp_blocks_apart(blocks, 0, 0, 4, 69));
+    tp_blocks_unref(blocks);
+    tp_map_unref(map);
+}
+END_TEST
+
+/* A tile of two areas is closed whole in a square that is not made anew, since the one before it was cut too: those after it keep theirs. */
+START_TEST(a_tile_that_closes)
+{
+    struct tp_map *map = tp_test_map_free(4 * TP_MAP_TILE, 2 * TP_MAP_TILE);
+    tp_test_set_rect(&map, 2 * TP_MAP_TILE, 0, TP_MAP_TILE, TP_MAP_TILE, '@');
+    tp_test_set(&map, 2 * TP_MAP_TILE + 10, 10, '.');
+    tp_test_set(&map, 2 * TP_MAP_TILE + 20, 20, '.');
+    struct tp_blocks *blocks;
+    ck_assert_int_eq(tp_blocks_build(&blocks, map, TP_BLOCKS_STRAIGHT), 0);
+    const struct tp_change changes[] = {rect(2 * TP_MAP_TILE, 0, TP_MAP_TILE, TP_MAP_TILE, '@'),
+                                        rect(0, TP_MAP_TILE - 1, TP_MAP_TILE, 1, '@')};
+    change_map(&map, &blocks, changes, 2);
+    ck_assert_uint_eq(blocks->is_blurred[1], 1); /* else this tests nothing */
+    ck_assert(!tp_blocks_apart(blocks, 4 * TP_MAP_TILE - 1, 0, 4 * TP_MAP_TILE - 1, 2 * TP_MAP_TILE - 1));
+    expect_sound(blocks, map);
+    tp_blocks_unref(blocks);
+    tp_map_unref(map);
+}
+END_TEST
+
 static Suite *labels_suite(void)
 {
     Suite *suite = suite_create("labels");
     TCase *tcase = tcase_create("labels");
     tcase_add_test(tcase, apart_as_the_moves_say);
     tcase_add_test(tcase, a_door);
+    tcase_add_test(tcase, an_end_that_changes_hands);
+    tcase_add_test(tcase, a_tile_that_closes);
     tcase_add_test(tcase, never_apart_wrongly);
     suite_add_tcase(suite, tcase);
     return suite;

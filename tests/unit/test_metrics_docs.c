@@ -1,21 +1,21 @@
-/* daemon/METRICS.md against the metrics table: the page is written from the table (`make docs-metrics` runs this program with --write), and the test
+/* daemon/stats/METRICS.md against the metrics table: the page is written from the table (`make docs-metrics` runs this program with --write), and the test
  * compares every byte. Runs from the project's root. */
-#include "daemon/metrics.h"
-#include "daemon/text.h"
+#include "daemon/stats/metrics.h"
+#include "daemon/stats/text.h"
 #include "tests/lib/harness.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE "daemon/METRICS.md"
+#define PAGE "daemon/stats/METRICS.md"
 
 static const char head[] =
     "# Metrics\n"
     "\n"
-    "Written by `make docs-metrics` from the table in `daemon/metrics.h`; edit that. `/metrics` of the stats port has them in Prometheus' text format\n"
+    "Written by `make docs-metrics` from the table in `daemon/stats/metrics.h`; edit that. `/metrics` of the stats port has them in Prometheus' text format\n"
     "0.0.4, and in OpenMetrics 1.0 for whoever asks for it (`Accept: application/openmetrics-text`). `/stats` has the same numbers as JSON, named without\n"
-    "`tickpath_` and `_total`, of all threads and by thread; `daemon/stats.schema.json` is its schema. Times are in seconds, sizes in bytes.\n"
+    "`tickpath_` and `_total`, of all threads and by thread; `daemon/stats/stats.schema.json` is its schema. Times are in seconds, sizes in bytes.\n"
     "\n"
     "A histogram `x` is exported as `x_bucket{le}`, `x_sum` and `x_count`; the bounds are powers of two (of a microsecond, or of one). Labels have the\n"
     "values listed and no other: nothing that a client says becomes one.\n"
@@ -36,7 +36,7 @@ static void add_row(struct tp_text *text, const struct tp_metric_info *info)
 static void add_labels(struct tp_text *text)
 {
     tp_text_add(text, "\n## Labels\n\n| label | values |\n|---|---|\n");
-    for (enum tp_metric_set set = TP_METRIC_SET_NONE + 1; set <= TP_METRIC_SET_POOL; set++) {
+    for (enum tp_metric_set set = TP_METRIC_SET_NONE + 1; set < TP_METRIC_SETS; set++) {
         tp_text_add(text, "| `%s`, of", tp_metric_label(set));
         const char *comma = " ";
         for (size_t i = 0; i < tp_metric_count; i++)
@@ -99,7 +99,7 @@ END_TEST
 /* Every label's values are names, each once, and as many as there is room for at most. */
 START_TEST(values_are_names)
 {
-    for (enum tp_metric_set set = TP_METRIC_SET_NONE + 1; set <= TP_METRIC_SET_POOL; set++) {
+    for (enum tp_metric_set set = TP_METRIC_SET_NONE + 1; set < TP_METRIC_SETS; set++) {
         size_t values = tp_metric_values(set);
         ck_assert_msg(values > 1 && values <= TP_ALGORITHMS_MAX, "%s has %zu values", tp_metric_label(set), values);
         for (size_t i = 0; i < values; i++) {

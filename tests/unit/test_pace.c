@@ -1,6 +1,6 @@
-/* How long things take, learnt (daemon/pace.h): moves, searches and expansions are told apart, a stall does not mislead, a slower machine is
+/* How long things take, learnt (daemon/serve/pace.h): moves, searches and expansions are told apart, a stall does not mislead, a slower machine is
  * noticed, and portions find how many can have one. */
-#include "daemon/pace.h"
+#include "daemon/serve/pace.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/rng.h"
 

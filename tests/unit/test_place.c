@@ -1,5 +1,5 @@
 /* Places in a log, and lineages. */
-#include "daemon/place.h"
+#include "daemon/store/place.h"
 #include "tests/lib/harness.h"
 
 #include <stdio.h>

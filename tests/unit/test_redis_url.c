@@ -1,5 +1,5 @@
 /* The URL of the option --redis, taken apart: what it may hold, and that the words of a refusal hold no part of it. */
-#include "daemon/redis_url.h"
+#include "daemon/store/redis_url.h"
 #include "tests/lib/harness.h"
 
 #include <string.h>

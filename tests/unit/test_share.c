@@ -1,6 +1,6 @@
-/* The dealing of a shared total (daemon/share.h): against a model that credits instant by instant, and what it promises, over any
+/* The dealing of a shared total (daemon/serve/share.h): against a model that credits instant by instant, and what it promises, over any
  * window of deals and whoever else asks. */
-#include "daemon/share.h"
+#include "daemon/serve/share.h"
 #include "tests/lib/harness.h"
 
 #include <stdlib.h>

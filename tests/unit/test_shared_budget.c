@@ -1,6 +1,6 @@
-/* Shared totals of a tick (daemon/scheduler.h), on a clock of its own: fair by priority over any window, nobody starved for longer
+/* Shared totals of a tick (daemon/serve/scheduler.h), on a clock of its own: fair by priority over any window, nobody starved for longer
  * than is promised, nothing left lying that somebody asks for, deadlines kept, and without a total everything as it was. */
-#include "daemon/scheduler.h"
+#include "daemon/serve/scheduler.h"
 #include "tests/lib/maps.h"
 
 #include <stdlib.h>
@@ -57,6 +57,7 @@ static uint64_t virtual_now(void *context)
 /* Walls off the lower right corner, where the goals are: a search to the end sees all of the map first. */
 static void stage_begin(const char *label)
 {
+    static struct tp_metrics counted;
     memset(&stage, 0, sizeof stage);
     stage.rng = tp_test_rng(label);
     stage.map = tp_test_map_free(SIDE, SIDE);
@@ -66,7 +67,7 @@ static void stage_begin(const char *label)
     stage.of = (struct tp_world_map){.name = "m", .slot = 0};
     tp_pool_init(&stage.pool, NULL);
     tp_closing_init(&stage.closing);
-    tp_sessions_init(&stage.sessions, &stage.closing, NULL, AGENTS_MAX, 42);
+    tp_sessions_init(&stage.sessions, &stage.closing, &counted, AGENTS_MAX, 42);
     stage.turn_ns = 200;
     stage.expansion_ns = 100;
 }

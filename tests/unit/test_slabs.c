@@ -1,6 +1,6 @@
 /* The source of a loop's slabs, under a pool and by itself: what it keeps, what it lets go of, and that steady ticks wait for no memory. */
 #define _DEFAULT_SOURCE
-#include "daemon/slabs.h"
+#include "daemon/serve/slabs.h"
 #include "search/session.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/maps.h"

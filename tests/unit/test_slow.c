@@ -1,5 +1,5 @@
 /* The slowest ticks: against a plain list of all that were offered; read by a thread while they are written; the causes. */
-#include "daemon/slow.h"
+#include "daemon/stats/slow.h"
 #include "tests/lib/harness.h"
 
 #include <pthread.h>
@@ -65,6 +65,35 @@ START_TEST(old_ones_go)
     ck_assert_uint_eq(kept[TP_SLOW_TICKS - 1], 5);
     ck_assert(!tp_slow_wants(&slow, 5, late_us));
     ck_assert_uint_eq(waits_of(&slow, 10 * late_us, kept), 0);
+}
+END_TEST
+
+/* What waited longer than the limit is offered though it is not among the slowest: it is to be told of. A new limit holds from the next tick on. */
+START_TEST(limit_is_offered)
+{
+    static struct tp_slow slow;
+    tp_slow_limit(&slow, 500);
+    for (uint64_t i = 0; i < TP_SLOW_TICKS; i++)
+        tp_slow_offer(&slow, &(struct tp_slow_tick){.at_us = 1 + i, .took_us = 1000 + i});
+    ck_assert(!tp_slow_wants(&slow, 500, 100));
+    ck_assert(tp_slow_wants(&slow, 501, 100));
+    ck_assert(tp_slow_is_over(&slow, 501));
+    ck_assert(!tp_slow_is_over(&slow, 500));
+    tp_slow_offer(&slow, &(struct tp_slow_tick){.at_us = 100, .took_us = 501});
+    uint64_t kept[TP_SLOW_TICKS];
+    ck_assert_uint_eq(waits_of(&slow, 100, kept), TP_SLOW_TICKS);
+    for (size_t i = 0; i < TP_SLOW_TICKS; i++)
+        ck_assert_uint_ge(kept[i], 1000);
+    ck_assert(tp_slow_wants(&slow, 501, 101));
+
+    tp_slow_limit(&slow, 5000);
+    ck_assert(tp_slow_wants(&slow, 1, 102)); /* to take it over */
+    tp_slow_offer(&slow, &(struct tp_slow_tick){.at_us = 102, .took_us = 2000});
+    ck_assert(!tp_slow_wants(&slow, 1001, 103));
+    ck_assert(tp_slow_wants(&slow, 1002, 103));
+    tp_slow_limit(&slow, 0);
+    tp_slow_offer(&slow, &(struct tp_slow_tick){.at_us = 104, .took_us = 1});
+    ck_assert(!tp_slow_is_over(&slow, UINT64_MAX));
 }
 END_TEST
 
@@ -135,13 +164,13 @@ START_TEST(causes_are_named)
         {{.queued_us = 50, .took_us = 50, .sessions = 1000, .expansions = 100000}, {"queue", "search", "batch"}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const char *why[TP_SLOW_CAUSES];
+        enum tp_slow_cause why[TP_SLOW_CAUSES];
         size_t count = tp_slow_why(&cases[i].tick, why), due = 0;
         while (due < 3 && cases[i].why[due] != NULL)
             due++;
         ck_assert_msg(count == due, "case %zu has %zu causes", i, count);
         for (size_t j = 0; j < due; j++)
-            ck_assert_msg(strcmp(why[j], cases[i].why[j]) == 0, "case %zu: %s", i, why[j]);
+            ck_assert_msg(strcmp(tp_slow_cause_name(why[j]), cases[i].why[j]) == 0, "case %zu: %s", i, tp_slow_cause_name(why[j]));
     }
 }
 END_TEST
@@ -151,6 +180,7 @@ static Suite *slow_suite(void)
     Suite *suite = suite_create("slow");
     TCase *core = tcase_create("core");
     tcase_add_test(core, slowest_are_kept);
+    tcase_add_test(core, limit_is_offered);
     tcase_add_test(core, old_ones_go);
     tcase_add_test(core, readers_see_whole_ticks);
     tcase_add_test(core, causes_are_named);

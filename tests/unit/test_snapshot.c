@@ -1,7 +1,7 @@
 /* Snapshots as bytes: what was put in comes back; what is damaged, cut, grown, lies about its sizes or comes from a later program is
  * refused with words, before memory is taken for it. Calls of malloc and calloc are watched (the linker's --wrap, tests.mk). */
 #include "daemon/bytes.h"
-#include "daemon/snapshot.h"
+#include "daemon/store/snapshot.h"
 #include "tests/lib/maps.h"
 
 #include <stdlib.h>
@@ -369,7 +369,7 @@ START_TEST(test_lying_frame)
 }
 END_TEST
 
-/* As the head of daemon/snapshot.c has it, byte by byte: what is written stays readable. */
+/* As the head of daemon/store/snapshot.c has it, byte by byte: what is written stays readable. */
 START_TEST(test_documented)
 {
     struct tp_map *map = tp_test_map("..@\n@T.");

@@ -1,6 +1,6 @@
 /* A tick request as it is read straight from a frame's bytes, held against what protobuf-c reads: messages of any fields, then the same
  * bytes with some changed, cut off or added. Whatever is read here must be what protobuf-c reads; what clients write must be read here. */
-#include "daemon/tick_read.h"
+#include "daemon/serve/tick_read.h"
 #include "tests/lib/harness.h"
 
 #include <stdlib.h>

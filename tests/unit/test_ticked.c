@@ -1,6 +1,6 @@
 /* A tick's reply as it is packed straight from a schedule's answers, held byte for byte against what protobuf-c makes of the same
  * answers: every field from none to its most, few and many answers, behind other frames. And varints against their definition. */
-#include "daemon/ticked.h"
+#include "daemon/serve/ticked.h"
 #include "daemon/varint.h"
 #include "proto/tickpath.pb-c.h"
 #include "tests/lib/harness.h"

@@ -1,6 +1,6 @@
-/* The rule by which a map's log is read (daemon/tip.h): what a batch does to the tip, in which order it is decided, and that nothing
+/* The rule by which a map's log is read (daemon/store/tip.h): what a batch does to the tip, in which order it is decided, and that nothing
  * is left of one that is refused. */
-#include "daemon/tip.h"
+#include "daemon/store/tip.h"
 #include "tests/lib/maps.h"
 #include "tests/lib/stores.h"
 

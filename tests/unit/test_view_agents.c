@@ -1,6 +1,6 @@
 /* The frames of the live view: whatever the loops copy, a reader that applies every frame has what was copied last, and so has one
  * that comes later and begins with a key. */
-#include "daemon/view_agents.h"
+#include "daemon/view/view_agents.h"
 #include "tests/lib/harness.h"
 #include "tests/lib/rng.h"
 

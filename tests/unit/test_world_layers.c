@@ -1,7 +1,7 @@
 /* Layers in the world, driven by hand: batches, puts and drops that the store takes late, or refuses, and those of other daemons;
  * layers that come and go meanwhile. Whatever happens, a version is published with all its layers, each the same as one built of it from scratch. */
 #include "daemon/log.h"
-#include "daemon/world.h"
+#include "daemon/world/world.h"
 #include "map/layer.h"
 #include "tests/lib/late_store.h"
 #include "tests/lib/maps.h"
