@@ -1,6 +1,7 @@
 /* Happy path: the names of the snapshots; the newest of them, decoded in the background; the log from its place on, page by page, to the end.
  *
- * Failure modes: a snapshot that can't be read is told, and the older one is tried. The log lacks the place that a snapshot names: it is never
+ * Failure modes: the log is trimmed between two pages: all is read anew. A snapshot that can't be read is told, and the older one is
+ * tried. The log lacks the place that a snapshot names: it is never
  * read on over a gap; where no snapshot can do with the log, the map begins a new epoch from the newest that is good. No good snapshot: the
  * map is corrupt, and nothing is written. There are no snapshots at all, or the log ends with a drop: there is no such map, and one that is held is
  * told as dropped where the log says so. The map is put anew meanwhile: from the beginning. Redis is lost: it ends as if away.
@@ -42,6 +43,8 @@ struct tp__redis_load {
     struct tp_redis_history history; /* that is read */
     bool is_standing;                /* the entry was met that the snapshot stands at */
     size_t asked_count;
+    struct tp_log_place page_from;
+    bool is_behind; /* the page asked for begins with the last entry of the one before it, which proves that nothing is missing between them */
 
     struct tp_redis_history good; /* of the newest snapshot that is good, if the log can't go on from it */
     const char *bad;              /* why the last one that is none could not be read */
@@ -282,6 +285,15 @@ static enum met meet(struct tp__redis_load *load, struct tp_redis_entry *entry)
 
 static void page_begin(struct tp__redis_load *load, struct tp_log_place from, bool is_behind);
 
+/* Whether a page's first entry has that place. */
+static bool begins_at(const redisReply *page, struct tp_log_place place)
+{
+    struct tp_log_place first;
+    const redisReply *entry = page->elements > 0 ? page->element[0] : NULL;
+    return entry != NULL && entry->type == REDIS_REPLY_ARRAY && entry->elements == 2 && tp__redis_place_read(&first, entry->element[0]) &&
+           tp_log_place_compare(first, place) == 0;
+}
+
 static void page_cb(struct tp_redis_conn *conn, const redisReply *reply, void *context)
 {
     struct tp__redis_load *load = context;
@@ -295,7 +307,12 @@ static void page_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
         return;
     }
     struct tp_log_place last = load->history.place;
-    for (size_t i = 0; i < reply->elements; i++) {
+    size_t known = load->is_behind ? 1 : 0;
+    if (load->is_behind && !begins_at(reply, load->page_from)) {
+        again(load); /* the log was trimmed while it was read */
+        return;
+    }
+    for (size_t i = known; i < reply->elements; i++) {
         struct tp_redis_entry *entry;
         int error = tp__redis_entry_read(&entry, reply->element[i]);
         if (error != 0) {
@@ -322,8 +339,8 @@ static void page_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
             return;
         }
     }
-    tp_metric_add(&load->map->store->metrics->store_entries_read, reply->elements);
-    tp__redis_read_count_renew(load->map->store, reply->elements, bytes);
+    tp_metric_add(&load->map->store->metrics->store_entries_read, reply->elements - known);
+    tp__redis_read_count_renew(load->map->store, reply->elements - known, bytes);
     if (reply->elements == load->asked_count)
         page_begin(load, last, true);
     else if (!load->is_standing)
@@ -334,11 +351,13 @@ static void page_cb(struct tp_redis_conn *conn, const redisReply *reply, void *c
 
 static void page_begin(struct tp__redis_load *load, struct tp_log_place from, bool is_behind)
 {
-    char text[1 + TP_LOG_PLACE_TEXT_BYTES] = "(", count[24];
-    tp_log_place_print(text + 1, from);
-    load->asked_count = load->map->store->read_count;
+    char text[TP_LOG_PLACE_TEXT_BYTES], count[24];
+    tp_log_place_print(text, from);
+    load->page_from = from;
+    load->is_behind = is_behind;
+    load->asked_count = load->map->store->read_count + (is_behind ? 1 : 0);
     snprintf(count, sizeof count, "%zu", load->asked_count);
-    const char *argv[] = {"XRANGE", load->map->log, is_behind ? text : text + 1, "+", "COUNT", count};
+    const char *argv[] = {"XRANGE", load->map->log, text, "+", "COUNT", count};
     ask(load, 6, argv, page_cb);
 }
 
@@ -430,7 +449,7 @@ static void begin_from_good(struct tp__redis_load *load)
     struct tp__redis_map *map = load->map;
     map->load = NULL;
     answers_unknown(load);
-    if (load->why == TP__REDIS_LOAD_LOST) /* with what we know besides */
+    if (load->why == TP__REDIS_LOAD_LOST && tp__redis_map_is_held(map)) /* with what we know besides */
         (void)tp__redis_reconcile(map, &load->good);
     tp__redis_begin_epoch(map, &load->good, load->last, "its log in Redis had a gap: changes were lost");
     load_free(load);
