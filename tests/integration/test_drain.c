@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -316,11 +317,28 @@ START_TEST(test_two_phases)
 }
 END_TEST
 
+/* Sends the frame over and over, until the socket has taken no byte for STUCK_MS: the daemon's replies fill both ways' buffers then and it reads no
+ * more. A socket that is full for less is only ahead of the daemon. */
+static void send_until_stuck(const struct wire *wire, const uint8_t *frame, size_t size)
+{
+    enum { STUCK_MS = 500 };
+    size_t at = 0;
+    for (;;) {
+        struct pollfd writable = {.fd = wire->fd, .events = POLLOUT};
+        if (poll(&writable, 1, STUCK_MS) == 0)
+            return;
+        ssize_t sent = send(wire->fd, frame + at, size - at, MSG_DONTWAIT | MSG_NOSIGNAL);
+        ck_assert_msg(sent > 0 || errno == EAGAIN || errno == EINTR, "%s", strerror(errno));
+        if (sent > 0)
+            at = (at + (size_t)sent) % size;
+    }
+}
+
 /* One that asks and does not read is owed replies that it will not take: at the deadline it is dropped, and the exit code says so. */
 START_TEST(test_deadline_is_forced)
 {
-    enum { SIDE_SMALL = 256, ASKED = 40000, DRAIN_MS = 800 };
-    wire_daemon_start(&daemon_, "--drain-ms", "800", "--output-bytes-max", "65536", NULL);
+    enum { SIDE_SMALL = 256, DRAIN_MS = 800 };
+    wire_daemon_start(&daemon_, "--drain-ms", "800", "--output-bytes-max", "65536", "--slow-reader-ms", "60000", NULL);
     wire_open_greeted(&wires[opened++], daemon_.port);
     wire_put_free_map(&wires[0], "m", SIDE_SMALL, SIDE_SMALL);
     uint8_t payload[512] = {0};
@@ -332,11 +350,8 @@ START_TEST(test_deadline_is_forced)
     request.ping = &ping;
     size_t size;
     uint8_t *frame = wire_frame(&request, &size);
-    for (int i = 0; i < ASKED; i++) /* until the socket takes no more: then all buffers are full, the daemon's too */
-        if (send(wires[0].fd, frame, size, MSG_DONTWAIT | MSG_NOSIGNAL) <= 0)
-            break;
+    send_until_stuck(&wires[0], frame, size);
     free(frame);
-    wire_sleep_ms(100);
     terminate();
     uint64_t began_ms = wire_now_ms();
     wire_daemon_expect_exit(&daemon_, EXIT_DROPPED);
