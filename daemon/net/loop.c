@@ -121,6 +121,7 @@ static void loop_look_cb(uv_timer_t *look)
     atomic_store_explicit(&loop->looked_ms, tp_clock_now_ms(), memory_order_relaxed);
     tp_connection_look_all(loop);
     loop_look_at_slabs(loop);
+    tp_slow_look(&loop->shard.metrics->slow, loop->shard.clock.now_us(loop->shard.clock.context));
     if (++loop->looks < TP_LOOP_TRIM_LOOKS)
         return;
     loop->looks = 0;

@@ -61,6 +61,8 @@ void tp_command_handle(struct tp_peer *peer, const Tickpath__Request *request, b
 
 void tp__call_refuse(const struct tp_call *call, int error, const char *field, const char *words)
 {
+    if (call->request->body_case == TICKPATH__REQUEST__BODY_TICK)
+        tp_metric_add(&call->shard->metrics->requests, 1);
     tp_peer_reply_error(call->peer, call->id, error, field, words, 0);
 }
 

@@ -128,10 +128,9 @@ static void count(const struct tp_call *call, const struct tp_schedule *schedule
     struct tp_metrics *metrics = shard->metrics;
     uint64_t took_us = served_us - schedule->began_us, waited_us = before.queued_us + took_us;
     tp_metric_tick(metrics, took_us, before.queued_us, schedule->expansions, schedule->served);
-    if ((schedule->refused_count | schedule->starved | schedule->restarts | schedule->total_us | schedule->guide_units |
-         (shard->pool.used_bytes ^ shard->used_counted)) != 0)
+    if (!schedule->is_usual || shard->pool.used_bytes != shard->used_counted)
         count_more(call, schedule, took_us);
-    if (tp_slow_wants(&metrics->slow, waited_us, served_us))
+    if (tp_slow_wants(&metrics->slow, waited_us))
         keep_slow(call, schedule, before, served_us);
     call->peer->versions_seen = shard->versions;
 }

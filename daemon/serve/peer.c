@@ -335,6 +335,8 @@ static void handle_frame(struct tp_peer *peer, const uint8_t *payload, size_t si
     if (request == NULL) {
         note_came(peer); /* it may take its time, and a tick behind it waits for that */
         request = tickpath__request__unpack(&allocator, size, payload);
+        if (request != NULL && request->body_case != TICKPATH__REQUEST__BODY_TICK && !peer->is_retry)
+            tp_metric_add(&peer->shard->metrics->requests, 1); /* of ticks, those refused are; the others, tp_metric_tick counts */
     }
     if (request == NULL && arena->is_exhausted) {
         tp_peer_reply_error(peer, 0, TP_ERR_RESOURCE_EXHAUSTED, NULL,
@@ -345,8 +347,6 @@ static void handle_frame(struct tp_peer *peer, const uint8_t *payload, size_t si
     } else {
         bool is_retry = peer->is_retry;
         peer->is_retry = false;
-        if (!is_retry)
-            tp_metric_add(&peer->shard->metrics->requests, 1);
         tp_command_handle(peer, request, is_retry);
         if (peer->layer != NULL) /* the frame came to nothing before it took it */
             tp_world_layer_leave(peer->layer);

@@ -56,9 +56,10 @@ size_t tp_schedule_most_refused(const struct tp_schedule *schedule)
     return named + schedule->at_count;
 }
 
-static void refuse(struct tp_schedule *schedule, uint64_t id, int error)
+static void refuse(struct tp_schedule *schedule, uint64_t id, int error, const struct tp_map *map)
 {
-    schedule->refused[schedule->refused_count++] = (struct tp_schedule_refused){id, error, NULL};
+    schedule->is_usual = false;
+    schedule->refused[schedule->refused_count++] = (struct tp_schedule_refused){id, error, map};
 }
 
 /* What an id that is no session's is refused with. */
@@ -80,15 +81,15 @@ static void select_sessions(struct tp_schedule *schedule)
             schedule->slots[schedule->served++] = slot;
         }
         for (uint32_t slot = sessions->ended_first; slot != TP_AGENT_NONE; slot = sessions->agents[slot].next)
-            refuse(schedule, tp_sessions_id(sessions, slot), sessions->agents[slot].ended_error);
+            refuse(schedule, tp_sessions_id(sessions, slot), sessions->agents[slot].ended_error, NULL);
         return;
     }
     for (size_t i = 0; i < schedule->id_count; i++) {
         uint32_t slot = tp_sessions_find(sessions, schedule->ids[i]);
         if (slot == TP_AGENT_NONE) {
-            refuse(schedule, schedule->ids[i], missing_error(sessions, schedule->ids[i]));
+            refuse(schedule, schedule->ids[i], missing_error(sessions, schedule->ids[i]), NULL);
         } else if (sessions->agents[slot].tick_seen == schedule->tick) {
-            refuse(schedule, schedule->ids[i], TP_ERR_INVALID_ARGUMENT);
+            refuse(schedule, schedule->ids[i], TP_ERR_INVALID_ARGUMENT, NULL);
         } else {
             sessions->agents[slot].tick_seen = schedule->tick;
             schedule->slots[schedule->served++] = slot;
@@ -121,8 +122,7 @@ static void drop_late(struct tp_schedule *schedule)
         uint32_t slot = schedule->slots[i];
         int error = map_error(schedule, slot);
         if (error != 0)
-            schedule->refused[schedule->refused_count++] = (struct tp_schedule_refused){
-                tp_sessions_id(schedule->sessions, slot), error, tp__schedule_map(schedule, slot)};
+            refuse(schedule, tp_sessions_id(schedule->sessions, slot), error, tp__schedule_map(schedule, slot));
         else
             schedule->slots[kept++] = slot;
     }
@@ -152,7 +152,7 @@ static void apply_positions(struct tp_schedule *schedule)
     for (size_t i = 0; i < schedule->at_count; i++) {
         uint32_t slot = tp_sessions_find(sessions, schedule->at_ids[i]);
         if (slot == TP_AGENT_NONE) {
-            refuse(schedule, schedule->at_ids[i], missing_error(sessions, schedule->at_ids[i]));
+            refuse(schedule, schedule->at_ids[i], missing_error(sessions, schedule->at_ids[i]), NULL);
             continue;
         }
         if (map_error(schedule, slot) != 0)
@@ -161,7 +161,7 @@ static void apply_positions(struct tp_schedule *schedule)
         int vy = schedule->at_vy != NULL ? schedule->at_vy[i] : 0;
         int error = tp_session_at_velocity(sessions->agents[slot].session, schedule->at_cells[i], vx, vy);
         if (error != 0) {
-            refuse(schedule, schedule->at_ids[i], error);
+            refuse(schedule, schedule->at_ids[i], error, NULL);
             sessions->agents[slot].tick_seen = UINT64_MAX; /* out of this tick */
             some_bad = true;
         }
@@ -222,6 +222,8 @@ void tp__schedule_count_more(struct tp_schedule *schedule, const struct tp_tick_
     schedule->traced += did->traced;
     schedule->guide_units += did->guide;
     schedule->restarts += (reply->flags & TP_FLAG_RESTARTED) != 0;
+    if (did->guide != 0 || (reply->flags & TP_FLAG_RESTARTED) != 0)
+        schedule->is_usual = false;
 }
 
 /* Serves the sessions in the order named, each with its own budget, or the request's. */
@@ -261,13 +263,15 @@ int tp_schedule_serve(struct tp_schedule *schedule, struct tp_refusal *refusal)
     schedule->served = schedule->refused_count = 0;
     schedule->starved = schedule->starved_longest = 0;
     schedule->expansions = schedule->traced = schedule->guide_units = schedule->restarts = 0;
+    bool is_shared = tp_schedule_is_shared(schedule);
+    schedule->is_usual = !is_shared;
     select_sessions(schedule);
     int error = check(schedule, refusal);
     if (error != 0)
         return error;
     drop_late(schedule);
     apply_positions(schedule);
-    if (tp_schedule_is_shared(schedule))
+    if (is_shared)
         tp__schedule_serve_shared(schedule);
     else
         serve_each(schedule);

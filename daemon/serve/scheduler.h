@@ -67,6 +67,7 @@ struct tp_schedule {
     uint32_t starved_longest; /* for how many ticks on end by now, the one of them that is so longest; 0: none */
     uint64_t expansions; /* of all together */
     uint64_t traced, guide_units, restarts; /* likewise; 0 where nobody counts (daemon/stats/metrics.h) */
+    bool is_usual; /* nobody was refused, there was no total, and of the line above guide_units and restarts are 0 */
 };
 
 /* How many sessions the request can serve at most. */

@@ -102,6 +102,14 @@ const char *tp_metric_value(enum tp_metric_set set, size_t i)
 
 /* ---- Reading ---- */
 
+static uint64_t observations_of(const struct tp_histogram *histogram)
+{
+    uint64_t count = 0;
+    for (size_t b = 0; b < sizeof histogram->bucket / sizeof *histogram->bucket; b++)
+        count += atomic_load_explicit(&histogram->bucket[b], memory_order_relaxed);
+    return count;
+}
+
 static const void *field_of(const struct tp_metrics *metrics, const struct tp_metric_info *info)
 {
     return (const char *)metrics + info->offset;
@@ -114,6 +122,8 @@ uint64_t tp_metrics_read_counter(const struct tp_metrics *const *all, size_t cou
     for (size_t i = 0; i < count; i++) {
         const _Atomic uint64_t *field = field_of(all[i], info);
         sum += atomic_load_explicit(&field[value], memory_order_relaxed);
+        if (info->offset == offsetof(struct tp_metrics, requests))
+            sum += observations_of(&all[i]->tick_seconds);
     }
     return sum;
 }

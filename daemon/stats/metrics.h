@@ -266,7 +266,7 @@ static inline void tp_metric_observe(struct tp_histogram *histogram, uint64_t va
     tp_metric_add(&histogram->sum, value);
 }
 
-/* Owner thread only: a tick request served. The smallest are the ones that counting must not slow down: of those it is one number that the
+/* Owner thread only: a tick request served; `requests` has it too, when it is read. The smallest are the ones that counting must not slow down: of those it is one number that the
  * three histograms share. */
 static inline void tp_metric_tick(struct tp_metrics *metrics, uint64_t took_us, uint64_t wait_us, uint64_t expansions, uint64_t sessions)
 {

@@ -35,38 +35,38 @@ static void write_entry(struct tp_slow_entry *entry, const struct tp_slow_tick *
 void tp_slow_offer(struct tp_slow *slow, const struct tp_slow_tick *tick)
 {
     struct tp_slow_entry *least = NULL;
-    uint64_t look_us = atomic_load(&slow->look_us), limit_us = atomic_load(&slow->limit_us);
-    uint64_t least_us = 0, next_us = UINT64_MAX, oldest_us = UINT64_MAX;
+    uint64_t before_us = atomic_load(&slow->least_us), limit_us = atomic_load(&slow->limit_us);
+    uint64_t least_us = 0, next_us = UINT64_MAX, oldest_us = tick->at_us; /* of each entry what a tick must take to beat it */
     for (size_t i = 0; i < TP_SLOW_TICKS; i++) {
         const struct tp_slow_entry *kept = &slow->entries[i];
         uint64_t at_us = WORD_OF(kept, at_us);
         bool is_over = at_us == 0 || at_us + KEPT_US <= tick->at_us;
-        uint64_t waited_us = is_over ? 0 : WORD_OF(kept, queued_us) + WORD_OF(kept, took_us);
-        if (least == NULL || waited_us < least_us) {
+        uint64_t beaten_us = is_over ? 0 : WORD_OF(kept, queued_us) + WORD_OF(kept, took_us) + 1;
+        if (least == NULL || beaten_us < least_us) {
             next_us = least == NULL ? UINT64_MAX : least_us;
             least = &slow->entries[i];
-            least_us = waited_us;
-        } else if (waited_us < next_us) {
-            next_us = waited_us;
+            least_us = beaten_us;
+        } else if (beaten_us < next_us) {
+            next_us = beaten_us;
         }
         if (!is_over && at_us < oldest_us)
             oldest_us = at_us;
     }
-    bool is_kept = tp_slow_waited_us(tick) > least_us;
-    if (is_kept) {
+    uint64_t waited_us = tp_slow_waited_us(tick);
+    if (waited_us >= least_us) {
         write_entry(least, tick);
-        least_us = tp_slow_waited_us(tick) < next_us ? tp_slow_waited_us(tick) : next_us;
+        least_us = waited_us + 1 < next_us ? waited_us + 1 : next_us;
     }
-    slow->least_us = limit_us != 0 && limit_us < least_us ? limit_us : least_us;
-    if (oldest_us > tick->at_us) /* none was kept before */
-        oldest_us = tick->at_us;
-    atomic_compare_exchange_strong(&slow->look_us, &look_us, oldest_us + KEPT_US); /* or the limit is another since */
+    slow->look_us = oldest_us + KEPT_US;
+    uint64_t wanted_us = limit_us != 0 && limit_us + 1 < least_us ? limit_us + 1 : least_us;
+    if (atomic_compare_exchange_strong(&slow->least_us, &before_us, wanted_us) && atomic_load(&slow->limit_us) != limit_us)
+        atomic_store(&slow->least_us, 0); /* the limit is another since */
 }
 
 void tp_slow_limit(struct tp_slow *slow, uint64_t limit_us)
 {
     atomic_store(&slow->limit_us, limit_us);
-    atomic_store(&slow->look_us, 0);
+    atomic_store(&slow->least_us, 0);
 }
 
 size_t tp_slow_read(const struct tp_slow *slow, uint64_t now_us, struct tp_slow_tick ticks[TP_SLOW_TICKS])

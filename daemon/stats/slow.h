@@ -44,8 +44,8 @@ struct tp_slow {
         _Atomic uint64_t words[sizeof(struct tp_slow_tick) / sizeof(uint64_t)];
     } entries[TP_SLOW_TICKS];
     _Atomic uint64_t limit_us; /* 0: none */
-    _Atomic uint64_t look_us;  /* when the oldest entry is over; 0: at the next tick */
-    uint64_t least_us;         /* the loop's: what a tick must beat before that, by its time: that of the fastest kept, or the limit */
+    _Atomic uint64_t least_us; /* what a tick must take to be kept, or to be over the limit; 0: the next one says */
+    uint64_t look_us;          /* the loop's: when the oldest entry is over */
 };
 
 /* How long its client waited for it here. */
@@ -54,7 +54,7 @@ static inline uint64_t tp_slow_waited_us(const struct tp_slow_tick *tick)
     return tick->queued_us + tick->took_us;
 }
 
-/* A tick that waited longer is offered in any case, from the loop's next one on; 0: none is. Any thread. */
+/* A tick that waited longer is wanted in any case, from the loop's next one on; 0: none is. Any thread. */
 void tp_slow_limit(struct tp_slow *slow, uint64_t limit_us);
 
 /* Whether a tick that waited for so many microseconds is over the limit. */
@@ -64,10 +64,17 @@ static inline bool tp_slow_is_over(const struct tp_slow *slow, uint64_t waited_u
     return limit_us != 0 && waited_us > limit_us;
 }
 
-/* Whether a tick of so many microseconds, over at `at_us`, would be kept, or may be over the limit. Owner thread only. Cost: O(1). */
-static inline bool tp_slow_wants(const struct tp_slow *slow, uint64_t waited_us, uint64_t at_us)
+/* Whether a tick that waited for so many microseconds would be kept, or may be over the limit. Owner thread only. Cost: one comparison. */
+static inline bool tp_slow_wants(const struct tp_slow *slow, uint64_t waited_us)
 {
-    return waited_us > slow->least_us || at_us >= atomic_load_explicit(&slow->look_us, memory_order_relaxed);
+    return waited_us >= atomic_load_explicit(&slow->least_us, memory_order_relaxed);
+}
+
+/* Has the next tick looked at, if an entry is over by now. Owner thread only, several times a second. Cost: O(1). */
+static inline void tp_slow_look(struct tp_slow *slow, uint64_t now_us)
+{
+    if (now_us >= slow->look_us)
+        atomic_store_explicit(&slow->least_us, 0, memory_order_relaxed);
 }
 
 /* Keeps the tick in place of one that is over, or the fastest, if it is slower. Owner thread only. Cost: O(TP_SLOW_TICKS). */

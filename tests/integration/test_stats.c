@@ -227,7 +227,7 @@ START_TEST(test_prometheus)
     ck_assert(tp_test_sample(text, "tickpath_pool_bytes{pool=\"spare\"}") == 65536 - 45000);
     ck_assert(tp_test_sample(text, "tickpath_map_versions") == 7);
     ck_assert(tp_test_sample(text, "tickpath_threads") == 2);
-    ck_assert_uint_eq(tp_test_metric(text, "requests"), 42);
+    ck_assert_uint_eq(tp_test_metric(text, "requests"), 42 + 2); /* ticks */
     ck_assert_uint_eq(tp_test_metric(text, "connections_open"), 3);
     ck_assert_uint_eq(tp_test_metric(text, "tick_expansions"), 8);
     ck_assert(tp_test_sample(text, "tickpath_tick_expansions_bucket{le=\"1.0\"}") == 2);
@@ -324,7 +324,7 @@ START_TEST(test_json)
     check_json(text, "[m[\"name\"] for m in j[\"maps\"]] == [\"a/b\", \"odd \\\"\\\\\\n\\x01 name\"]");
     check_json(text, "j[\"maps\"][0][\"version\"] == 6 and j[\"maps\"][1][\"passable_cells\"] == 1 << 40");
     check_json(text,
-               "j[\"metrics\"][\"requests\"] == 42 and j[\"by_thread\"][\"loop0\"][\"requests\"] == 40");
+               "j[\"metrics\"][\"requests\"] == 42 + 100 and j[\"by_thread\"][\"loop0\"][\"requests\"] == 40");
     check_json(text, "list(j[\"by_thread\"]) == [\"loop0\", \"loop1\", \"world\"]");
     check_json(
         text,

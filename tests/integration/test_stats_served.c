@@ -223,6 +223,13 @@ START_TEST(test_workload)
                              TICKPATH__REPLY__BODY_SESSIONS_CLOSED));
     tick_once(&wire, sessions, AGENTS, at, &tally);
     ck_assert_uint_eq(tally.refused, 1);
+
+    /* two ticks that are refused whole; the second is what protobuf-c reads, since a message that the daemon's own reader leaves to it is in it */
+    Tickpath__Tick nobody = TICKPATH__TICK__INIT;
+    wire_ask_error(&wire, TICKPATH__REQUEST__BODY_TICK, &nobody, TICKPATH__ERROR_CODE__INVALID_ARGUMENT, NULL);
+    Tickpath__Budget each = TICKPATH__BUDGET__INIT;
+    nobody.each = &each;
+    wire_ask_error(&wire, TICKPATH__REQUEST__BODY_TICK, &nobody, TICKPATH__ERROR_CODE__INVALID_ARGUMENT, NULL);
     struct wire other;
     wire_open_greeted(&other, daemon_.port);
     for (uint32_t i = 0; i < 3; i++)
@@ -271,7 +278,8 @@ START_TEST(test_workload)
     ck_assert_uint_eq(metric(text, "batches_applied"), 2);
     ck_assert_uint_eq(metric(text, "changes_applied"), 2);
     ck_assert_uint_eq(metric(text, "batches_refused"), 1);
-    ck_assert_uint_eq(metric(text, "errors"), 1);
+    ck_assert_uint_eq(metric(text, "errors"), 3);
+    ck_assert(tp_test_sample(text, "tickpath_errors_total{code=\"INVALID_ARGUMENT\"}") == 2);
     ck_assert(tp_test_sample(text, "tickpath_errors_total{code=\"OUT_OF_RANGE\"}") == 1);
     ck_assert_uint_eq(metric(text, "requests"), wire.next_id - 1 + other.next_id - 1);
     ck_assert_uint_gt(metric(text, "received_bytes"), CELLS);

@@ -33,7 +33,7 @@ START_TEST(slowest_are_kept)
     for (size_t i = 0; i < OFFERS_MAX; i++) {
         struct tp_slow_tick tick = {.at_us = 1 + i, .queued_us = tp_test_below(&rng, 1000), .took_us = 1 + tp_test_below(&rng, 100000)};
         all[i] = tp_slow_waited_us(&tick);
-        if (tp_slow_wants(&slow, all[i], tick.at_us))
+        if (tp_slow_wants(&slow, all[i]))
             tp_slow_offer(&slow, &tick);
         if (i % 97 != 0 && i + 1 != OFFERS_MAX)
             continue;
@@ -56,14 +56,17 @@ START_TEST(old_ones_go)
     for (uint64_t i = 0; i < TP_SLOW_TICKS; i++)
         tp_slow_offer(&slow, &(struct tp_slow_tick){.at_us = (1 + i) * SECOND_US, .took_us = 1000 + i});
     uint64_t late_us = (uint64_t)(TP_SLOW_KEPT_SECONDS + 1) * SECOND_US;
-    ck_assert(!tp_slow_wants(&slow, 5, late_us - 1));
-    ck_assert(tp_slow_wants(&slow, 5, late_us));
+    tp_slow_look(&slow, late_us - 1);
+    ck_assert(!tp_slow_wants(&slow, 5));
+    tp_slow_look(&slow, late_us);
+    ck_assert(tp_slow_wants(&slow, 5));
     ck_assert_uint_eq(waits_of(&slow, late_us - 1, kept), TP_SLOW_TICKS);
     ck_assert_uint_eq(waits_of(&slow, late_us, kept), TP_SLOW_TICKS - 1);
     tp_slow_offer(&slow, &(struct tp_slow_tick){.at_us = late_us, .took_us = 5});
     ck_assert_uint_eq(waits_of(&slow, late_us, kept), TP_SLOW_TICKS);
     ck_assert_uint_eq(kept[TP_SLOW_TICKS - 1], 5);
-    ck_assert(!tp_slow_wants(&slow, 5, late_us));
+    tp_slow_look(&slow, late_us);
+    ck_assert(!tp_slow_wants(&slow, 5));
     ck_assert_uint_eq(waits_of(&slow, 10 * late_us, kept), 0);
 }
 END_TEST
@@ -75,8 +78,8 @@ START_TEST(limit_is_offered)
     tp_slow_limit(&slow, 500);
     for (uint64_t i = 0; i < TP_SLOW_TICKS; i++)
         tp_slow_offer(&slow, &(struct tp_slow_tick){.at_us = 1 + i, .took_us = 1000 + i});
-    ck_assert(!tp_slow_wants(&slow, 500, 100));
-    ck_assert(tp_slow_wants(&slow, 501, 100));
+    ck_assert(!tp_slow_wants(&slow, 500));
+    ck_assert(tp_slow_wants(&slow, 501));
     ck_assert(tp_slow_is_over(&slow, 501));
     ck_assert(!tp_slow_is_over(&slow, 500));
     tp_slow_offer(&slow, &(struct tp_slow_tick){.at_us = 100, .took_us = 501});
@@ -84,13 +87,13 @@ START_TEST(limit_is_offered)
     ck_assert_uint_eq(waits_of(&slow, 100, kept), TP_SLOW_TICKS);
     for (size_t i = 0; i < TP_SLOW_TICKS; i++)
         ck_assert_uint_ge(kept[i], 1000);
-    ck_assert(tp_slow_wants(&slow, 501, 101));
+    ck_assert(tp_slow_wants(&slow, 501));
 
     tp_slow_limit(&slow, 5000);
-    ck_assert(tp_slow_wants(&slow, 1, 102)); /* to take it over */
+    ck_assert(tp_slow_wants(&slow, 1)); /* to take it over */
     tp_slow_offer(&slow, &(struct tp_slow_tick){.at_us = 102, .took_us = 2000});
-    ck_assert(!tp_slow_wants(&slow, 1001, 103));
-    ck_assert(tp_slow_wants(&slow, 1002, 103));
+    ck_assert(!tp_slow_wants(&slow, 1001));
+    ck_assert(tp_slow_wants(&slow, 1002));
     tp_slow_limit(&slow, 0);
     tp_slow_offer(&slow, &(struct tp_slow_tick){.at_us = 104, .took_us = 1});
     ck_assert(!tp_slow_is_over(&slow, UINT64_MAX));
