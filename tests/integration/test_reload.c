@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -113,27 +112,7 @@ static void expect_reloads(double ok, double refused, double last)
 /* Runs tickpathd --config FILE, and one argument more, to its end; gives its exit code and what it said. */
 static int run(const char *more, char *said, size_t said_bytes)
 {
-    int out[2];
-    ck_assert_int_eq(pipe(out), 0);
-    pid_t pid = tp_test_fork();
-    if (pid == 0) {
-        dup2(out[1], 1);
-        dup2(out[1], 2);
-        close(out[0]);
-        execl(tp_test_program("tickpathd"), "tickpathd", "--config", file, more, NULL);
-        _exit(127);
-    }
-    close(out[1]);
-    size_t have = 0;
-    ssize_t n;
-    while ((n = read(out[0], said + have, said_bytes - 1 - have)) > 0)
-        have += (size_t)n;
-    said[have] = '\0';
-    close(out[0]);
-    int status;
-    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-    ck_assert_msg(WIFEXITED(status), "tickpathd died of signal %d: %s", WTERMSIG(status), said);
-    return WEXITSTATUS(status);
+    return wire_daemon_run(said, said_bytes, "--config", file, more, NULL);
 }
 
 /* ---- The file at the start ---- */
