@@ -313,6 +313,44 @@ START_TEST(test_what_changes)
 }
 END_TEST
 
+/* So many ticks of an agent; how many of them were over the limit. */
+static double slow_of(struct wire *wire, uint64_t session, int ticks)
+{
+    double before = wire_sample(&daemon_, "tickpath_ticks_slow_total");
+    for (int i = 0; i < ticks; i++)
+        wire_reply_free(wire_tick(wire, session));
+    return wire_sample(&daemon_, "tickpath_ticks_slow_total") - before;
+}
+
+/* The limit holds on every loop from the start on, and a new one from the line on that tells of it. */
+START_TEST(test_slow_limit)
+{
+    enum { LOOPS = 2, TICKS = 50 };
+    struct wire wires[LOOPS]; /* one on each loop */
+    uint64_t sessions[LOOPS];
+    write_file("slow-tick-us = 1\n");
+    wire_daemon_start(&daemon_, "--config", file, "--stats", "127.0.0.1:0", "--threads", "2", NULL);
+    for (int i = 0; i < LOOPS; i++) {
+        wire_open_greeted(&wires[i], daemon_.port);
+        if (i == 0)
+            wire_put_free_map(&wires[i], "m", SIDE, SIDE);
+        sessions[i] = wire_open_session(&wires[i], "m", 0, SIDE * SIDE - 1, NULL, 4);
+        ck_assert_double_gt(slow_of(&wires[i], sessions[i], TICKS), 0); /* a tick takes longer, nearly always */
+    }
+    write_file("slow-tick-us = 0\n");
+    reload("slow-tick-us", "");
+    for (int i = 0; i < LOOPS; i++)
+        ck_assert_double_eq(slow_of(&wires[i], sessions[i], TICKS), 0);
+    write_file("slow-tick-us = 1\n");
+    reload("slow-tick-us", "");
+    for (int i = 0; i < LOOPS; i++) {
+        ck_assert_double_gt(slow_of(&wires[i], sessions[i], TICKS), 0);
+        wire_close(&wires[i]);
+    }
+    wire_daemon_stop(&daemon_);
+}
+END_TEST
+
 START_TEST(test_bad_file_changes_nothing)
 {
     write_file("node-bytes-max = 104857600\nsessions-max = 5\n");
@@ -478,6 +516,7 @@ static Suite *reload_suite(void)
     tcase_add_test(cases, test_every_option);
     tcase_add_test(cases, test_who_wins);
     tcase_add_test(cases, test_what_changes);
+    tcase_add_test(cases, test_slow_limit);
     tcase_add_test(cases, test_bad_file_changes_nothing);
     tcase_add_test(cases, test_without_file);
     tcase_add_test(cases, test_under_load);
