@@ -283,6 +283,7 @@ START_TEST(test_failed_over_by_sentinel)
     shared_change_refused(0);
     both(shared_wait_well);
     test_redis_start(&shared.redis);
+    test_redis_await(&replica, 2, (const char *[]){"INFO", "replication"}, "connected_slaves:1"); /* the Sentinel has told it so */
     expect_all_well();
     expect_same_epoch();
     expect_kept();

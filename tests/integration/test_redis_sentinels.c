@@ -15,8 +15,6 @@ static void sentinel_start(struct test_redis *sentinel, const char *name)
     sentinel->watched = &watch_redis;
     sentinel->watched_name = name;
     test_redis_start(sentinel);
-    /* it looks at the servers every 10 s otherwise */
-    test_redis_await(sentinel, 4, (const char *[]){"SENTINEL", "DEBUG", "INFO-PERIOD", "200"}, "OK");
 }
 
 static const char *sentinel_url(const char *more)
