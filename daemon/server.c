@@ -233,7 +233,7 @@ static struct tp_metrics *life_metrics(const struct server *server)
     return server->metrics[server->threads + 2];
 }
 
-/* Hands on what is live and not read from the configuration at each use. */
+/* Hands on what is live and not read from the configuration at each use. A start goes this way too, before its first line. */
 static void apply_live(struct server *server)
 {
     const struct tp_config *config = server->config;
@@ -294,23 +294,24 @@ static enum tp_exit fail(enum tp_exit code, const char *words)
     return code;
 }
 
-static enum tp_exit make_metrics(struct server *server)
+/* Of all threads; logs nothing. TP_ERR_NO_MEMORY: some are made. */
+static int make_metrics(struct server *server)
 {
     static const char *const others[] = {"world", "store", "life"};
     unsigned count = server->threads + sizeof others / sizeof others[0];
     server->metrics = calloc(count, sizeof(struct tp_metrics *));
     if (server->metrics == NULL)
-        return fail(TP_EXIT_FAILED, "out of memory");
+        return TP_ERR_NO_MEMORY;
     for (; server->metrics_made < count; server->metrics_made++) {
         unsigned i = server->metrics_made;
         char name[16];
         snprintf(name, sizeof name, "loop%u", i);
         server->metrics[i] = tp_metrics_new(i < server->threads ? name : others[i - server->threads]);
         if (server->metrics[i] == NULL)
-            return fail(TP_EXIT_FAILED, "out of memory");
+            return TP_ERR_NO_MEMORY;
     }
     tp_metric_gauge_set(&life_metrics(server)->config_last_reload_successful, 1);
-    return TP_EXIT_CLEAN;
+    return 0;
 }
 
 static enum tp_exit open_store(struct server *server)
@@ -470,9 +471,7 @@ static int64_t take_descriptors(const struct server *server)
 /* What a loop or the world's thread needs, in the order in which one needs the other; no thread runs yet. */
 static enum tp_exit make(struct server *server)
 {
-    enum tp_exit code = make_metrics(server);
-    if (code == TP_EXIT_CLEAN)
-        code = open_store(server);
+    enum tp_exit code = open_store(server);
     if (code == TP_EXIT_CLEAN)
         code = open_world(server);
     if (code == TP_EXIT_CLEAN)
@@ -586,13 +585,14 @@ enum tp_exit tp_server_run(struct tp_config *config)
     server->life.trim = (struct tp_trim){.cap = &server->cap, .held = &server->held};
     server->started_us = tp_clock_now_us();
     server->threads = config->threads != 0 ? (unsigned)config->threads : uv_available_parallelism();
+    int error = make_metrics(server); /* first, for the limit of slow ticks that each loop's have */
     apply_live(server);
     tp_config_log_strangers(config->environment);
     server->held.keeps_gone = true; /* no loop that ticks frees a version */
     tp_world_thread_init(&server->world_thread);
     tp_log_thread_name("loop0");
 
-    enum tp_exit code = start(server);
+    enum tp_exit code = error == 0 ? start(server) : fail(TP_EXIT_FAILED, "out of memory");
     if (code != TP_EXIT_CLEAN)
         unwind(server);
     if (server->loops_made > 0)

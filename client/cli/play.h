@@ -68,7 +68,4 @@ int tp_cli_play(struct tp_cli_play *play, struct tp_cli_problem *problems, size_
 int tp_cli__play_local(struct tp_cli_play *play, struct tp_cli_problem *problems, size_t count);
 int tp_cli__play_remote(struct tp_cli_play *play, struct tp_cli_problem *problems, size_t count);
 
-/* The status as the protocol spells it. */
-const char *tp_cli_status_name(uint32_t status);
-
 #endif

@@ -3,12 +3,6 @@
 
 #include "guide/field.h"
 
-const char *tp_cli_status_name(uint32_t status)
-{
-    static const char *const names[] = {"NONE", "MOVING", "SEARCHING", "BLOCKED", "ARRIVED", "UNREACHABLE"};
-    return status < sizeof names / sizeof names[0] ? names[status] : "UNKNOWN";
-}
-
 static bool deadline_expired(void *context)
 {
     return tp_cli_now() >= *(const double *)context;

@@ -44,7 +44,7 @@ static void print_step(const struct tp_cli_step *step, void *context)
         printf(", \"vx\": %d, \"vy\": %d", step->vx, step->vy);
     printf(", \"move\": \"%s\", \"status\": \"%s\", \"expansions\": %llu, \"traced\": %llu, "
            "\"guide_expansions\": %llu, \"version\": %llu",
-           move, tp_cli_status_name(step->status), (unsigned long long)step->expansions,
+           move, tp_status_name(step->status), (unsigned long long)step->expansions,
            (unsigned long long)step->traced, (unsigned long long)step->guide, (unsigned long long)step->version);
     if (printer->is_bounded)
         printf(", \"bound_milli\": %u", step->bound_milli);

@@ -26,7 +26,6 @@ int tp_shard_init(struct tp_shard *shard, struct tp_pool_cap *cap)
         free(shard->seq);
         return TP_ERR_NO_MEMORY;
     }
-    tp_slow_limit(&shard->metrics->slow, shard->config->slow_tick_us);
     tp_closing_init(&shard->closing);
     tp_arena_init(&shard->arena, shard->config->frame_bytes_max * ARENA_PER_FRAME_BYTE + 65536);
     return 0;

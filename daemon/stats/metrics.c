@@ -17,19 +17,14 @@ static const char *code_value(size_t i)
     return tp_error_name(-(int)i - 1);
 }
 
-static const char *const states[] = {"FRESH", "MOVING", "SEARCHING", "BLOCKED", "ARRIVED", "UNREACHABLE"};
-_Static_assert(TP_STATUS_MOVING == 1 && TP_STATUS_SEARCHING == 2 && TP_STATUS_BLOCKED == 3 && TP_STATUS_ARRIVED == 4 &&
-                   TP_STATUS_UNREACHABLE == 5,
-               "states[] is in their order");
-
 static const char *state_value(size_t i)
 {
-    return states[i];
+    return i == 0 ? "FRESH" : tp_status_name((uint32_t)i);
 }
 
 static const char *status_value(size_t i)
 {
-    return states[i + 1];
+    return tp_status_name((uint32_t)i + 1);
 }
 
 static const char *algorithm_value(size_t i)

@@ -1,10 +1,10 @@
 /* Happy path: the names of the snapshots; the newest of them, decoded in the background; the log from its place on, page by page, to the end.
  *
- * Failure modes: the log is trimmed between two pages: all is read anew. A snapshot that can't be read is told, and the older one is
- * tried. The log lacks the place that a snapshot names: it is never
- * read on over a gap; where no snapshot can do with the log, the map begins a new epoch from the newest that is good. No good snapshot: the
- * map is corrupt, and nothing is written. There are no snapshots at all, or the log ends with a drop: there is no such map, and one that is held is
- * told as dropped where the log says so. The map is put anew meanwhile: from the beginning. Redis is lost: it ends as if away.
+ * Failure modes: the log is trimmed between two pages: all is read anew. A snapshot that can't be read is told, and the older one is tried. The
+ * log lacks the place that a snapshot names: it is never read on over a gap; where no snapshot can do with the log, the map begins a new epoch
+ * from the newest that is good. No good snapshot: the map is corrupt, and nothing is written. There are no snapshots at all, or the log ends
+ * with a drop: there is no such map, and one that is held is told as dropped where the log says so. The map is put anew meanwhile: from the
+ * beginning. Redis is lost: it ends as if away.
  */
 #include "daemon/store/redis_internal.h"
 

@@ -68,12 +68,6 @@ const char *tp_dump_hold_means(enum tp_hold hold)
     return (size_t)hold < sizeof holds / sizeof *holds ? holds[hold].means : "?";
 }
 
-static const char *status_name(enum tp_status status)
-{
-    static const char *const names[] = {"NONE", "MOVING", "SEARCHING", "BLOCKED", "ARRIVED", "UNREACHABLE"};
-    return (size_t)status < sizeof names / sizeof *names ? names[status] : "?";
-}
-
 /* Text in memory that was made large enough before. */
 struct text {
     char *bytes;
@@ -213,7 +207,7 @@ static void put_whole(struct text *text, const struct tp_dump *dump)
     put_count(text, "version", whole->version);
     put_words(text, "algorithm", dump->algorithm->name);
     put_words(text, "engine", tp_engine_name(dump->algorithm->engine));
-    put_words(text, "status", status_name(whole->status));
+    put_words(text, "status", tp_status_name(whole->status));
     put_flags(text, whole->flags);
     put_words(text, "why", tp_dump_hold_name(whole->hold));
     put_words(text, "why_words", tp_dump_hold_means(whole->hold));

@@ -59,3 +59,16 @@ const char *tp_engine_name(const struct tp_engine *engine)
 {
     return engine->name;
 }
+
+const char *tp_status_name(uint32_t status)
+{
+    static const char *const names[] = {
+        "NONE",
+        [TP_STATUS_MOVING] = "MOVING",
+        [TP_STATUS_SEARCHING] = "SEARCHING",
+        [TP_STATUS_BLOCKED] = "BLOCKED",
+        [TP_STATUS_ARRIVED] = "ARRIVED",
+        [TP_STATUS_UNREACHABLE] = "UNREACHABLE",
+    };
+    return status < sizeof names / sizeof names[0] ? names[status] : "UNKNOWN";
+}

@@ -34,6 +34,10 @@ enum tp_status {
     TP_STATUS_UNREACHABLE = 5, /* proved in the version named */
 };
 
+/* Its name as the protocol spells it: static; "NONE" for 0, that of a session before its first tick, and "UNKNOWN" for a number that is no status. Any
+ * thread. Cost: O(1). */
+const char *tp_status_name(uint32_t status);
+
 enum tp_flag {
     TP_FLAG_BACK_MOVE = 1 << 0,     /* the move is a physical backtrack along the search tree */
     TP_FLAG_PATH_COMPLETE = 1 << 1, /* the path followed reaches the goal */

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static struct wire_daemon daemon_;
@@ -22,37 +21,7 @@ static void end(void)
     wire_daemon_fini(&daemon_);
 }
 
-/* Runs tickpathd with these arguments and (if not NULL) one variable to its end; gives its exit code and what
- * it said, both streams. */
-static int run(const char *variable, char *said, size_t said_bytes, char *const *argv)
-{
-    int out[2];
-    ck_assert_int_eq(pipe(out), 0);
-    pid_t pid = tp_test_fork();
-    if (pid == 0) {
-        dup2(out[1], 1);
-        dup2(out[1], 2);
-        close(out[0]);
-        if (variable != NULL)
-            putenv(strdup(variable));
-        execv(tp_test_program("tickpathd"), argv);
-        _exit(127);
-    }
-    close(out[1]);
-    size_t have = 0;
-    ssize_t n;
-    while ((n = read(out[0], said + have, said_bytes - 1 - have)) > 0)
-        have += (size_t)n;
-    said[have] = '\0';
-    close(out[0]);
-    int status;
-    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-    ck_assert_msg(WIFEXITED(status), "tickpathd died of signal %d: %s", WTERMSIG(status), said);
-    return WEXITSTATUS(status);
-}
-
-#define RUN(variable, said, ...)                                                                             \
-    run(variable, said, sizeof said, (char *const[]){"tickpathd", __VA_ARGS__, NULL})
+#define RUN(said, ...) wire_daemon_run(said, sizeof said, __VA_ARGS__, NULL)
 
 START_TEST(test_bad_options_are_refused_with_words)
 {
@@ -77,26 +46,28 @@ START_TEST(test_bad_options_are_refused_with_words)
     };
     char said[4096];
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        int code = RUN(NULL, said, (char *)bad[i].option, (char *)bad[i].value);
+        int code = RUN(said, bad[i].option, bad[i].value);
         ck_assert_msg(code == 2, "%s %s: exit code %d, said: %s", bad[i].option, bad[i].value, code, said);
         ck_assert_msg(strstr(said, bad[i].words) != NULL, "%s %s: no '%s' in: %s", bad[i].option,
                       bad[i].value, bad[i].words, said);
     }
-    ck_assert_int_eq(RUN(NULL, said, "--threads"), 2);
+    ck_assert_int_eq(RUN(said, "--threads"), 2);
     ck_assert(strstr(said, "wants a value") != NULL);
-    ck_assert_int_eq(RUN("TICKPATHD_DRAIN_MS=soon", said, "--listen=127.0.0.1:0"), 2);
+    setenv("TICKPATHD_DRAIN_MS", "soon", 1);
+    ck_assert_int_eq(RUN(said, "--listen=127.0.0.1:0"), 2);
+    unsetenv("TICKPATHD_DRAIN_MS");
     ck_assert_msg(strstr(said, "TICKPATHD_DRAIN_MS") != NULL, "%s", said);
-    ck_assert_int_eq(RUN(NULL, said, "--data", "x", "--redis", "redis://127.0.0.1"), 2);
+    ck_assert_int_eq(RUN(said, "--data", "x", "--redis", "redis://127.0.0.1"), 2);
 }
 END_TEST
 
 START_TEST(test_help_and_version)
 {
     char said[16384];
-    ck_assert_int_eq(RUN(NULL, said, "--help"), 0);
+    ck_assert_int_eq(RUN(said, "--help"), 0);
     ck_assert(strstr(said, "--output-bytes-max") != NULL);
     ck_assert(strstr(said, "TICKPATHD_LISTEN") != NULL);
-    ck_assert_int_eq(RUN(NULL, said, "--version"), 0);
+    ck_assert_int_eq(RUN(said, "--version"), 0);
     ck_assert_msg(strncmp(said, "tickpathd ", 10) == 0, "%s", said);
 }
 END_TEST
@@ -157,9 +128,9 @@ START_TEST(test_taken_port)
     wire_daemon_start(&daemon_, NULL);
     char address[32], said[4096];
     snprintf(address, sizeof address, "127.0.0.1:%u", daemon_.port);
-    ck_assert_int_eq(RUN(NULL, said, "--listen", address), 10);
+    ck_assert_int_eq(RUN(said, "--listen", address), 10);
     ck_assert_msg(strstr(said, "cannot listen") != NULL && strstr(said, "in use") != NULL, "%s", said);
-    ck_assert_int_eq(RUN(NULL, said, "--listen", "127.0.0.1:0", "--stats", address), 10);
+    ck_assert_int_eq(RUN(said, "--listen", "127.0.0.1:0", "--stats", address), 10);
     ck_assert_msg(strstr(said, "cannot start") != NULL && strstr(said, "the stats port cannot listen") != NULL, "%s", said);
     wire_daemon_stop(&daemon_);
 }
@@ -170,15 +141,15 @@ START_TEST(test_exit_codes_of_a_start)
 {
     char said[4096], path[160];
     snprintf(path, sizeof path, "%s/no-folder/port", daemon_.folder);
-    ck_assert_int_eq(RUN(NULL, said, "--listen", "127.0.0.1:0", "--port-file", path), 1);
+    ck_assert_int_eq(RUN(said, "--listen", "127.0.0.1:0", "--port-file", path), 1);
     ck_assert_msg(strstr(said, "port file") != NULL, "%s", said);
     snprintf(path, sizeof path, "%s/file", daemon_.folder);
     FILE *file = fopen(path, "w");
     ck_assert_ptr_nonnull(file);
     fclose(file);
-    ck_assert_int_eq(RUN(NULL, said, "--listen", "127.0.0.1:0", "--data", path), 12);
+    ck_assert_int_eq(RUN(said, "--listen", "127.0.0.1:0", "--data", path), 12);
     ck_assert_msg(strstr(said, "data folder") != NULL, "%s", said);
-    ck_assert_int_eq(RUN(NULL, said, "--listen", "127.0.0.1:0", "--redis", "http://127.0.0.1"), 12);
+    ck_assert_int_eq(RUN(said, "--listen", "127.0.0.1:0", "--redis", "http://127.0.0.1"), 12);
     ck_assert_msg(strstr(said, "exit=12") != NULL, "%s", said);
 }
 END_TEST

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* Everything that can change, in one batch and in several; killed without a word, then ended properly. */
@@ -245,24 +244,10 @@ END_TEST
 
 START_TEST(test_folder_in_use)
 {
+    char said[4096];
     stored_start();
-    pid_t pid = tp_test_fork();
-    if (pid == 0) {
-        char log[200];
-        snprintf(log, sizeof log, "%s/log2", stored_daemon.folder);
-        int fd = open(log, O_WRONLY | O_CREAT, 0600);
-        dup2(fd, 2);
-        execl(tp_test_program("tickpathd"), "tickpathd", "--listen", "127.0.0.1:0", "--data", stored_folder, NULL);
-        _exit(127);
-    }
-    int status;
-    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-    ck_assert(WIFEXITED(status));
-    ck_assert_int_eq(WEXITSTATUS(status), 11);
-    size_t size;
-    char *text = tp_test_read_file(tp_test_path(stored_daemon.folder, "log2", ""), &size);
-    ck_assert_msg(strstr(text, "another daemon uses it") != NULL, "%s", text);
-    free(text);
+    ck_assert_int_eq(wire_daemon_run(said, sizeof said, "--listen", "127.0.0.1:0", "--data", stored_folder, NULL), 11);
+    ck_assert_msg(strstr(said, "another daemon uses it") != NULL, "%s", said);
     stored_stop();
 }
 END_TEST

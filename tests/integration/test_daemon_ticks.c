@@ -1,6 +1,6 @@
 /* What one tick request does with many sessions, through a real daemon. */
 #include "tests/lib/harness.h"
-#include "tests/lib/wire.h"
+#include "tests/lib/served.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,29 +8,18 @@
 
 enum { WIDTH = 60, HEIGHT = 40, CELLS = WIDTH * HEIGHT, AGENTS = 20 };
 
-static struct wire_daemon daemon_;
-static struct wire wire_;
 static uint64_t session_[AGENTS];
 
 static void begin(void)
 {
-    wire_daemon_init(&daemon_);
-    wire_daemon_start(&daemon_, "--threads", "2", NULL);
-    wire_open_greeted(&wire_, daemon_.port);
+    served_begin_plain();
     uint8_t cells[CELLS];
     memset(cells, '.', sizeof cells);
     for (int y = 2; y < HEIGHT; y++) /* a wall between the starts and the goals, open at the top */
         cells[y * WIDTH + 30] = '@';
-    wire_put_map(&wire_, "m", WIDTH, HEIGHT, cells);
+    wire_put_map(&served.wire, "m", WIDTH, HEIGHT, cells);
     for (uint32_t i = 0; i < AGENTS; i++)
-        session_[i] = wire_open_session(&wire_, "m", (10 + i) * WIDTH + 5, (10 + i) * WIDTH + 55, "tbwa", 50);
-}
-
-static void end(void)
-{
-    wire_close(&wire_);
-    wire_daemon_stop(&daemon_);
-    wire_daemon_fini(&daemon_);
+        session_[i] = wire_open_session(&served.wire, "m", (10 + i) * WIDTH + 5, (10 + i) * WIDTH + 55, "tbwa", 50);
 }
 
 static Tickpath__Tick all_of_them(void)
@@ -45,7 +34,7 @@ static Tickpath__Tick all_of_them(void)
 static Tickpath__Reply *ask(Tickpath__Tick *tick)
 {
     Tickpath__Reply *reply =
-        wire_ask(&wire_, TICKPATH__REQUEST__BODY_TICK, tick, TICKPATH__REPLY__BODY_TICKED);
+        wire_ask(&served.wire, TICKPATH__REQUEST__BODY_TICK, tick, TICKPATH__REPLY__BODY_TICKED);
     Tickpath__Ticked *ticked = reply->ticked;
     ck_assert_uint_eq(ticked->n_cell, ticked->n_session);
     ck_assert_uint_eq(ticked->n_status, ticked->n_session);
@@ -84,9 +73,9 @@ START_TEST(test_all)
     Tickpath__CloseSession close = TICKPATH__CLOSE_SESSION__INIT;
     close.session = &session_[4];
     close.n_session = 1;
-    wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_CLOSE_SESSION, &close,
+    wire_reply_free(wire_ask(&served.wire, TICKPATH__REQUEST__BODY_CLOSE_SESSION, &close,
                              TICKPATH__REPLY__BODY_SESSIONS_CLOSED));
-    uint64_t late = wire_open_session(&wire_, "m", 0, 20, "tbwa", 5);
+    uint64_t late = wire_open_session(&served.wire, "m", 0, 20, "tbwa", 5);
     Tickpath__Tick tick = TICKPATH__TICK__INIT;
     tick.has_all = tick.all = 1;
     Tickpath__Reply *reply = ask(&tick);
@@ -99,7 +88,7 @@ START_TEST(test_all)
     wire_reply_free(reply);
     Tickpath__CloseSession every = TICKPATH__CLOSE_SESSION__INIT;
     every.has_all = every.all = 1;
-    reply = wire_ask(&wire_, TICKPATH__REQUEST__BODY_CLOSE_SESSION, &every,
+    reply = wire_ask(&served.wire, TICKPATH__REQUEST__BODY_CLOSE_SESSION, &every,
                      TICKPATH__REPLY__BODY_SESSIONS_CLOSED);
     ck_assert_uint_eq(reply->sessions_closed->count, AGENTS);
     wire_reply_free(reply);
@@ -165,7 +154,7 @@ START_TEST(test_priority)
     open.algorithm = (char *)"astar";
     open.budget = &budget;
     open.priority = 48;
-    Tickpath__Reply *reply = wire_ask(&wire_, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED);
+    Tickpath__Reply *reply = wire_ask(&served.wire, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED);
     uint64_t pair[2] = {session_[0], reply->session_opened->session};
     wire_reply_free(reply);
     Tickpath__Tick tick = TICKPATH__TICK__INIT;
@@ -216,9 +205,9 @@ END_TEST
 START_TEST(test_time_budgets)
 {
     enum { SIDE = 900 };
-    wire_put_free_map(&wire_, "wide", SIDE, SIDE);
-    uint64_t far = wire_open_session(&wire_, "wide", 0, SIDE * SIDE - 1, "astar", 1000000000);
-    wire_wall_off(&wire_, "wide", SIDE);
+    wire_put_free_map(&served.wire, "wide", SIDE, SIDE);
+    uint64_t far = wire_open_session(&served.wire, "wide", 0, SIDE * SIDE - 1, "astar", 1000000000);
+    wire_wall_off(&served.wire, "wide", SIDE);
     Tickpath__Tick tick = TICKPATH__TICK__INIT;
     tick.session = &far;
     tick.n_session = 1;
@@ -370,7 +359,7 @@ START_TEST(test_listing_agrees)
     Tickpath__List list = TICKPATH__LIST__INIT;
     list.has_sessions = list.sessions = list.has_algorithms = list.algorithms = 1;
     Tickpath__Reply *reply =
-        wire_ask(&wire_, TICKPATH__REQUEST__BODY_LIST, &list, TICKPATH__REPLY__BODY_LISTING);
+        wire_ask(&served.wire, TICKPATH__REQUEST__BODY_LIST, &list, TICKPATH__REPLY__BODY_LISTING);
     ck_assert_uint_eq(reply->listing->n_session, AGENTS);
     ck_assert_uint_ge(reply->listing->n_algorithm, 4);
     for (size_t i = 0; i < AGENTS; i++) {
@@ -429,7 +418,7 @@ static Suite *ticks_suite(void)
 {
     Suite *suite = suite_create("daemon_ticks");
     TCase *cases = tcase_create("ticks");
-    tcase_add_checked_fixture(cases, begin, end);
+    tcase_add_checked_fixture(cases, begin, served_end_plain);
     tcase_add_test(cases, test_named_order_and_numbering);
     tcase_add_test(cases, test_all);
     tcase_add_test(cases, test_total_expansions);

@@ -9,8 +9,8 @@
 #include "tests/lib/distances.h"
 #include "tests/lib/maps.h"
 #include "tests/lib/play.h"
+#include "tests/lib/served.h"
 #include "tests/lib/tool.h"
-#include "tests/lib/wire.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +18,6 @@
 
 enum { SIDE = 256, CELLS = SIDE * SIDE, WALKS = 40, TICKS_MAX = 5000 };
 
-static struct wire_daemon daemon_;
-static struct wire wire_;
 static uint8_t cells[CELLS];
 static struct tp_map *city, *layer;
 static uint32_t starts[WALKS], goals[WALKS];
@@ -52,17 +50,13 @@ static void begin(void)
     }
     free(costs);
     free((void *)problem.weight);
-    wire_daemon_init(&daemon_);
-    wire_daemon_start(&daemon_, "--threads", "2", NULL);
-    wire_open_greeted(&wire_, daemon_.port);
-    wire_put_map(&wire_, "city", SIDE, SIDE, cells);
+    served_begin_plain();
+    wire_put_map(&served.wire, "city", SIDE, SIDE, cells);
 }
 
 static void end(void)
 {
-    wire_close(&wire_);
-    wire_daemon_stop(&daemon_);
-    wire_daemon_fini(&daemon_);
+    served_end_plain();
     tp_map_unref(layer);
     tp_map_unref(city);
 }
@@ -103,7 +97,7 @@ static struct walked measures_of(uint64_t session)
     Tickpath__List list = TICKPATH__LIST__INIT;
     list.has_sessions = list.sessions = 1;
     Tickpath__Reply *reply =
-        wire_ask(&wire_, TICKPATH__REQUEST__BODY_LIST, &list, TICKPATH__REPLY__BODY_LISTING);
+        wire_ask(&served.wire, TICKPATH__REQUEST__BODY_LIST, &list, TICKPATH__REPLY__BODY_LISTING);
     ck_assert_uint_eq(reply->listing->n_session, 1);
     const Tickpath__SessionInfo *info = reply->listing->session[0];
     ck_assert_uint_eq(info->session, session);
@@ -117,18 +111,18 @@ static struct walked measures_of(uint64_t session)
 /* With nothing said but the map, the places and k. */
 static struct walked walk_there(int i, uint64_t k)
 {
-    uint64_t session = wire_open_session(&wire_, "city", starts[i], goals[i], NULL, k);
+    uint64_t session = wire_open_session(&served.wire, "city", starts[i], goals[i], NULL, k);
     uint32_t status = 0;
     for (int tick = 0; status != TICKPATH__STATUS__ARRIVED; tick++) {
         ck_assert_int_lt(tick, TICKS_MAX);
-        Tickpath__Reply *reply = wire_tick(&wire_, session);
+        Tickpath__Reply *reply = wire_tick(&served.wire, session);
         status = reply->ticked->status[0];
         wire_reply_free(reply);
     }
     struct walked walked = measures_of(session);
     Tickpath__CloseSession close = TICKPATH__CLOSE_SESSION__INIT;
     close.has_all = close.all = 1;
-    wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_CLOSE_SESSION, &close,
+    wire_reply_free(wire_ask(&served.wire, TICKPATH__REQUEST__BODY_CLOSE_SESSION, &close,
                              TICKPATH__REPLY__BODY_SESSIONS_CLOSED));
     return walked;
 }
@@ -198,7 +192,7 @@ START_TEST(the_tool_has_the_same_default)
 {
     char folder[128], address[40];
     snprintf(folder, sizeof folder, "%s", tp_test_folder_make());
-    snprintf(address, sizeof address, "127.0.0.1:%u", daemon_.port);
+    snprintf(address, sizeof address, "127.0.0.1:%u", served.daemon.port);
     struct tool_run run;
     tool_run(&run, "map generate --kind city --size 128x128 --seed 5 --out %s/city.map", folder);
     ck_assert_int_eq(run.exit_code, 0);
@@ -233,7 +227,7 @@ START_TEST(doors_leave_nobody_waiting)
     free(tool_ok("map generate --kind city --size 256x256 --seed 7 --out %s/city.map", folder));
     char *text = tool_ok(
         "run --map %s/city.map --via 127.0.0.1:%u --agents 100 --doors 60 --door-ticks 2 --seed 2 --k 16",
-        folder, daemon_.port);
+        folder, served.daemon.port);
     const char *ticks = strstr(text, "\nticks ");
     ck_assert_msg(strstr(text, "100 arrived") && ticks, "%s", text);
     ck_assert_msg(atoi(ticks + strcspn(ticks, "0123456789")) < 600, "%s", text);

@@ -3,33 +3,17 @@
 #include "client/tickpath_client.h"
 #include "tests/lib/exposition.h"
 #include "tests/lib/harness.h"
+#include "tests/lib/served.h"
 #include "tests/lib/stage.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static struct wire_daemon daemon_;
-static struct wire wire_;
-
-static void begin(void)
-{
-    wire_daemon_init(&daemon_);
-    wire_daemon_start(&daemon_, "--stats", "127.0.0.1:0", "--threads", "2", NULL);
-    wire_open_greeted(&wire_, daemon_.port);
-}
-
-static void end(void)
-{
-    wire_close(&wire_);
-    wire_daemon_stop(&daemon_);
-    wire_daemon_fini(&daemon_);
-}
-
 /* How many the daemon has. */
 static uint64_t layers(void)
 {
     int status;
-    char *text = wire_http_get(&daemon_, "/metrics", &status);
+    char *text = wire_http_get(&served.daemon, "/metrics", &status);
     ck_assert_ptr_nonnull(text);
     uint64_t count = tp_test_metric(text, "layers");
     free(text);
@@ -46,24 +30,24 @@ START_TEST(test_unreachable_at_once)
         bool inside = x > 120 && x < 180 && y > 40 && y < 110, yard = x >= 120 && x <= 180 && y >= 40 && y <= 110;
         cells[i] = yard && !inside ? '@' : '.';
     }
-    wire_put_map(&wire_, "yard", WIDTH, HEIGHT, cells);
+    wire_put_map(&served.wire, "yard", WIDTH, HEIGHT, cells);
     free(cells);
-    uint64_t session = wire_open_session(&wire_, "yard", 0, GOAL, "guided", 5);
+    uint64_t session = wire_open_session(&served.wire, "yard", 0, GOAL, "guided", 5);
     Tickpath__Tick tick = TICKPATH__TICK__INIT;
     tick.n_session = 1;
     tick.session = &session;
     tick.has_want_work = tick.want_work = 1;
     for (int i = 0; i < 3; i++) {
-        Tickpath__Reply *reply = wire_ask(&wire_, TICKPATH__REQUEST__BODY_TICK, &tick, TICKPATH__REPLY__BODY_TICKED);
+        Tickpath__Reply *reply = wire_ask(&served.wire, TICKPATH__REQUEST__BODY_TICK, &tick, TICKPATH__REPLY__BODY_TICKED);
         ck_assert_int_eq((int)reply->ticked->status[0], TICKPATH__STATUS__UNREACHABLE);
         ck_assert_uint_eq(reply->ticked->expansions[0] + reply->ticked->guide_expansions[0], 0);
         ck_assert_uint_eq(reply->ticked->cell[0], 0);
         wire_reply_free(reply);
     }
-    wire_set_cell(&wire_, "yard", 60 * WIDTH + 180, '.');
+    wire_set_cell(&served.wire, "yard", 60 * WIDTH + 180, '.');
     uint32_t status = 0;
     for (int i = 0; i < 3000 && status != TICKPATH__STATUS__ARRIVED; i++) {
-        Tickpath__Reply *reply = wire_ask(&wire_, TICKPATH__REQUEST__BODY_TICK, &tick, TICKPATH__REPLY__BODY_TICKED);
+        Tickpath__Reply *reply = wire_ask(&served.wire, TICKPATH__REQUEST__BODY_TICK, &tick, TICKPATH__REPLY__BODY_TICKED);
         status = reply->ticked->status[0];
         ck_assert_int_ne((int)status, TICKPATH__STATUS__UNREACHABLE);
         wire_reply_free(reply);
@@ -76,8 +60,8 @@ END_TEST
 START_TEST(test_a_map_told_has_sessions)
 {
     enum { SIDE_TOLD = 100 };
-    wire_put_free_map(&wire_, "m", SIDE_TOLD, SIDE_TOLD);
-    wire_put_free_map(&wire_, "told", SIDE_TOLD, SIDE_TOLD);
+    wire_put_free_map(&served.wire, "m", SIDE_TOLD, SIDE_TOLD);
+    wire_put_free_map(&served.wire, "told", SIDE_TOLD, SIDE_TOLD);
     Tickpath__DropMap drop = TICKPATH__DROP_MAP__INIT;
     drop.map = (char *)"told";
     Tickpath__OpenSession open = TICKPATH__OPEN_SESSION__INIT;
@@ -90,21 +74,21 @@ START_TEST(test_a_map_told_has_sessions)
     uint64_t sessions[2];
     for (int i = 0; i < 2; i++) {
         Tickpath__Reply *reply =
-            wire_ask(&wire_, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED);
+            wire_ask(&served.wire, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED);
         sessions[i] = reply->session_opened->session;
         wire_reply_free(reply);
     }
     open.has_epoch = open.epoch = 1; /* refused: the map told is left again */
-    wire_ask_error(&wire_, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__ERROR_CODE__VERSION_MISMATCH, "epoch");
+    wire_ask_error(&served.wire, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__ERROR_CODE__VERSION_MISMATCH, "epoch");
     for (int i = 0; i < 2; i++) {
-        wire_ask_error(&wire_, TICKPATH__REQUEST__BODY_DROP_MAP, &drop, TICKPATH__ERROR_CODE__FAILED_PRECONDITION, "map");
-        wire_reply_free(wire_tick(&wire_, sessions[i]));
+        wire_ask_error(&served.wire, TICKPATH__REQUEST__BODY_DROP_MAP, &drop, TICKPATH__ERROR_CODE__FAILED_PRECONDITION, "map");
+        wire_reply_free(wire_tick(&served.wire, sessions[i]));
         Tickpath__CloseSession close = TICKPATH__CLOSE_SESSION__INIT;
         close.n_session = 1;
         close.session = &sessions[i];
-        wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_CLOSE_SESSION, &close, TICKPATH__REPLY__BODY_SESSIONS_CLOSED));
+        wire_reply_free(wire_ask(&served.wire, TICKPATH__REQUEST__BODY_CLOSE_SESSION, &close, TICKPATH__REPLY__BODY_SESSIONS_CLOSED));
     }
-    wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_DROP_MAP, &drop, TICKPATH__REPLY__BODY_MAP_DROPPED));
+    wire_reply_free(wire_ask(&served.wire, TICKPATH__REQUEST__BODY_DROP_MAP, &drop, TICKPATH__REPLY__BODY_MAP_DROPPED));
 }
 END_TEST
 
@@ -115,8 +99,8 @@ START_TEST(test_client_library)
     struct tp_client_session guided, unguided;
     struct tp_client_ticked ticked;
     struct tp_client_listing listing;
-    wire_put_free_map(&wire_, "m", 300, 300);
-    ck_assert_int_eq(tp_client_open(&client, "127.0.0.1", daemon_.port, NULL, WIRE_TIMEOUT_MS, NULL), 0);
+    wire_put_free_map(&served.wire, "m", 300, 300);
+    ck_assert_int_eq(tp_client_open(&client, "127.0.0.1", served.daemon.port, NULL, WIRE_TIMEOUT_MS, NULL), 0);
     struct tp_client_session_params params = {
         .map = "m", .goal = 300 * 300 - 1, .algorithm = "guided", .guide_units = 9,
         .budget = {.kind = TP_CLIENT_BUDGET_K, .amount = 4}};
@@ -168,18 +152,18 @@ END_TEST
 /* Guide units of 0 need no layer, a graph and a vehicle none either; what a map can't hold more of is refused by that name. */
 START_TEST(test_without_a_layer)
 {
-    wire_put_free_map(&wire_, "m", 100, 100);
+    wire_put_free_map(&served.wire, "m", 100, 100);
     Tickpath__OpenSession open = TICKPATH__OPEN_SESSION__INIT;
     open.map = (char *)"m";
     open.has_start = open.has_goal = 1;
     open.goal = 9999;
     open.algorithm = (char *)"guided";
     open.has_guide_units = 1;
-    wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED));
+    wire_reply_free(wire_ask(&served.wire, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED));
     open.guide_units = 100;
     open.has_motion = 1;
     open.motion = TICKPATH__MOTION__INERTIA;
-    wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED));
+    wire_reply_free(wire_ask(&served.wire, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED));
     uint32_t edge[2] = {0, 1}, cost[2] = {1, 1}, to[2] = {1, 0};
     Tickpath__PutGraph put = TICKPATH__PUT_GRAPH__INIT;
     put.map = (char *)"g";
@@ -189,11 +173,11 @@ START_TEST(test_without_a_layer)
     put.edge_to = to;
     put.edge_cost = cost;
     put.n_edge_from = put.n_edge_to = put.n_edge_cost = 2;
-    wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_PUT_GRAPH, &put, TICKPATH__REPLY__BODY_MAP_INFO));
+    wire_reply_free(wire_ask(&served.wire, TICKPATH__REQUEST__BODY_PUT_GRAPH, &put, TICKPATH__REPLY__BODY_MAP_INFO));
     open.map = (char *)"g";
     open.goal = 1;
     open.has_motion = 0;
-    wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED));
+    wire_reply_free(wire_ask(&served.wire, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED));
     ck_assert_uint_eq(layers(), 0);
     open.map = (char *)"m";
     open.has_agent_size = 1;
@@ -202,14 +186,14 @@ START_TEST(test_without_a_layer)
             open.has_corners = 1;
             open.corners = always ? TICKPATH__CORNERS__ALWAYS : TICKPATH__CORNERS__ONE_FREE;
             wire_reply_free(
-                wire_ask(&wire_, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED));
+                wire_ask(&served.wire, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED));
         }
     ck_assert_uint_eq(layers(), 16);
     open.agent_size = 1;
     open.corners = TICKPATH__CORNERS__BOTH_FREE; /* as ONE_FREE */
-    wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED));
+    wire_reply_free(wire_ask(&served.wire, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED));
     open.map = (char *)"n";
-    wire_put_free_map(&wire_, "n", 100, 100);
+    wire_put_free_map(&served.wire, "n", 100, 100);
     open.algorithm = (char *)"tbwa";
     open.has_guide_units = 0;
     Tickpath__ClassWeight row = TICKPATH__CLASS_WEIGHT__INIT, *rows[1] = {&row};
@@ -223,14 +207,14 @@ START_TEST(test_without_a_layer)
         profile.weights = rows;
         profile.n_weights = 1;
         wire_reply_free(
-            wire_ask(&wire_, TICKPATH__REQUEST__BODY_PUT_PROFILE, &profile, TICKPATH__REPLY__BODY_PROFILE_PUT));
+            wire_ask(&served.wire, TICKPATH__REQUEST__BODY_PUT_PROFILE, &profile, TICKPATH__REPLY__BODY_PROFILE_PUT));
         open.profile = name;
         wire_reply_free(
-            wire_ask(&wire_, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED));
+            wire_ask(&served.wire, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__REPLY__BODY_SESSION_OPENED));
     }
     open.profile = NULL;
     open.algorithm = (char *)"guided";
-    wire_ask_error(&wire_, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__ERROR_CODE__RESOURCE_EXHAUSTED,
+    wire_ask_error(&served.wire, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open, TICKPATH__ERROR_CODE__RESOURCE_EXHAUSTED,
                    "guide_units");
 }
 END_TEST
@@ -239,7 +223,7 @@ static Suite *guided_sessions_suite(void)
 {
     Suite *suite = suite_create("guided_sessions");
     TCase *all = tcase_create("sessions");
-    tcase_add_checked_fixture(all, begin, end);
+    tcase_add_checked_fixture(all, served_begin_plain, served_end_plain);
     tcase_add_test(all, test_unreachable_at_once);
     tcase_add_test(all, test_a_map_told_has_sessions);
     tcase_add_test(all, test_client_library);

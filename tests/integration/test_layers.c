@@ -3,29 +3,12 @@
 #include "client/tickpath_client.h"
 #include "tests/lib/exposition.h"
 #include "tests/lib/harness.h"
-#include "tests/lib/wire.h"
+#include "tests/lib/served.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-static struct wire_daemon daemon_;
-static struct wire wire_;
-
-static void begin(void)
-{
-    wire_daemon_init(&daemon_);
-    wire_daemon_start(&daemon_, "--stats", "127.0.0.1:0", "--threads", "2", NULL);
-    wire_open_greeted(&wire_, daemon_.port);
-}
-
-static void end(void)
-{
-    wire_close(&wire_);
-    wire_daemon_stop(&daemon_);
-    wire_daemon_fini(&daemon_);
-}
 
 /* ---- Requests ---- */
 
@@ -63,7 +46,7 @@ static void put_profile(struct wire *wire, const char *map, const char *name, co
 
 static void put_refused(Tickpath__ErrorCode code, const char *field)
 {
-    wire_ask_error(&wire_, TICKPATH__REQUEST__BODY_PUT_PROFILE, &put_, code, field);
+    wire_ask_error(&served.wire, TICKPATH__REQUEST__BODY_PUT_PROFILE, &put_, code, field);
 }
 
 static Tickpath__OpenSession open_;
@@ -97,7 +80,7 @@ static uint64_t open_session(struct wire *wire)
 
 static void open_refused(Tickpath__ErrorCode code, const char *field)
 {
-    wire_ask_error(&wire_, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open_, code, field);
+    wire_ask_error(&served.wire, TICKPATH__REQUEST__BODY_OPEN_SESSION, &open_, code, field);
 }
 
 static void close_all(struct wire *wire)
@@ -114,7 +97,7 @@ static void wait_for_layers(uint64_t layers)
     uint64_t until = wire_now_ms() + WIRE_TIMEOUT_MS, got;
     do {
         int status = 0;
-        char *text = wire_http_get(&daemon_, "/metrics", &status);
+        char *text = wire_http_get(&served.daemon, "/metrics", &status);
         ck_assert_ptr_nonnull(text);
         got = tp_test_metric(text, "layers");
         free(text);
@@ -129,9 +112,9 @@ static void wait_for_layers(uint64_t layers)
 
 START_TEST(test_put_profile)
 {
-    wire_put_free_map(&wire_, "m", 10, 6);
-    put_profile(&wire_, "m", "boat", ".1W2");
-    put_profile(&wire_, "m", "boat", "W2.1"); /* the same again */
+    wire_put_free_map(&served.wire, "m", 10, 6);
+    put_profile(&served.wire, "m", "boat", ".1W2");
+    put_profile(&served.wire, "m", "boat", "W2.1"); /* the same again */
     put_init("m", "boat", ".1W3");
     put_refused(TICKPATH__ERROR_CODE__ALREADY_EXISTS, "name");
     put_init("m", "../boat", ".1");
@@ -161,11 +144,11 @@ START_TEST(test_put_profile)
     char name[32];
     for (int i = 1; i < 64; i++) { /* with "boat" 64 */
         snprintf(name, sizeof name, "p%d", i);
-        put_profile(&wire_, "m", name, ".1");
+        put_profile(&served.wire, "m", name, ".1");
     }
     put_init("m", "one-more", ".1");
     put_refused(TICKPATH__ERROR_CODE__RESOURCE_EXHAUSTED, "name");
-    put_profile(&wire_, "m", "p63", ".1");
+    put_profile(&served.wire, "m", "p63", ".1");
 }
 END_TEST
 
@@ -173,23 +156,23 @@ END_TEST
 START_TEST(test_profiles_go_with_the_map)
 {
     uint8_t cells[4] = "....";
-    wire_put_free_map(&wire_, "m", 2, 2);
-    put_profile(&wire_, "m", "boat", ".1W2");
+    wire_put_free_map(&served.wire, "m", 2, 2);
+    put_profile(&served.wire, "m", "boat", ".1W2");
     Tickpath__PutMap put = TICKPATH__PUT_MAP__INIT;
     put.map = (char *)"m";
     put.has_width = put.has_height = put.has_cells = put.has_last = put.last = put.has_replace = put.replace =
         1;
     put.width = put.height = 2;
     put.cells = (ProtobufCBinaryData){4, cells};
-    wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_PUT_MAP, &put, TICKPATH__REPLY__BODY_MAP_INFO));
+    wire_reply_free(wire_ask(&served.wire, TICKPATH__REQUEST__BODY_PUT_MAP, &put, TICKPATH__REPLY__BODY_MAP_INFO));
     open_init("m", 0, 3, "boat", 0);
     open_refused(TICKPATH__ERROR_CODE__NOT_FOUND, "profile");
-    put_profile(&wire_, "m", "boat", ".1W3");
+    put_profile(&served.wire, "m", "boat", ".1W3");
     Tickpath__DropMap drop = TICKPATH__DROP_MAP__INIT;
     drop.map = (char *)"m";
     wire_reply_free(
-        wire_ask(&wire_, TICKPATH__REQUEST__BODY_DROP_MAP, &drop, TICKPATH__REPLY__BODY_MAP_DROPPED));
-    wire_put_free_map(&wire_, "m", 2, 2);
+        wire_ask(&served.wire, TICKPATH__REQUEST__BODY_DROP_MAP, &drop, TICKPATH__REPLY__BODY_MAP_DROPPED));
+    wire_put_free_map(&served.wire, "m", 2, 2);
     open_refused(TICKPATH__ERROR_CODE__NOT_FOUND, "profile");
 }
 END_TEST
@@ -200,8 +183,8 @@ START_TEST(test_client_library)
     struct tp_client *client;
     struct tp_client_session session;
     struct tp_client_ticked ticked;
-    wire_put_free_map(&wire_, "m", 10, 6);
-    ck_assert_int_eq(tp_client_open(&client, "127.0.0.1", daemon_.port, NULL, WIRE_TIMEOUT_MS, NULL), 0);
+    wire_put_free_map(&served.wire, "m", 10, 6);
+    ck_assert_int_eq(tp_client_open(&client, "127.0.0.1", served.daemon.port, NULL, WIRE_TIMEOUT_MS, NULL), 0);
     const struct tp_client_weight weights[] = {{'.', 2}, {'W', 1}}, others[] = {{'.', 3}};
     ck_assert_int_eq(tp_client_put_profile(client, "m", "boat", weights, 2, WIRE_TIMEOUT_MS), 0);
     ck_assert_int_eq(tp_client_put_profile(client, "m", "boat", weights, 2, WIRE_TIMEOUT_MS), 0);
@@ -251,12 +234,12 @@ static void put_small_graph(const char *name)
     put.edge_cost = cost;
     put.n_edge_from = put.n_edge_to = put.n_edge_cost = 2;
     wire_reply_free(
-        wire_ask(&wire_, TICKPATH__REQUEST__BODY_PUT_GRAPH, &put, TICKPATH__REPLY__BODY_MAP_INFO));
+        wire_ask(&served.wire, TICKPATH__REQUEST__BODY_PUT_GRAPH, &put, TICKPATH__REPLY__BODY_MAP_INFO));
 }
 
 START_TEST(test_open_refused)
 {
-    wire_put_free_map(&wire_, "m", 10, 6);
+    wire_put_free_map(&served.wire, "m", 10, 6);
     put_small_graph("g");
     open_init("m", 0, 9, NULL, 9);
     open_refused(TICKPATH__ERROR_CODE__INVALID_ARGUMENT, "agent_size");
@@ -279,9 +262,9 @@ START_TEST(test_open_refused)
     open_init("g", 0, 1, NULL, 2);
     open_refused(TICKPATH__ERROR_CODE__UNSUPPORTED, "agent_size");
     open_init("g", 0, 1, NULL, 1); /* what every agent is */
-    open_session(&wire_);
+    open_session(&served.wire);
 
-    wire_put_free_map(&wire_, "known", 10, 6);
+    wire_put_free_map(&served.wire, "known", 10, 6);
     open_init("m", 0, 9, NULL, 2);
     open_.has_knowledge = 1;
     open_.knowledge = TICKPATH__KNOWLEDGE__KNOWN_MAP;
@@ -289,7 +272,7 @@ START_TEST(test_open_refused)
     open_refused(TICKPATH__ERROR_CODE__UNSUPPORTED, "agent_size");
     open_init("m", 0, 9, NULL, 1);
     open_.algorithm = (char *)"tbwa"; /* which is not led */
-    open_session(&wire_);
+    open_session(&served.wire);
     wait_for_layers(0);
 }
 END_TEST
@@ -297,14 +280,14 @@ END_TEST
 /* A map with agents on its layers stays; once they are gone, so are the layers. */
 START_TEST(test_map_stays_under_layers)
 {
-    wire_put_free_map(&wire_, "m", 10, 6);
-    put_profile(&wire_, "m", "boat", ".1W2");
+    wire_put_free_map(&served.wire, "m", 10, 6);
+    put_profile(&served.wire, "m", "boat", ".1W2");
     open_init("m", 0, 9, "boat", 2);
-    open_session(&wire_);
+    open_session(&served.wire);
     wait_for_layers(1);
     Tickpath__DropMap drop = TICKPATH__DROP_MAP__INIT;
     drop.map = (char *)"m";
-    wire_ask_error(&wire_, TICKPATH__REQUEST__BODY_DROP_MAP, &drop, TICKPATH__ERROR_CODE__FAILED_PRECONDITION,
+    wire_ask_error(&served.wire, TICKPATH__REQUEST__BODY_DROP_MAP, &drop, TICKPATH__ERROR_CODE__FAILED_PRECONDITION,
                    "map");
     uint8_t cells[4] = "....";
     Tickpath__PutMap put = TICKPATH__PUT_MAP__INIT;
@@ -313,16 +296,16 @@ START_TEST(test_map_stays_under_layers)
         1;
     put.width = put.height = 2;
     put.cells = (ProtobufCBinaryData){4, cells};
-    wire_ask_error(&wire_, TICKPATH__REQUEST__BODY_PUT_MAP, &put, TICKPATH__ERROR_CODE__FAILED_PRECONDITION,
+    wire_ask_error(&served.wire, TICKPATH__REQUEST__BODY_PUT_MAP, &put, TICKPATH__ERROR_CODE__FAILED_PRECONDITION,
                    "replace");
-    close_all(&wire_);
-    wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_PUT_MAP, &put, TICKPATH__REPLY__BODY_MAP_INFO));
+    close_all(&served.wire);
+    wire_reply_free(wire_ask(&served.wire, TICKPATH__REQUEST__BODY_PUT_MAP, &put, TICKPATH__REPLY__BODY_MAP_INFO));
     wait_for_layers(0);
     open_init("m", 0, 0, NULL, 2);
-    open_session(&wire_);
-    close_all(&wire_);
+    open_session(&served.wire);
+    close_all(&served.wire);
     wire_reply_free(
-        wire_ask(&wire_, TICKPATH__REQUEST__BODY_DROP_MAP, &drop, TICKPATH__REPLY__BODY_MAP_DROPPED));
+        wire_ask(&served.wire, TICKPATH__REQUEST__BODY_DROP_MAP, &drop, TICKPATH__REPLY__BODY_MAP_DROPPED));
     wait_for_layers(0);
 }
 END_TEST
@@ -331,15 +314,15 @@ END_TEST
 START_TEST(test_layers_at_a_time)
 {
     struct wire other;
-    wire_put_free_map(&wire_, "m", 10, 6);
-    wire_open_greeted(&other, daemon_.port);
+    wire_put_free_map(&served.wire, "m", 10, 6);
+    wire_open_greeted(&other, served.daemon.port);
     char name[16];
     for (int i = 0; i < 9; i++) {
         char weights[] = {'.', (char)('1' + i), '\0'};
         snprintf(name, sizeof name, "p%d", i);
-        put_profile(&wire_, "m", name, weights);
+        put_profile(&served.wire, "m", name, weights);
         open_init("m", 0, 9, name, 0);
-        open_session(&wire_);
+        open_session(&served.wire);
         open_session(&other);
     }
     for (uint32_t size = 2; size <= 8; size++) {
@@ -350,13 +333,13 @@ START_TEST(test_layers_at_a_time)
     open_init("m", 0, 9, "p0", 2); /* by another profile, as large: another */
     open_refused(TICKPATH__ERROR_CODE__RESOURCE_EXHAUSTED, "profile");
     open_init("m", 0, 9, NULL, 3);
-    open_session(&wire_);
+    open_session(&served.wire);
     wire_close(&other);
     wait_for_layers(10);
     open_init("m", 0, 9, "p0", 2);
-    open_session(&wire_);
+    open_session(&served.wire);
     wait_for_layers(11);
-    close_all(&wire_);
+    close_all(&served.wire);
     wait_for_layers(0);
 }
 END_TEST
@@ -368,7 +351,7 @@ static Tickpath__Reply *walk(uint64_t session, const char *drawing, uint32_t siz
 {
     size_t width = strcspn(drawing, "\n") + 1;
     for (int tick = 0; tick < 200; tick++) {
-        Tickpath__Reply *reply = wire_tick(&wire_, session);
+        Tickpath__Reply *reply = wire_tick(&served.wire, session);
         uint32_t status = reply->ticked->status[0], x = reply->ticked->cell[0] % (uint32_t)(width - 1);
         uint32_t y = reply->ticked->cell[0] / (uint32_t)(width - 1);
         for (uint32_t j = 0; j < size; j++)
@@ -401,14 +384,14 @@ static void put_strait(void)
     uint8_t cells[STRAIT_WIDTH * STRAIT_HEIGHT];
     for (int y = 0; y < STRAIT_HEIGHT; y++)
         memcpy(cells + y * STRAIT_WIDTH, strait + y * (STRAIT_WIDTH + 1), STRAIT_WIDTH);
-    wire_put_map(&wire_, "strait", STRAIT_WIDTH, STRAIT_HEIGHT, cells);
+    wire_put_map(&served.wire, "strait", STRAIT_WIDTH, STRAIT_HEIGHT, cells);
 }
 
 static void expect_arrival(const char *profile, uint32_t size, const char *passable, uint64_t cost)
 {
     open_init("strait", AT(8, 3), AT(16, 3), profile, size);
     open_.algorithm = (char *)"astar";
-    uint64_t session = open_session(&wire_);
+    uint64_t session = open_session(&served.wire);
     Tickpath__Reply *reply = walk(session, strait, size == 0 ? 1 : size, passable);
     ck_assert_uint_eq(reply->ticked->status[0], TICKPATH__STATUS__ARRIVED);
     ck_assert_uint_eq(reply->ticked->cost[0], cost);
@@ -420,9 +403,9 @@ START_TEST(test_ways_of_their_own)
 {
     enum { STEP = 3194, DIAGONAL = 4517 };
     put_strait();
-    put_profile(&wire_, "strait", "boat", ".1G1W1");
-    put_profile(&wire_, "strait", "cart", ".1G9");
-    put_profile(&wire_, "strait", "walker", ".1");
+    put_profile(&served.wire, "strait", "boat", ".1G1W1");
+    put_profile(&served.wire, "strait", "cart", ".1G9");
+    put_profile(&served.wire, "strait", "walker", ".1");
     expect_arrival("boat", 0, ".GW", 8 * STEP);
     /* across the ford: two cells down and up, each a diagonal; or over the bridge two cells up: the same */
     expect_arrival(NULL, 0, ".G", 4 * DIAGONAL + 4 * STEP);
@@ -439,23 +422,23 @@ START_TEST(test_where_it_does_not_fit)
 {
     put_strait();
     open_init("strait", AT(10, 3), AT(2, 3), NULL, 3); /* its right column in the water */
-    uint64_t session = open_session(&wire_);
-    Tickpath__Reply *reply = wire_tick(&wire_, session);
+    uint64_t session = open_session(&served.wire);
+    Tickpath__Reply *reply = wire_tick(&served.wire, session);
     ck_assert(reply->ticked->flags[0] & TICKPATH__FLAG__START_BLOCKED);
     wire_reply_free(reply);
     for (uint32_t cell = 0, tick = 0; cell != AT(2, 3); tick++) {
         ck_assert_uint_lt(tick, 30);
-        reply = wire_tick(&wire_, session);
+        reply = wire_tick(&served.wire, session);
         cell = reply->ticked->cell[0];
         wire_reply_free(reply);
     }
     open_init("strait", AT(2, 3), AT(11, 4), NULL, 3);
-    session = open_session(&wire_);
+    session = open_session(&served.wire);
     reply = walk(session, strait, 3, ".");
     ck_assert_uint_eq(reply->ticked->status[0], TICKPATH__STATUS__UNREACHABLE);
     wire_reply_free(reply);
     open_init("strait", AT(2, 3), AT(24, 4), NULL, 2); /* beyond the edge */
-    session = open_session(&wire_);
+    session = open_session(&served.wire);
     reply = walk(session, strait, 2, ".");
     ck_assert_uint_eq(reply->ticked->status[0], TICKPATH__STATUS__UNREACHABLE);
     wire_reply_free(reply);
@@ -519,7 +502,7 @@ START_TEST(test_under_change)
     history_ = malloc(VERSIONS * sizeof *history_);
     ck_assert_ptr_nonnull(history_);
     memset(history_[1], '.', CELLS);
-    wire_open_greeted(&changer, daemon_.port);
+    wire_open_greeted(&changer, served.daemon.port);
     wire_put_map(&changer, "m", SIDE, SIDE, history_[1]);
     put_profile(&changer, "m", "boat", ".2G1W1");
     put_profile(&changer, "m", "walker", ".3");
@@ -542,12 +525,12 @@ START_TEST(test_under_change)
                 open_init("m", cell[i], tp_test_below(&rng, CELLS), kinds[kind[i]].profile,
                           kinds[kind[i]].size);
                 budget_.k = tp_test_between(&rng, 1, 200);
-                session[i] = open_session(&wire_);
+                session[i] = open_session(&served.wire);
             } else if (tp_test_percent(&rng, 4)) {
                 Tickpath__CloseSession close = TICKPATH__CLOSE_SESSION__INIT;
                 close.session = &session[i];
                 close.n_session = 1;
-                wire_reply_free(wire_ask(&wire_, TICKPATH__REQUEST__BODY_CLOSE_SESSION, &close,
+                wire_reply_free(wire_ask(&served.wire, TICKPATH__REQUEST__BODY_CLOSE_SESSION, &close,
                                          TICKPATH__REPLY__BODY_SESSIONS_CLOSED));
                 session[i] = 0;
             }
@@ -555,7 +538,7 @@ START_TEST(test_under_change)
         for (unsigned i = 0; i < AGENTS; i++) {
             if (session[i] == 0)
                 continue;
-            Tickpath__Reply *reply = wire_tick(&wire_, session[i]);
+            Tickpath__Reply *reply = wire_tick(&served.wire, session[i]);
             const Tickpath__Ticked *ticked = reply->ticked;
             uint64_t version = ticked->version[0];
             uint32_t x = cell[i] % SIDE, y = cell[i] / SIDE, to_x = ticked->cell[0] % SIDE,
@@ -581,7 +564,7 @@ START_TEST(test_under_change)
                 set.session = session[i];
                 set.goal = tp_test_below(&rng, CELLS);
                 wire_reply_free(
-                    wire_ask(&wire_, TICKPATH__REQUEST__BODY_SET_GOAL, &set, TICKPATH__REPLY__BODY_GOAL_SET));
+                    wire_ask(&served.wire, TICKPATH__REQUEST__BODY_SET_GOAL, &set, TICKPATH__REPLY__BODY_GOAL_SET));
             }
             wire_reply_free(reply);
         }
@@ -597,7 +580,7 @@ START_TEST(test_under_change)
             open.has_min_version = 1;
             open.min_version = newest;
             wire_reply_free(
-                wire_ask(&wire_, TICKPATH__REQUEST__BODY_OPEN_MAP, &open, TICKPATH__REPLY__BODY_MAP_INFO));
+                wire_ask(&served.wire, TICKPATH__REQUEST__BODY_OPEN_MAP, &open, TICKPATH__REPLY__BODY_MAP_INFO));
             known = newest;
         }
     }
@@ -605,7 +588,7 @@ START_TEST(test_under_change)
     for (unsigned i = 0; i < AGENTS; i++)
         all += moves[i];
     ck_assert_uint_gt(all, 100);
-    close_all(&wire_);
+    close_all(&served.wire);
     wait_for_layers(0);
     wire_close(&changer);
     free(history_);
@@ -617,7 +600,7 @@ static Suite *layers_suite(void)
     Suite *suite = suite_create("layers");
     TCase *cases = tcase_create("layers");
     tcase_set_timeout(cases, 120);
-    tcase_add_checked_fixture(cases, begin, end);
+    tcase_add_checked_fixture(cases, served_begin_plain, served_end_plain);
     tcase_add_test(cases, test_put_profile);
     tcase_add_test(cases, test_profiles_go_with_the_map);
     tcase_add_test(cases, test_client_library);

@@ -11,11 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { TICKERS = 3, SIDE = 64, EXIT_USAGE = 2 };
+enum { TICKERS = 3, SIDE = 64, CROWD = 100, EXIT_USAGE = 2 };
 
 static struct wire_daemon daemon_;
 static struct ticker tickers[TICKERS];
@@ -113,27 +112,7 @@ static void expect_reloads(double ok, double refused, double last)
 /* Runs tickpathd --config FILE, and one argument more, to its end; gives its exit code and what it said. */
 static int run(const char *more, char *said, size_t said_bytes)
 {
-    int out[2];
-    ck_assert_int_eq(pipe(out), 0);
-    pid_t pid = tp_test_fork();
-    if (pid == 0) {
-        dup2(out[1], 1);
-        dup2(out[1], 2);
-        close(out[0]);
-        execl(tp_test_program("tickpathd"), "tickpathd", "--config", file, more, NULL);
-        _exit(127);
-    }
-    close(out[1]);
-    size_t have = 0;
-    ssize_t n;
-    while ((n = read(out[0], said + have, said_bytes - 1 - have)) > 0)
-        have += (size_t)n;
-    said[have] = '\0';
-    close(out[0]);
-    int status;
-    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-    ck_assert_msg(WIFEXITED(status), "tickpathd died of signal %d: %s", WTERMSIG(status), said);
-    return WEXITSTATUS(status);
+    return wire_daemon_run(said, said_bytes, "--config", file, more, NULL);
 }
 
 /* ---- The file at the start ---- */
@@ -283,6 +262,22 @@ END_TEST
 
 /* ---- SIGHUP ---- */
 
+/* A tick of all of a connection's crowd: it takes some microseconds at least, however fast the daemon is. */
+static void tick_all(struct wire *wire)
+{
+    Tickpath__Tick tick = TICKPATH__TICK__INIT;
+    tick.has_all = tick.all = 1;
+    Tickpath__Reply *reply = wire_ask(wire, TICKPATH__REQUEST__BODY_TICK, &tick, TICKPATH__REPLY__BODY_TICKED);
+    ck_assert_uint_eq(reply->ticked->n_session, CROWD);
+    wire_reply_free(reply);
+}
+
+static void open_sessions(struct wire *wire, uint32_t sessions)
+{
+    for (uint32_t i = 0; i < sessions; i++)
+        wire_open_session(wire, "m", i, SIDE * SIDE - 1, NULL, 4);
+}
+
 /* Each of the settings by what it does to a daemon that runs. */
 START_TEST(test_what_changes)
 {
@@ -292,8 +287,7 @@ START_TEST(test_what_changes)
     struct wire old, idle;
     wire_open_greeted(&old, daemon_.port);
     wire_put_free_map(&old, "m", SIDE, SIDE);
-    uint64_t session = wire_open_session(&old, "m", 0, SIDE * SIDE - 1, NULL, 4);
-    wire_open_session(&old, "m", 1, SIDE * SIDE - 1, NULL, 4);
+    open_sessions(&old, CROWD - 1);
     ck_assert_double_eq(wire_sample(&daemon_, "tickpath_node_bytes_max"), 104857600);
     free(wire_http_get(&daemon_, "/stats?token=first-token-0123456789", &status));
     ck_assert_int_eq(status, 303);
@@ -310,18 +304,14 @@ START_TEST(test_what_changes)
     ck_assert_int_eq(status, 303);
 
     /* a connection keeps what its Welcome said; a new one has the new limit */
-    Tickpath__Tick tick = TICKPATH__TICK__INIT;
-    uint64_t both[] = {session, session};
-    both[1] = wire_open_session(&old, "m", 2, SIDE * SIDE - 1, NULL, 4);
-    tick.session = both;
-    tick.n_session = 2;
-    wire_reply_free(wire_ask(&old, TICKPATH__REQUEST__BODY_TICK, &tick, TICKPATH__REPLY__BODY_TICKED));
+    open_sessions(&old, 1);
+    tick_all(&old);
     ck_assert_uint_eq(sessions_max(), 1);
     const char *line = await_line("\"msg\":\"slow tick\"");
-    ck_assert_msg(line[0] == '{' && strstr(line, "\"sessions\":2,") != NULL, "%s", line);
+    ck_assert_msg(line[0] == '{' && strstr(line, "\"sessions\":100,") != NULL, "%s", line);
     enum { TICKS = 400 }; /* far more than are kept: one over the limit counts, whether or not it is among the slowest */
     for (int i = 0; i < TICKS; i++)
-        wire_reply_free(wire_ask(&old, TICKPATH__REQUEST__BODY_TICK, &tick, TICKPATH__REPLY__BODY_TICKED));
+        tick_all(&old);
     ck_assert_double_gt(wire_sample(&daemon_, "tickpath_ticks_slow_total"), TICKS / 2);
 
     write_file("idle-timeout-ms = 300\nconnections-max = 2\nlog-level = error\n");
@@ -330,6 +320,43 @@ START_TEST(test_what_changes)
     wire_expect_last_error(&idle, TICKPATH__ERROR_CODE__TIMEOUT);
     wire_close(&idle);
     wire_close(&old);
+    wire_daemon_stop(&daemon_);
+}
+END_TEST
+
+/* So many ticks of a crowd; how many of them were over the limit. */
+static double slow_of(struct wire *wire, int ticks)
+{
+    double before = wire_sample(&daemon_, "tickpath_ticks_slow_total");
+    for (int i = 0; i < ticks; i++)
+        tick_all(wire);
+    return wire_sample(&daemon_, "tickpath_ticks_slow_total") - before;
+}
+
+/* The limit holds on every loop from the start on, and a new one from the line on that tells of it. */
+START_TEST(test_slow_limit)
+{
+    enum { LOOPS = 2, TICKS = 10 }; /* none arrives meanwhile */
+    struct wire wires[LOOPS]; /* one on each loop */
+    write_file("slow-tick-us = 1\n");
+    wire_daemon_start(&daemon_, "--config", file, "--stats", "127.0.0.1:0", "--threads", "2", NULL);
+    for (int i = 0; i < LOOPS; i++) {
+        wire_open_greeted(&wires[i], daemon_.port);
+        if (i == 0)
+            wire_put_free_map(&wires[i], "m", SIDE, SIDE);
+        open_sessions(&wires[i], CROWD);
+        ck_assert_double_eq(slow_of(&wires[i], TICKS), TICKS);
+    }
+    write_file("slow-tick-us = 0\n");
+    reload("slow-tick-us", "");
+    for (int i = 0; i < LOOPS; i++)
+        ck_assert_double_eq(slow_of(&wires[i], TICKS), 0);
+    write_file("slow-tick-us = 1\n");
+    reload("slow-tick-us", "");
+    for (int i = 0; i < LOOPS; i++) {
+        ck_assert_double_eq(slow_of(&wires[i], TICKS), TICKS);
+        wire_close(&wires[i]);
+    }
     wire_daemon_stop(&daemon_);
 }
 END_TEST
@@ -499,6 +526,7 @@ static Suite *reload_suite(void)
     tcase_add_test(cases, test_every_option);
     tcase_add_test(cases, test_who_wins);
     tcase_add_test(cases, test_what_changes);
+    tcase_add_test(cases, test_slow_limit);
     tcase_add_test(cases, test_bad_file_changes_nothing);
     tcase_add_test(cases, test_without_file);
     tcase_add_test(cases, test_under_load);

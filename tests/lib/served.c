@@ -2,11 +2,23 @@
 
 struct served served;
 
-void served_begin(void)
+void served_begin_plain(void)
 {
     wire_daemon_init(&served.daemon);
-    wire_daemon_start(&served.daemon, "--threads", "2", NULL);
+    wire_daemon_start(&served.daemon, "--threads", "2", "--stats", "127.0.0.1:0", NULL);
     wire_open_greeted(&served.wire, served.daemon.port);
+}
+
+void served_end_plain(void)
+{
+    wire_close(&served.wire);
+    wire_daemon_stop(&served.daemon);
+    wire_daemon_fini(&served.daemon);
+}
+
+void served_begin(void)
+{
+    served_begin_plain();
     wire_put_free_map(&served.wire, "m", SERVED_WIDTH, SERVED_HEIGHT);
     served.wire_ended = false;
 }
@@ -32,7 +44,5 @@ void served_end(void)
     if (!served.wire_ended)
         wire_expect_alive(&served.wire);
     expect_healthy();
-    wire_close(&served.wire);
-    wire_daemon_stop(&served.daemon);
-    wire_daemon_fini(&served.daemon);
+    served_end_plain();
 }

@@ -26,15 +26,8 @@ static char *read_back(int fd)
     return text;
 }
 
-static void run_line(struct tool_run *run, char *line)
+void tool_run_program(struct tool_run *run, char *const *argv)
 {
-    char *argv[WORDS_MAX + 2] = {(char *)tp_test_program("tickpath")};
-    int words = 1;
-    for (char *save = NULL, *word = strtok_r(line, " ", &save); word != NULL;
-         word = strtok_r(NULL, " ", &save)) {
-        ck_assert_int_lt(words, WORDS_MAX);
-        argv[words++] = word;
-    }
     int out = memfd_create("out", MFD_CLOEXEC), err = memfd_create("err", MFD_CLOEXEC);
     ck_assert(out >= 0 && err >= 0);
     pid_t pid = tp_test_fork();
@@ -53,6 +46,18 @@ static void run_line(struct tool_run *run, char *line)
     ck_assert_msg(WIFEXITED(status), "%s died of signal %d: %s", argv[0], WTERMSIG(status), run->err);
     run->exit_code = WEXITSTATUS(status);
     ck_assert_msg(run->exit_code != 127, "cannot start %s", argv[0]);
+}
+
+static void run_line(struct tool_run *run, char *line)
+{
+    char *argv[WORDS_MAX + 2] = {(char *)tp_test_program("tickpath")};
+    int words = 1;
+    for (char *save = NULL, *word = strtok_r(line, " ", &save); word != NULL;
+         word = strtok_r(NULL, " ", &save)) {
+        ck_assert_int_lt(words, WORDS_MAX);
+        argv[words++] = word;
+    }
+    tool_run_program(run, argv);
 }
 
 void tool_run(struct tool_run *run, const char *format, ...)

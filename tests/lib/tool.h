@@ -1,7 +1,7 @@
-/* Running the tool `tickpath` from a test, and reading what it says.
+/* Running the tool `tickpath`, or another program, from a test, and reading what it says.
  *
  * What it is: one run at a time, to its end; everything it wrote comes back as strings. What it refuses: a
- * tool that does not end within a minute, or that dies of a signal: the running test fails with its words.
+ * program that does not end within a minute, or that dies of a signal: the running test fails with its words.
  */
 #ifndef TESTS_LIB_TOOL_H
 #define TESTS_LIB_TOOL_H
@@ -13,6 +13,9 @@ struct tool_run {
     int exit_code;
     char *out, *err; /* what it wrote, with a 0 behind */
 };
+
+/* Runs the program at the path argv[0], with these arguments; NULL ends them. A daemon is run with wire_daemon_run. */
+void tool_run_program(struct tool_run *run, char *const *argv);
 
 /* Runs `tickpath` with a command line: words parted by single blanks, after printf. */
 void tool_run(struct tool_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));

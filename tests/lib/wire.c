@@ -2,6 +2,7 @@
 
 #include "tests/lib/exposition.h"
 #include "tests/lib/harness.h"
+#include "tests/lib/tool.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -98,6 +99,29 @@ void wire_daemon_lean(void)
     setenv("ASAN_OPTIONS", lean, 1);
 }
 
+/* Puts the options behind those that are there; NULL ends both lists. */
+static void add_options(char *argv[OPTIONS_MAX + 8], int argc, va_list options)
+{
+    for (char *option; (option = va_arg(options, char *)) != NULL; argv[argc++] = option)
+        ck_assert_int_lt(argc, OPTIONS_MAX);
+    argv[argc] = NULL;
+}
+
+int wire_daemon_run(char *said, size_t said_bytes, ...)
+{
+    char *argv[OPTIONS_MAX + 8] = {(char *)tp_test_program("tickpathd")};
+    va_list options;
+    va_start(options, said_bytes);
+    add_options(argv, 1, options);
+    va_end(options);
+    struct tool_run run;
+    tool_run_program(&run, argv);
+    int size = snprintf(said, said_bytes, "%s%s", run.out, run.err);
+    ck_assert_msg(size >= 0 && (size_t)size < said_bytes, "tickpathd said %d bytes", size);
+    tool_run_fini(&run);
+    return run.exit_code;
+}
+
 void wire_daemon_start(struct wire_daemon *daemon, ...)
 {
     ck_assert_int_eq(daemon->pid, 0);
@@ -108,13 +132,10 @@ void wire_daemon_start(struct wire_daemon *daemon, ...)
     unlink(port_path);
 
     char *argv[OPTIONS_MAX + 8] = {program, "--listen", "127.0.0.1:0", "--port-file", port_path};
-    int argc = 5;
     va_list options;
     va_start(options, daemon);
-    for (char *option; (option = va_arg(options, char *)) != NULL && argc < OPTIONS_MAX;)
-        argv[argc++] = option;
+    add_options(argv, 5, options);
     va_end(options);
-    argv[argc] = NULL;
 
     pid_t pid = tp_test_fork();
     if (pid == 0) {

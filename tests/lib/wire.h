@@ -35,6 +35,10 @@ void wire_daemon_init(struct wire_daemon *daemon);
  * until it serves. Asserts that it does. May be called again after a stop or kill, with other options. */
 void wire_daemon_start(struct wire_daemon *daemon, ...) __attribute__((sentinel));
 
+/* Runs `tickpathd` with the options given alone (NULL ends the list) to its end: one that is to refuse them, or to answer and go. Gives its exit code,
+ * and in `said` what it wrote on both streams, for which there must be room. Asserts that it ends by itself within a minute. */
+int wire_daemon_run(char *said, size_t said_bytes, ...) __attribute__((sentinel));
+
 /* Makes the daemons started from here on return freed memory soon under ASan (which else keeps up to 256 MiB
  * of it to find late uses): for tests that look at resident bytes. Allow for WIRE_QUARANTINE_BYTES of it all
  * the same. */

@@ -194,6 +194,11 @@ START_TEST(test_table_equals_session)
     read_header_enum(&header, "src/search/session.h", "flag", "TP_FLAG_");
     compare(&doc, &header, "status", "session.h");
     compare(&doc, &header, "flag", "session.h");
+    for (size_t i = 0; i < doc.count; i++)
+        if (strcmp(doc.row[i].kind, "status") == 0)
+            ck_assert_str_eq(tp_status_name((uint32_t)doc.row[i].number), doc.row[i].name);
+    ck_assert_str_eq(tp_status_name(0), "NONE");
+    ck_assert_str_eq(tp_status_name((uint32_t)row_count(&doc, "status") + 1), "UNKNOWN");
     /* the reader of headers reads what the compiler reads */
     ck_assert_int_eq(row_find(&header, "status", "UNREACHABLE")->number, TP_STATUS_UNREACHABLE);
     ck_assert_int_eq(row_find(&header, "flag", "DEAD_END")->number, TP_FLAG_DEAD_END);
