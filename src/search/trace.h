@@ -69,7 +69,7 @@ tp_cost tp__trace_step_cost(const struct tp_search *search, tp_state from, tp_st
 void tp__trace_follow(struct tp_mind *session);
 
 /* The same for a path that leads on from the agent as the old one did, but for a piece: what was being looked at along it is looked at from the
- * agent on. */
+ * agent on; a look at all of it once goes on where it was, if that is on the path still. */
 void tp__trace_follow_rest(struct tp_mind *session);
 
 /* Forgets the path followed and the trace under way, and looks no more at what changed under them. Cost: O(1). */

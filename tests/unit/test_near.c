@@ -40,9 +40,14 @@ static void give_room(struct hall *hall)
         tp_field_leave_for_good(hall->held[--hall->held_count]);
 }
 
-static void enter(struct hall *hall, const char *label)
+/* With so many cells closed in a hundred, but for both ends; and so many expansions a tick. */
+static void enter_cluttered(struct hall *hall, const char *label, uint32_t closed, uint64_t k)
 {
+    struct tp_test_rng rng = {7};
     struct tp_map *map = tp_test_map_free(LENGTH, HEIGHT);
+    for (uint32_t cell = 0; cell < LENGTH * HEIGHT; cell++)
+        if (cell % LENGTH > 2 && cell % LENGTH < LENGTH - 3 && tp_test_percent(&rng, closed))
+            tp_test_set(&map, cell % LENGTH, cell / LENGTH, '@');
     struct tp_session_params params;
     tp_session_params_init(&params);
     params.algorithm = tp_algorithm_find("guided");
@@ -50,7 +55,7 @@ static void enter(struct hall *hall, const char *label)
     params.guide_units = TP_GUIDE_UNITS_MAX; /* a way is found in one tick */
     params.start = ROW * LENGTH + 1;
     params.goal = ROW * LENGTH + LENGTH - 2;
-    params.budget = tp_budget_k(16);
+    params.budget = tp_budget_k(k);
     memset(hall, 0, sizeof *hall);
     tp_pool_init(&hall->pool, NULL);
     params.fields = tp_field_cache_open(&hall->pool, ROOM_BYTES);
@@ -61,6 +66,11 @@ static void enter(struct hall *hall, const char *label)
     tp_map_unref(map);
 }
 
+static void enter(struct hall *hall, const char *label)
+{
+    enter_cluttered(hall, label, 0, 16);
+}
+
 static void leave(struct hall *hall)
 {
     give_room(hall);
@@ -69,7 +79,7 @@ static void leave(struct hall *hall)
     tp_pool_fini(&hall->pool);
 }
 
-static const struct tp_mind *mind(const struct hall *hall)
+static struct tp_mind *mind(const struct hall *hall)
 {
     return hall->play.session->mind;
 }
@@ -161,12 +171,107 @@ START_TEST(looks_from_the_agent_on_when_it_has_a_way_again)
 }
 END_TEST
 
+/* Looked at once, all of the path is looked at from the agent on, whatever was looked at before it had a way. */
+START_TEST(looks_at_all_of_it_from_the_agent_on)
+{
+    struct hall hall;
+    enter(&hall, "a way is found, and it may be shut far ahead");
+    take_room(&hall);
+    until_whole(&hall);
+    while (mind(&hall)->stats.ticks % TP_NEAR_TICKS != 1)
+        play_tick(&hall.play, NULL);
+    close_aside(&hall);
+    play_tick(&hall.play, NULL);
+    give_room(&hall);
+    close_ahead(&hall, AHEAD);
+    play_tick(&hall.play, NULL);
+    tp__watch_far(mind(&hall));
+    ck_assert(mind(&hall)->watch.far && !mind(&hall)->detour);
+    tick_unled(&hall);
+    PLAY_SAY(&hall.play, mind(&hall)->detour, "not found");
+    PLAY_SAY(&hall.play, !mind(&hall)->watch.far, "goes on although a step rose");
+    ck_assert(walks_unstopped(&hall));
+    ck_assert_uint_eq(hall.play.stats.restarts, 0);
+    leave(&hall);
+}
+END_TEST
+
+/* While all of its path is looked at once, a step closes that was looked at already: it is found when the next steps are looked at. */
+START_TEST(what_closes_behind_the_look_at_all_of_it_is_found)
+{
+    struct hall hall;
+    enter(&hall, "a step closes behind the look");
+    until_whole(&hall);
+    tp__watch_far(mind(&hall));
+    tick_unled(&hall);
+    ck_assert(mind(&hall)->watch.far);
+    close_ahead(&hall, AHEAD);
+    for (int i = 0; i < LENGTH / TP_FAR_STEPS + 1; i++)
+        tick_unled(&hall);
+    ck_assert(!mind(&hall)->watch.far);
+    PLAY_SAY(&hall.play, walks_unstopped(&hall), "not found");
+    leave(&hall);
+}
+END_TEST
+
+/* The way is lost meanwhile. */
+START_TEST(what_closes_behind_that_look_is_found_without_a_way)
+{
+    struct hall hall;
+    enter(&hall, "a step closes behind the look, then the way is lost");
+    until_whole(&hall);
+    tp__watch_far(mind(&hall));
+    tick_unled(&hall);
+    close_ahead(&hall, AHEAD);
+    tick_unled(&hall);
+    ck_assert(mind(&hall)->watch.far);
+    take_room(&hall);
+    struct tp_tick_reply reply = play_tick(&hall.play, NULL);
+    ck_assert(!tp__watch_is_near(mind(&hall)));
+    PLAY_SAY(&hall.play, reply.flags & TP_FLAG_RESTARTED, "not found");
+    leave(&hall);
+}
+END_TEST
+
+/* The path is made shorter while all of it is looked at once: what is closed far ahead is found all the same. */
+START_TEST(a_path_made_shorter_is_still_looked_at)
+{
+    enum { FAR = 250, DELAYS = 40, TICKS_MAX = 12 };
+    uint64_t shorter = 0;
+    for (int delay = 0; delay < DELAYS; delay++) {
+        struct hall hall;
+        enter_cluttered(&hall, "a path made shorter", 10, 60);
+        until_whole(&hall);
+        for (int i = 0; i < delay; i++)
+            tick_unled(&hall);
+        static uint32_t cells[LENGTH];
+        if (tp_session_path(hall.play.session, cells, LENGTH) > FAR) {
+            close_ahead(&hall, FAR);
+            tp__watch_far(mind(&hall));
+            bool found = false;
+            for (int i = 0; i < TICKS_MAX && !found; i++) {
+                const void *path = mind(&hall)->trace.follow.top;
+                found = tick_unled(&hall).flags & TP_FLAG_RESTARTED;
+                shorter += !found && mind(&hall)->trace.follow.top != path;
+            }
+            PLAY_SAY(&hall.play, found, "not found, after %d ticks", delay);
+        }
+        leave(&hall);
+    }
+    ck_assert_uint_gt(shorter, 0);
+}
+END_TEST
+
 static Suite *near_suite(void)
 {
     Suite *suite = suite_create("near");
     TCase *tests = tcase_create("near");
     tcase_add_test(tests, looks_from_the_agent_on_when_its_way_is_lost);
     tcase_add_test(tests, looks_from_the_agent_on_when_it_has_a_way_again);
+    tcase_add_test(tests, looks_at_all_of_it_from_the_agent_on);
+    tcase_add_test(tests, what_closes_behind_the_look_at_all_of_it_is_found);
+    tcase_add_test(tests, what_closes_behind_that_look_is_found_without_a_way);
+    tcase_add_test(tests, a_path_made_shorter_is_still_looked_at);
     suite_add_tcase(suite, tests);
     return suite;
 }
