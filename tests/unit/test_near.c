@@ -1,5 +1,5 @@
 /* Where the watch of a guided session passes from one way of looking to another (search/watch.c): from near ahead to all of its path, when its
- * way is lost, and back, when it has one again; to all of it once, when it may be shut far ahead. What rose before, beside the place
+ * way is lost, and back, when it has one again; to all of it once, where it may be shut far ahead, while it is made shorter. What rose before, beside the place
  * where the last look ended, is found all the same: no agent walks up to a step that it could have known to be closed. */
 #include "tests/lib/mind.h"
 #include "tests/lib/play.h"
@@ -171,9 +171,11 @@ START_TEST(looks_from_the_agent_on_when_it_has_a_way_again)
 }
 END_TEST
 
-/* Looked at once, all of the path is looked at from the agent on, whatever was looked at before it had a way. */
+/* Looked at once, all of the path is looked at from the agent on, whatever was looked at before it had a way; as far as the first step that
+ * rose. Another one behind it is found as the agent comes near. */
 START_TEST(looks_at_all_of_it_from_the_agent_on)
 {
+    enum { FARTHER = AHEAD + 40 };
     struct hall hall;
     enter(&hall, "a way is found, and it may be shut far ahead");
     take_room(&hall);
@@ -183,6 +185,7 @@ START_TEST(looks_at_all_of_it_from_the_agent_on)
     close_aside(&hall);
     play_tick(&hall.play, NULL);
     give_room(&hall);
+    close_ahead(&hall, FARTHER);
     close_ahead(&hall, AHEAD);
     play_tick(&hall.play, NULL);
     tp__watch_far(mind(&hall));
@@ -192,6 +195,23 @@ START_TEST(looks_at_all_of_it_from_the_agent_on)
     PLAY_SAY(&hall.play, !mind(&hall)->watch.far, "goes on although a step rose");
     ck_assert(walks_unstopped(&hall));
     ck_assert_uint_eq(hall.play.stats.restarts, 0);
+    leave(&hall);
+}
+END_TEST
+
+/* Where nothing of it rose, nothing is left to be looked at. */
+START_TEST(a_look_at_all_of_it_ends)
+{
+    struct hall hall;
+    enter(&hall, "nothing rose");
+    until_whole(&hall);
+    close_aside(&hall);
+    tick_unled(&hall);
+    ck_assert(mind(&hall)->watch.walks);
+    tp__watch_far(mind(&hall));
+    for (int i = 0; i < LENGTH / TP_FAR_STEPS + 1; i++)
+        tick_unled(&hall);
+    ck_assert(!mind(&hall)->watch.far && !mind(&hall)->watch.walks);
     leave(&hall);
 }
 END_TEST
@@ -269,6 +289,7 @@ static Suite *near_suite(void)
     tcase_add_test(tests, looks_from_the_agent_on_when_its_way_is_lost);
     tcase_add_test(tests, looks_from_the_agent_on_when_it_has_a_way_again);
     tcase_add_test(tests, looks_at_all_of_it_from_the_agent_on);
+    tcase_add_test(tests, a_look_at_all_of_it_ends);
     tcase_add_test(tests, what_closes_behind_the_look_at_all_of_it_is_found);
     tcase_add_test(tests, what_closes_behind_that_look_is_found_without_a_way);
     tcase_add_test(tests, a_path_made_shorter_is_still_looked_at);
