@@ -56,8 +56,8 @@ static void json_histogram(struct tp_text *text, const struct tp_metric_info *in
 static void json_values(struct tp_text *text, const struct tp_metrics *const *all, size_t count,
                         const struct tp__stats_facts *facts, const struct tp_metric_info *info)
 {
-    for (size_t value = 0; value < tp_metric_values(info->set); value++) {
-        tp_text_add(text, "%s\"%s\":", value ? "," : "{", tp_metric_value(info->set, value));
+    for (size_t value = 0; value < tp_metric_label_values(info->label); value++) {
+        tp_text_add(text, "%s\"%s\":", value ? "," : "{", tp_metric_label_value(info->label, value));
         tp__stats_add_value(text, all, count, facts, info, value);
     }
     tp_text_add(text, "}");
@@ -78,7 +78,7 @@ static void json_metrics(struct tp_text *text, const struct tp_metrics *const *a
             struct tp_histogram_view view;
             tp_metrics_read_histogram(all, count, info, &view);
             json_histogram(text, info, &view);
-        } else if (info->set != TP_METRIC_SET_NONE) {
+        } else if (info->label != TP_METRIC_LABEL_NONE) {
             json_values(text, all, count, facts, info);
         } else if (facts != NULL && info->offset == offsetof(struct tp_metrics, node_bytes_max) &&
                    atomic_load_explicit(&facts->numbers.node_bytes_max, memory_order_relaxed) == INT64_MAX) {

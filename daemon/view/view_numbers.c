@@ -22,7 +22,7 @@ static uint64_t counted(const struct tp_stats_source *source, const struct tp_me
 static int64_t held(const struct tp_stats_source *source, const struct tp_metric_info *row)
 {
     int64_t sum = 0;
-    for (size_t i = 0; i < tp_metric_values(row->set); i++)
+    for (size_t i = 0; i < tp_metric_label_values(row->label); i++)
         sum += tp_metrics_read_gauge(source->metrics, source->metrics_count, row, i);
     return sum;
 }
