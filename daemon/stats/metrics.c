@@ -167,6 +167,23 @@ uint64_t tp_histogram_bound(size_t i)
     return i + 1 >= TP_HISTOGRAM_BUCKETS ? UINT64_MAX : UINT64_C(1) << i;
 }
 
+bool tp_histogram_quantile(const struct tp_histogram_view *view, unsigned percent, struct tp_histogram_quantile *out)
+{
+    uint64_t wanted = view->count * percent, below = 0; /* in hundredths of a value */
+    size_t i = 0;
+    *out = (struct tp_histogram_quantile){0};
+    if (view->count == 0)
+        return false;
+    for (; i + 1 < TP_HISTOGRAM_BUCKETS && below + view->bucket[i] * 100 < wanted; i++)
+        below += view->bucket[i] * 100;
+    double least = i > 0 ? (double)tp_histogram_bound(i - 1) : 0;
+    out->most = tp_histogram_bound(i);
+    out->about = least;
+    if (out->most != UINT64_MAX)
+        out->about += ((double)out->most - least) * (double)(wanted - below) / (double)(view->bucket[i] * 100);
+    return true;
+}
+
 struct tp_metrics *tp_metrics_new(const char *thread)
 {
     size_t align = _Alignof(struct tp_metrics);

@@ -296,6 +296,15 @@ void tp_metrics_read_histogram(const struct tp_metrics *const *all, size_t count
 /* The upper bound of bucket i; UINT64_MAX for the last. */
 uint64_t tp_histogram_bound(size_t i);
 
+/* The least value that so many percent of all do not exceed: in the first bucket with which that many are counted. */
+struct tp_histogram_quantile {
+    uint64_t most; /* the bucket's bound; UINT64_MAX: it is the last */
+    double about;  /* were the bucket's values spread evenly in it; of the last, which has no end, where it begins */
+};
+
+/* Of 1..100 percent. False, and zeros: there is no value. Cost: a look at each bucket. */
+bool tp_histogram_quantile(const struct tp_histogram_view *view, unsigned percent, struct tp_histogram_quantile *out);
+
 /* Gives zeroed numbers for one writing thread, on cache lines of its own; NULL when out of memory. Freed with
  * free(). */
 struct tp_metrics *tp_metrics_new(const char *thread);

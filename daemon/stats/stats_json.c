@@ -7,21 +7,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* The bound of the first bucket at or above which `share_percent` of the values lie below; the histogram
- * knows no better. 0 when nothing was counted, UINT64_MAX when it lies in the last bucket. */
-static uint64_t histogram_quantile(const struct tp_histogram_view *view, unsigned share_percent)
-{
-    uint64_t below = 0;
-    if (view->count == 0)
-        return 0;
-    for (size_t i = 0; i < TP_HISTOGRAM_BUCKETS; i++) {
-        below += view->bucket[i];
-        if (below * 100 >= view->count * share_percent)
-            return tp_histogram_bound(i);
-    }
-    return UINT64_MAX;
-}
-
 static void json_bound(struct tp_text *text, const struct tp_metric_info *info, uint64_t bound)
 {
     if (bound == UINT64_MAX)
@@ -30,15 +15,22 @@ static void json_bound(struct tp_text *text, const struct tp_metric_info *info, 
         tp_text_add_float(text, (double)bound * info->scale);
 }
 
+/* Of so many percent; 0 when nothing was counted. */
+static void json_quantile(struct tp_text *text, const struct tp_metric_info *info, const struct tp_histogram_view *view, unsigned percent)
+{
+    struct tp_histogram_quantile found;
+    (void)tp_histogram_quantile(view, percent, &found);
+    tp_text_add(text, ",\"p%u_max\":", percent);
+    json_bound(text, info, found.most);
+}
+
 /* Buckets as pairs [bound, count], those that are empty left out; a null bound is the last. */
 static void json_histogram(struct tp_text *text, const struct tp_metric_info *info, const struct tp_histogram_view *view)
 {
     tp_text_add(text, "{\"count\":%" PRIu64 ",\"sum\":", view->count);
     tp__stats_add_scaled(text, info, view->sum);
-    tp_text_add(text, ",\"p50_max\":");
-    json_bound(text, info, histogram_quantile(view, 50));
-    tp_text_add(text, ",\"p99_max\":");
-    json_bound(text, info, histogram_quantile(view, 99));
+    json_quantile(text, info, view, 50);
+    json_quantile(text, info, view, 99);
     tp_text_add(text, ",\"buckets\":[");
     const char *comma = "";
     for (size_t i = 0; i < TP_HISTOGRAM_BUCKETS; i++) {
