@@ -103,6 +103,14 @@ static void json_map(const struct tp_stats_map *map, void *context)
     list->comma = ",";
 }
 
+void tp_stats_add_maps(struct tp_text *text, const struct tp_stats_source *source)
+{
+    struct map_list list = {.text = text, .comma = ""};
+    tp_text_add(text, "[");
+    source->each_map(source->context, json_map, &list);
+    tp_text_add(text, "]");
+}
+
 /* Milliseconds of Unix time as RFC 3339 has them. */
 static void json_time(struct tp_text *text, int64_t unix_ms)
 {
@@ -206,10 +214,9 @@ char *tp_stats_render_json(const struct tp_stats_source *source, size_t *size)
     else
         tp_text_add(&text, "null");
 
-    tp_text_add(&text, "},\"maps\":[");
-    struct map_list list = {.text = &text, .comma = ""};
-    source->each_map(source->context, json_map, &list);
-    tp_text_add(&text, "],\"slow_ticks\":");
+    tp_text_add(&text, "},\"maps\":");
+    tp_stats_add_maps(&text, source);
+    tp_text_add(&text, ",\"slow_ticks\":");
     json_slow_ticks(&text, source);
     tp_text_add(&text, ",\"metrics\":");
     json_metrics(&text, source->metrics, source->metrics_count, &facts);

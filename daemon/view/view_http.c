@@ -16,7 +16,6 @@
 #include "daemon/view/view_terrain.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,31 +111,12 @@ static bool read_number(struct MHD_Connection *connection, const char *name, uin
 
 /* ---- Maps and terrain ---- */
 
-struct maps {
-    struct tp_text text;
-    bool has_some;
-};
-
-static void put_map(const struct tp_stats_map *map, void *context)
-{
-    struct maps *maps = context;
-    tp_text_add(&maps->text, "%s{\"name\":", maps->has_some ? "," : "");
-    tp_text_add_quoted(&maps->text, map->name);
-    tp_text_add(&maps->text,
-                  ",\"kind\":\"%s\",\"width\":%" PRIu32 ",\"height\":%" PRIu32 ",\"epoch\":\"%" PRIu64 "\",\"version\":%" PRIu64
-                  ",\"sessions\":%" PRIu32 "}",
-                  map->is_graph ? "graph" : "grid", map->width, map->height, map->epoch, map->version, map->sessions);
-    maps->has_some = true;
-}
-
 static enum MHD_Result answer_maps(struct tp_view *view, struct MHD_Connection *connection)
 {
-    const struct tp_stats_source *source = tp_view_source(view);
-    struct maps maps = {0};
-    tp_text_add(&maps.text, "[");
-    source->each_map(source->context, put_map, &maps);
-    tp_text_add(&maps.text, "]\n");
-    return send_buffer(connection, "application/json", &maps.text);
+    struct tp_text text = {0};
+    tp_stats_add_maps(&text, tp_view_source(view));
+    tp_text_add(&text, "\n");
+    return send_buffer(connection, "application/json", &text);
 }
 
 /* A part of the terrain on its way to a peer. */

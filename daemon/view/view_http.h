@@ -1,7 +1,7 @@
 /* The live view over HTTP: its page, its streams, terrain and sessions.
  *
  *     /                          the page; what it is made of under /view/
- *     /view/maps                 the maps, JSON
+ *     /view/maps                 the maps, JSON, as /stats has them
  *     /view/terrain?map=NAME[&x=&y=&w=&h=][&shrink=]   a part of the terrain (view_terrain.h)
  *     /view/stream?map=NAME[&fps=N]   server-sent events: map, gone, changes (view_terrain.h), key, frame (view_agents.h), numbers
  *     /view/session?id=ID[&x=&y=&w=&h=][&cursor=]   what a session holds, JSON (daemon/serve/dump.h)

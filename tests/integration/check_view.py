@@ -385,6 +385,8 @@ def main():
         check(wait_for(lambda: '"sessions":%d' % AGENTS in fetch(stats, "/view/maps")[1]), "the load opens no sessions:\n%s" % load.log())
         maps = json.loads(get(stats, "/view/maps")[2])
         check(len(maps) == 1 and (maps[0]["width"], maps[0]["kind"]) == (SIDE, "grid"), "maps: %s" % maps)
+        known = json.loads(get(stats, "/stats")[2])["maps"]
+        check([(m["name"], m["epoch"], list(m)) for m in maps] == [(m["name"], m["epoch"], list(m)) for m in known], "%s, and in /stats %s" % (maps, known))
         name = maps[0]["name"].replace("/", "%2F")
         check_page(stats)
         check_terrain(stats, name)
