@@ -12,7 +12,7 @@
 #include "daemon/store/store_embedded.h"
 #include "daemon/store/store_redis.h"
 #include "daemon/supervisor.h"
-#include "daemon/view/view.h"
+#include "daemon/view/view_http.h"
 #include "daemon/world/world_thread.h"
 
 #include <inttypes.h>
@@ -407,7 +407,9 @@ static enum tp_exit start_http(struct server *server)
                                   .source = &server->stats,
                                   .loops = server->threads,
                                   .context = server,
-                                  .post = post_view_cb};
+                                  .post = post_view_cb,
+                                  .suspend = tp_view_http_suspend,
+                                  .resume = tp_view_http_resume};
     if (tp_view_start(&server->view, &view) != 0)
         return fail(TP_EXIT_FAILED, "cannot start the view");
     struct tp_http_config http = {.host = at.host,

@@ -195,16 +195,6 @@ static enum MHD_Result answer_terrain(struct tp_view *view, struct MHD_Connectio
 
 /* ---- Streams ---- */
 
-static void suspend(void *connection)
-{
-    MHD_suspend_connection(connection);
-}
-
-static void resume(void *connection)
-{
-    MHD_resume_connection(connection);
-}
-
 struct reader {
     struct tp_view_stream *stream;
     struct MHD_Connection *connection;
@@ -214,7 +204,7 @@ static ssize_t reader_read_cb(void *context, uint64_t position, char *out, size_
 {
     struct reader *reader = context;
     (void)position;
-    long given = tp_view_stream_read(reader->stream, reader->connection, out, max, suspend, resume);
+    long given = tp_view_stream_read(reader->stream, reader->connection, out, max);
     return given < 0 ? (ssize_t)MHD_CONTENT_READER_END_OF_STREAM : (ssize_t)given;
 }
 
@@ -264,7 +254,7 @@ static enum MHD_Result ask_session(struct tp_view *view, struct MHD_Connection *
     const struct tp_inspect_scan scan = {
         .x = (uint32_t)x, .y = (uint32_t)y, .width = (uint32_t)width, .height = (uint32_t)height, .cursor = cursor};
     struct tp_view_ask *ask;
-    int error = tp_view_ask_open(view, id, &scan, connection, suspend, resume, &ask);
+    int error = tp_view_ask_open(view, id, &scan, connection, &ask);
     *state = ask;
     return error == 0 ? MHD_YES : send_error(connection, error);
 }
@@ -290,6 +280,16 @@ void tp_view_http_end(void *state)
 }
 
 /* ---- All ---- */
+
+void tp_view_http_suspend(void *connection)
+{
+    MHD_suspend_connection(connection);
+}
+
+void tp_view_http_resume(void *connection)
+{
+    MHD_resume_connection(connection);
+}
 
 static const char stream_path[] = "/view/stream";
 

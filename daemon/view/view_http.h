@@ -7,7 +7,7 @@
  *     /view/session?id=ID[&x=&y=&w=&h=][&cursor=]   what a session holds, JSON (daemon/serve/dump.h)
  *
  * What it refuses: other paths (404), queries that make no sense (400), more than the view takes at once (503). Whether the asker may
- * look on is http.c's business, before. Who calls it: http.c, on the HTTP thread.
+ * look on is http.c's business, before. Who calls it: http.c, on the HTTP thread; the server puts the view and its connections together.
  */
 #ifndef TP_DAEMON_VIEW_HTTP_H
 #define TP_DAEMON_VIEW_HTTP_H
@@ -15,6 +15,10 @@
 #include "daemon/view/view.h"
 
 #include <microhttpd.h>
+
+/* Of a struct tp_view_config, whose connections are libmicrohttpd's. Any thread. */
+void tp_view_http_suspend(void *connection);
+void tp_view_http_resume(void *connection);
 
 /* Whether the path is one of the view's. */
 bool tp_view_http_is_ours(const char *path);
