@@ -1,13 +1,13 @@
 /* Every number the daemon counts, in one table.
  *
- * What it is: the X-macro list below generates the storage (one struct per writing thread, on cache lines of
- * its own), the descriptors from which the stats endpoint renders, and METRICS.md (make docs-metrics). A thread adds to its
- * own struct with a relaxed load and store, never a locked instruction; a reader sums over all structs. What
- * it refuses: labels whose values a client could make; a label's values are a set known when this is compiled. Who calls it: tp_metric_*
- * by the one thread that owns the struct; tp_metrics_read_* by any.
+ * What it is: the X-macro list below generates the storage (one struct per writing thread, on cache lines of its own),
+ * the descriptors from which the stats endpoint renders, and METRICS.md (make docs-metrics). A thread adds to its own
+ * struct with a relaxed load and store, never a locked instruction; a reader sums over all structs. What it refuses:
+ * labels whose values a client could make; a label's values are a set known when this is compiled. Who calls it:
+ * tp_metric_* by the one thread that owns the struct; tp_metrics_read_* by any.
  *
- * To count something new: one line in the list, one call where it happens, `make docs-metrics`. With METRICS=0 the calls are nothing: that build
- * shows what counting costs (make bench-metrics).
+ * To count something new: one line in the list, one call where it happens, `make docs-metrics`. With METRICS=0 the
+ * calls are nothing: that build shows what counting costs (make bench-metrics).
  */
 #ifndef TP_DAEMON_METRICS_H
 #define TP_DAEMON_METRICS_H
@@ -93,9 +93,10 @@ enum tp_metric_outcome {
         TP_METRIC_OUTCOME_COUNT
 };
 
-/* X(TYPE, field, unit, label, help). The exported name is tickpath_<field>, with _total added for a counter. The unit is the name's last word where it
- * has one. Times are counted in microseconds, whatever the name says, and divided when they are shown.
- * A gauge is a sum over threads of what each holds now; a fact is a gauge of the whole process, found out when it is asked for. */
+/* X(TYPE, field, unit, label, help). The exported name is tickpath_<field>, with _total added for a counter. The unit
+ * is the name's last word where it has one. Times are counted in microseconds, whatever the name says, and divided when
+ * they are shown. A gauge is a sum over threads of what each holds now; a fact is a gauge of the whole process, found
+ * out when it is asked for. */
 #define TP_METRIC_LIST(X)                                                                                    \
     X(FACT, build_info, "", NONE, "The build in labels; always 1.")                                          \
     X(FACT, uptime_seconds, "seconds", NONE, "Time since the daemon started.")                               \
@@ -228,7 +229,8 @@ const char *tp_metric_label_name(enum tp_metric_label label);
 size_t tp_metric_label_values(enum tp_metric_label label);
 const char *tp_metric_label_value(enum tp_metric_label label, size_t i);
 
-/* Owner thread only. Where a plain add to memory is seen whole by other threads it is one instruction, and not the three that compilers make of it. */
+/* Owner thread only. Where a plain add to memory is seen whole by other threads it is one instruction, and not the
+ * three that compilers make of it. */
 static inline void tp_metric_add(_Atomic uint64_t *counter, uint64_t n)
 {
     if (!TP_METRICS)
@@ -266,8 +268,8 @@ static inline void tp_metric_observe(struct tp_histogram *histogram, uint64_t va
     tp_metric_add(&histogram->sum, value);
 }
 
-/* Owner thread only: a tick request served; `requests` has it too, when it is read. The smallest are the ones that counting must not slow down: of those it is one number that the
- * three histograms share. */
+/* Owner thread only: a tick request served; `requests` has it too, when it is read. The smallest are the ones that
+ * counting must not slow down: of those it is one number that the three histograms share. */
 static inline void tp_metric_tick(struct tp_metrics *metrics, uint64_t took_us, uint64_t wait_us, uint64_t expansions, uint64_t sessions)
 {
     tp_metric_observe(&metrics->tick_seconds, took_us);
