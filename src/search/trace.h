@@ -89,7 +89,9 @@ uint8_t tp__trace_next(const struct tp_mind *session);
  *
  * From where the agent stands on the path followed to its end: counted while it is traced, and with each move. g tells it too, as long as the tree stays as it was
  * when the path was traced: pieces that are made shorter (smooth.c, bound.c) lower g behind them, also where the agent came by first and goes on
- * along the longer piece. So it is counted before the tree is changed at the latest. */
+ * along the longer piece. So it is counted before the tree is changed at the latest.
+ * An agent that is put farther ahead than TP_PUT_AHEAD_MAX is not followed there step by step: that is work between ticks, which nothing bounds but this. g is right
+ * there too, but where pieces were made shorter and it goes by the longer ones still: then, until its next path, it is out by what those save. */
 
 /* It is counted from here on, if the agent is on its path. */
 void tp__trace_count(struct tp_mind *session);
