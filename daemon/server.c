@@ -397,6 +397,7 @@ static enum tp_exit start_http(struct server *server)
         .started_unix_ms = (int64_t)(tp_clock_unix_us() / 1000),
         .started_us = tp_clock_now_us(),
         .threads = server->threads,
+        .config = config,
         .context = server,
         .uptime_ms = uptime_ms,
         .store_status = store_status,

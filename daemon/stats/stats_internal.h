@@ -1,5 +1,5 @@
-/* What the renderers of the stats share: stats.c (what is found out when it is asked for), stats_metrics.c (Prometheus, OpenMetrics) and
- * stats_json.c. Nobody else includes it. */
+/* What the renderers of the stats share: stats.c (what is found out when it is asked for), stats_metrics.c (Prometheus, OpenMetrics),
+ * stats_json.c and stats_options.c. Nobody else includes it. */
 #ifndef TP_DAEMON_STATS_INTERNAL_H
 #define TP_DAEMON_STATS_INTERNAL_H
 
@@ -22,5 +22,8 @@ void tp__stats_add_value(struct tp_text *text, const struct tp_metrics *const *a
 
 /* What is counted, in the line's unit: times as seconds to the microsecond. */
 void tp__stats_add_scaled(struct tp_text *text, const struct tp_metric_info *info, uint64_t counted);
+
+/* Every option and its value in effect, as an object. */
+void tp__stats_add_options(struct tp_text *text, const struct tp_stats_source *source);
 
 #endif

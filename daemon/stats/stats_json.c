@@ -214,7 +214,9 @@ char *tp_stats_render_json(const struct tp_stats_source *source, size_t *size)
     else
         tp_text_add(&text, "null");
 
-    tp_text_add(&text, "},\"maps\":[");
+    tp_text_add(&text, "},\"options\":");
+    tp__stats_add_options(&text, source);
+    tp_text_add(&text, ",\"maps\":[");
     struct map_list list = {.text = &text, .comma = ""};
     source->each_map(source->context, json_map, &list);
     tp_text_add(&text, "],\"slow_ticks\":");
