@@ -16,6 +16,9 @@ struct tp__stats_facts {
 
 void tp__stats_find_out(const struct tp_stats_source *source, struct tp__stats_facts *facts);
 
+/* Whether the line is a limit, and there is none. */
+bool tp__stats_is_boundless(const struct tp__stats_facts *facts, const struct tp_metric_info *info);
+
 /* A line of the table, of the label's i-th value: all threads' numbers and the facts', or one thread's (facts: NULL). */
 void tp__stats_add_value(struct tp_text *text, const struct tp_metrics *const *all, size_t count,
                          const struct tp__stats_facts *facts, const struct tp_metric_info *info, size_t value);

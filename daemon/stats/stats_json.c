@@ -80,8 +80,7 @@ static void json_metrics(struct tp_text *text, const struct tp_metrics *const *a
             json_histogram(text, info, &view);
         } else if (info->set != TP_METRIC_SET_NONE) {
             json_values(text, all, count, facts, info);
-        } else if (facts != NULL && info->offset == offsetof(struct tp_metrics, node_bytes_max) &&
-                   atomic_load_explicit(&facts->numbers.node_bytes_max, memory_order_relaxed) == INT64_MAX) {
+        } else if (tp__stats_is_boundless(facts, info)) {
             tp_text_add(text, "null");
         } else {
             tp__stats_add_value(text, all, count, facts, info, 0);
