@@ -168,9 +168,26 @@ START_TEST(test_refusals)
         ck_assert_msg(run.exit_code == rows[i].exit_code && strstr(run.err, rows[i].words) != NULL, "%s ends with %d: %s", rows[i].more, run.exit_code, run.err);
         tool_run_fini(&run);
     }
-    tool_run(&run, "list --stats 127.0.0.1:%u", served.daemon.port); /* not the stats port */
+    tool_run(&run, "list --stats 127.0.0.1:1"); /* where nobody answers */
     ck_assert_int_eq(run.exit_code, 1);
     tool_run_fini(&run);
+    /* a port that everybody may reach wants its token, of the command line or the environment */
+    wire_daemon_stop(&served.daemon);
+    wire_close(&served.wire);
+    wire_daemon_start(&served.daemon, "--threads", "2", "--stats", "127.0.0.1:0", "--stats-token", "0123456789abcdef", NULL);
+    wire_open_greeted(&served.wire, served.daemon.port);
+    wire_put_free_map(&served.wire, "m", SIDE, SIDE);
+    wire_open_session(&served.wire, "m", 0, SIDE, NULL, 4);
+    snprintf(stats, sizeof stats, "127.0.0.1:%u", served.daemon.stats_port);
+    tool_run(&run, "list --stats %s", stats);
+    ck_assert_msg(run.exit_code == 2 && strstr(run.err, "--token") != NULL, "it ends with %d: %s", run.exit_code, run.err);
+    tool_run_fini(&run);
+    free(tool_ok("list --stats %s --token 0123456789abcdef", stats));
+    setenv("TICKPATHD_STATS_TOKEN", "0123456789abcdef", 1);
+    char *out = tool_ok("list --stats %s --status FRESH", stats);
+    unsetenv("TICKPATHD_STATS_TOKEN");
+    ck_assert_int_eq(count_of(out, "\n"), 2);
+    free(out);
 }
 END_TEST
 
