@@ -258,7 +258,7 @@ static void print_end(const struct listing *listing, bool sessions)
     if (is_cut)
         printf("%" PRIu64 " of %" PRIu64 " listed: --limit N lists more\n", settings->limit, listing->matching);
     if (listing->untold > 0)
-        printf("%" PRIu64 " more are not known: they are too many, or their loop is busy\n", listing->untold);
+        printf("%" PRIu64 " more are not known: closed meanwhile, too many, or their loop is busy\n", listing->untold);
 }
 
 /* Takes the answer's list apart; each map is printed, or its sessions. */
