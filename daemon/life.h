@@ -19,7 +19,7 @@
  * What it is: the states as a table, one function that moves, a thread with a loop of its own, since a loop that
  * searches hears nothing. The same thread gives memory back (daemon/trim.h), and keeps a service manager's watchdog quiet as long as every loop
  * answers: one that is stuck ends that. What it refuses: to do the work of a state: the server does, when `enter` tells it. Who calls it: the server;
- * any thread may ask for the state.
+ * any thread may ask for the state (life_state.h).
  */
 #ifndef TP_DAEMON_LIFE_H
 #define TP_DAEMON_LIFE_H
@@ -27,22 +27,12 @@
 #include "base/line.h"
 #include "daemon/config.h"
 #include "daemon/exit.h"
+#include "daemon/life_state.h"
 #include "daemon/trim.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <uv.h>
-
-enum tp_life_state {
-    TP_LIFE_STARTING,
-    TP_LIFE_SERVING,
-    TP_LIFE_LEAVING,
-    TP_LIFE_DRAINING,
-    TP_LIFE_LAST_CALL,
-    TP_LIFE_DROPPING,
-    TP_LIFE_STOPPING,
-    TP_LIFE_STATES,
-};
 
 struct tp_life {
     /* given */
@@ -78,13 +68,7 @@ int tp_life_start(struct tp_life *life) TP_MUST_CHECK;
 /* The server has started whole: SERVING. Once, from the thread that started it. */
 void tp_life_serving(struct tp_life *life);
 
-/* The state now. Any thread. */
-enum tp_life_state tp_life_state(const struct tp_life *life);
-
 /* Ends and joins the thread, if it was started. In STARTING or, when all loops have ended, in STOPPING. */
 void tp_life_stop(struct tp_life *life);
-
-/* Static words, for people: "draining". */
-const char *tp_life_state_name(enum tp_life_state state);
 
 #endif

@@ -5,6 +5,7 @@
 #include "daemon/net/acceptor.h"
 #include "daemon/clock.h"
 #include "daemon/stats/http.h"
+#include "daemon/stats/stats_daemon.h"
 #include "daemon/life.h"
 #include "daemon/net/listener.h"
 #include "daemon/log.h"
@@ -12,7 +13,7 @@
 #include "daemon/store/store_embedded.h"
 #include "daemon/store/store_redis.h"
 #include "daemon/supervisor.h"
-#include "daemon/view/view.h"
+#include "daemon/view/view_http.h"
 #include "daemon/world/world_thread.h"
 
 #include <inttypes.h>
@@ -31,7 +32,6 @@ enum {
 
 struct server {
     struct tp_config *config; /* borrowed; the life's thread alone changes it */
-    uint64_t started_us;
     struct tp_store *store;
     struct tp_world *world;
     struct tp_world_thread world_thread;
@@ -52,6 +52,7 @@ struct server {
     struct tp_life life;
     struct tp_view *view;
     struct tp_http *http;
+    struct tp_stats_daemon stats_daemon; /* what the source below is read from */
     struct tp_stats_source stats;
 };
 TP_ASSERT_LINE(struct server, cap);
@@ -97,62 +98,6 @@ static void submit_cb(void *context, struct tp_world_request *request)
 {
     struct server *server = context;
     tp_world_thread_post(&server->world_thread, &request->mail);
-}
-
-/* ---- What the stats endpoint asks ---- */
-
-static uint64_t uptime_ms(void *context)
-{
-    const struct server *server = context;
-    return (tp_clock_now_us() - server->started_us) / 1000;
-}
-
-static void store_status(void *context, struct tp_store_status *out)
-{
-    const struct server *server = context;
-    server->store->ops->status(server->store, out);
-}
-
-static size_t not_ready(void *context, const char **reasons)
-{
-    const struct server *server = context;
-    enum tp_life_state state = tp_life_state(&server->life);
-    size_t count = 0;
-    if (state == TP_LIFE_STARTING || !tp_world_ready(server->world))
-        reasons[count++] = "maps are being loaded";
-    if (state > TP_LIFE_SERVING)
-        reasons[count++] = "draining";
-    return count;
-}
-
-struct each_map {
-    tp_stats_map_cb each;
-    void *context;
-};
-
-static void each_map_cb(struct tp_world_map *of, const struct tp_map *map, void *context)
-{
-    const struct each_map *to = context;
-    int64_t sessions = atomic_load(&of->sessions);
-    struct tp_stats_map row = {.name = of->name,
-                               .width = map->width,
-                               .height = map->height,
-                               .graph_edges = map->graph != NULL ? map->graph->edges : 0,
-                               .is_graph = map->graph != NULL,
-                               .epoch = map->epoch,
-                               .version = map->version,
-                               .passable_cells = map->passable_cells,
-                               .bytes = tp_map_bytes(map),
-                               .sessions = sessions > 0 ? (uint32_t)sessions : 0};
-    to->each(&row, to->context);
-}
-
-static void each_map(void *context, tp_stats_map_cb each, void *each_context)
-{
-    struct server *server = context;
-    struct each_map to = {each, each_context};
-    if (tp_world_each(server->world, each_map_cb, &to) != 0)
-        tp_log_words(TP_LOG_WARN, "out of memory while listing the maps");
 }
 
 /* ---- What each state of the life cycle does ---- */
@@ -392,23 +337,19 @@ static enum tp_exit start_http(struct server *server)
         .pool_cap = &server->cap,
         .held = &server->held,
         .uploads = &server->upload_quota,
-        .store_name = server->store->ops->name,
-        .store_volatile = server->store->is_volatile,
-        .started_unix_ms = (int64_t)(tp_clock_unix_us() / 1000),
-        .started_us = tp_clock_now_us(),
         .threads = server->threads,
         .config = config,
-        .context = server,
-        .uptime_ms = uptime_ms,
-        .store_status = store_status,
-        .not_ready = not_ready,
-        .each_map = each_map,
     };
+    server->stats_daemon.store = server->store;
+    server->stats_daemon.world = server->world;
+    tp_stats_daemon_fill(&server->stats_daemon, &server->stats);
     struct tp_view_config view = {.world = server->world,
                                   .source = &server->stats,
                                   .loops = server->threads,
                                   .context = server,
-                                  .post = post_view_cb};
+                                  .post = post_view_cb,
+                                  .suspend = tp_view_http_suspend,
+                                  .resume = tp_view_http_resume};
     if (tp_view_start(&server->view, &view) != 0)
         return fail(TP_EXIT_FAILED, "cannot start the view");
     struct tp_http_config http = {.host = at.host,
@@ -584,7 +525,8 @@ enum tp_exit tp_server_run(struct tp_config *config)
     server->life.hung_up = hung_up_cb;
     server->life.answers = answers_cb;
     server->life.trim = (struct tp_trim){.cap = &server->cap, .held = &server->held};
-    server->started_us = tp_clock_now_us();
+    server->stats_daemon = (struct tp_stats_daemon){
+        .life = &server->life, .started_us = tp_clock_now_us(), .started_unix_ms = (int64_t)(tp_clock_unix_us() / 1000)};
     server->threads = config->threads != 0 ? (unsigned)config->threads : uv_available_parallelism();
     int error = make_metrics(server); /* first, for the limit of slow ticks that each loop's have */
     apply_live(server);

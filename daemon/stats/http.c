@@ -1,10 +1,10 @@
-/* Happy path: libmicrohttpd's own thread accepts, reads a request, asks `answer`, which renders the page from
- * the source and hands it over; the thread writes it as the peer reads.
+/* Happy path: libmicrohttpd's own thread accepts, reads a request, asks `answer`, which renders the page from the
+ * source and hands it over; the thread writes it as the peer reads.
  *
- * Failure modes: a taken port or a bad address fail the start, with words. Out of memory while a page is
- * rendered answers 503. A peer that is silent is closed after CONNECTION_TIMEOUT_S; where many are there, the one that has been
- * longest at its request makes room for who comes (daemon/stats/http_peers.h). None of it touches an event loop: all that this thread
- * shares with them are numbers that it only reads.
+ * Failure modes: a taken port or a bad address fail the start, with words. Out of memory while a page is rendered
+ * answers 503. A peer that is silent is closed after CONNECTION_TIMEOUT_S; where many are there, the one that has been
+ * longest at its request makes room for who comes (daemon/stats/http_peers.h). None of it touches an event loop: all
+ * that this thread shares with them are numbers that it only reads.
  */
 #include "daemon/stats/http.h"
 
@@ -35,7 +35,8 @@ enum {
     CONNECTION_BYTES = 16384,
     UNSENT_BYTES = 65536, /* that the system holds for a peer that reads slowly; more would be old when it comes */
 };
-_Static_assert((int)CONNECTIONS_MAX > (int)TP_HTTP_WAITING_MAX + (int)TP_VIEW_STREAMS_MAX, "there is room for who is accepted before another is closed");
+_Static_assert((int)CONNECTIONS_MAX > (int)TP_HTTP_WAITING_MAX + (int)TP_VIEW_STREAMS_MAX,
+               "there is room for who is accepted before another is closed");
 
 struct tp_http {
     struct MHD_Daemon *daemon;

@@ -1,10 +1,10 @@
-/* The stats endpoint: /livez, /readyz, /metrics, /stats and the live view (daemon/view/view_http.h) over HTTP, on a port and a thread of its own, so
- * that a busy loop never holds up a probe.
+/* The stats endpoint: /livez, /readyz, /metrics, /stats and the live view (daemon/view/view_http.h) over HTTP, on a
+ * port and a thread of its own, so that a busy loop never holds up a probe.
  *
- * What it is: a small read-only HTTP server in front of daemon/stats/stats.h. What it refuses: any method but GET
- * and HEAD (405), any other path (404), more than a few connections at once (those that have been there longest make
- * room for who comes), a connection that says nothing for long, and whoever may not look on (daemon/stats/http_gate.h). Who calls it: the server's
- * start and stop, from loop 0.
+ * What it is: a small read-only HTTP server in front of daemon/stats/stats.h. What it refuses: any method but GET and
+ * HEAD (405), any other path (404), more than a few connections at once (those that have been there longest make room
+ * for who comes), a connection that says nothing for long, and whoever may not look on (daemon/stats/http_gate.h). Who
+ * calls it: the server's start and stop, from loop 0.
  */
 #ifndef TP_DAEMON_HTTP_H
 #define TP_DAEMON_HTTP_H

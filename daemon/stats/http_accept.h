@@ -8,8 +8,9 @@
 
 #include "daemon/stats/stats.h"
 
-/* OpenMetrics where it is named, in version 1.0.0 or in none, with a q above 0 that is no less than the text's; else the text. The text has the q of the
- * range that names it most closely: text/plain, text, or anything. NULL: no header. Cost: O(length). */
+/* OpenMetrics where it is named, in version 1.0.0 or in none, with a q above 0 that is no less than the text's; else
+ * the text. The text has the q of the range that names it most closely: text/plain, text, or anything. NULL: no header.
+ * Cost: O(length). */
 enum tp_stats_format tp_http_accept_format(const char *accept);
 
 #endif

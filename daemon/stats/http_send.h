@@ -12,8 +12,8 @@ struct tp_http_header {
     const char *value; /* NULL: this header is not sent */
 };
 
-/* Adds the headers and queues the response with its status; takes the response, which may be NULL. MHD_NO: out of memory, and libmicrohttpd closes the
- * connection. */
+/* Adds the headers and queues the response with its status; takes the response, which may be NULL. MHD_NO: out of
+ * memory, and libmicrohttpd closes the connection. */
 enum MHD_Result tp_http_send(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response,
                              const struct tp_http_header *headers);
 

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DESCRIBE(type_name, field, unit_text, set_name, help_text)                                           \
+#define DESCRIBE(type_name, field, unit_text, label_word, help_text)                                         \
     {TP_METRIC_##type_name,         #field,    unit_text,                                                    \
-     unit_text[0] == 's' ? 1e-6 : 1, TP_METRIC_SET_##set_name, help_text, offsetof(struct tp_metrics, field)},
+     unit_text[0] == 's' ? 1e-6 : 1, TP_METRIC_LABEL_##label_word, help_text, offsetof(struct tp_metrics, field)},
 const struct tp_metric_info tp_metric_table[] = {TP_METRIC_LIST(DESCRIBE)};
 #undef DESCRIBE
 const size_t tp_metric_count = sizeof tp_metric_table / sizeof tp_metric_table[0];
@@ -62,37 +62,37 @@ static const char *cause_value(size_t i)
 }
 
 static const struct {
-    const char *label;
+    const char *name;
     size_t values; /* 0: as many rows as the registry has */
     const char *(*value)(size_t i);
-} sets[] = {
-    [TP_METRIC_SET_NONE] = {NULL, 1, NULL},
-    [TP_METRIC_SET_CODE] = {"code", TP_ERROR_COUNT, code_value},
-    [TP_METRIC_SET_STATUS] = {"status", TP_STATUS_UNREACHABLE, status_value},
-    [TP_METRIC_SET_STATE] = {"state", TP_STATUS_UNREACHABLE + 1, state_value},
-    [TP_METRIC_SET_ALGORITHM] = {"algorithm", 0, algorithm_value},
-    [TP_METRIC_SET_REASON] = {"reason", TP_DROP_REASON_COUNT, reason_value},
-    [TP_METRIC_SET_POOL] = {"pool", TP_METRIC_POOL_COUNT, pool_value},
-    [TP_METRIC_SET_OUTCOME] = {"outcome", TP_METRIC_OUTCOME_COUNT, outcome_value},
-    [TP_METRIC_SET_CAUSE] = {"cause", TP_SLOW_CAUSES, cause_value},
+} labels[] = {
+    [TP_METRIC_LABEL_NONE] = {NULL, 1, NULL},
+    [TP_METRIC_LABEL_CODE] = {"code", TP_ERROR_COUNT, code_value},
+    [TP_METRIC_LABEL_STATUS] = {"status", TP_STATUS_UNREACHABLE, status_value},
+    [TP_METRIC_LABEL_STATE] = {"state", TP_STATUS_UNREACHABLE + 1, state_value},
+    [TP_METRIC_LABEL_ALGORITHM] = {"algorithm", 0, algorithm_value},
+    [TP_METRIC_LABEL_REASON] = {"reason", TP_DROP_REASON_COUNT, reason_value},
+    [TP_METRIC_LABEL_POOL] = {"pool", TP_METRIC_POOL_COUNT, pool_value},
+    [TP_METRIC_LABEL_OUTCOME] = {"outcome", TP_METRIC_OUTCOME_COUNT, outcome_value},
+    [TP_METRIC_LABEL_CAUSE] = {"cause", TP_SLOW_CAUSES, cause_value},
 };
 
-const char *tp_metric_label(enum tp_metric_set set)
+const char *tp_metric_label_name(enum tp_metric_label label)
 {
-    return sets[set].label;
+    return labels[label].name;
 }
 
-size_t tp_metric_values(enum tp_metric_set set)
+size_t tp_metric_label_values(enum tp_metric_label label)
 {
-    size_t values = sets[set].values;
-    while (sets[set].values == 0 && tp_algorithm_at(values) != NULL)
+    size_t values = labels[label].values;
+    while (labels[label].values == 0 && tp_algorithm_at(values) != NULL)
         values++;
     return values;
 }
 
-const char *tp_metric_value(enum tp_metric_set set, size_t i)
+const char *tp_metric_label_value(enum tp_metric_label label, size_t i)
 {
-    return sets[set].value(i);
+    return labels[label].value(i);
 }
 
 /* ---- Reading ---- */
@@ -165,6 +165,23 @@ void tp_metrics_read_histogram(const struct tp_metrics *const *all, size_t count
 uint64_t tp_histogram_bound(size_t i)
 {
     return i + 1 >= TP_HISTOGRAM_BUCKETS ? UINT64_MAX : UINT64_C(1) << i;
+}
+
+bool tp_histogram_quantile(const struct tp_histogram_view *view, unsigned percent, struct tp_histogram_quantile *out)
+{
+    uint64_t wanted = view->count * percent, below = 0; /* in hundredths of a value */
+    size_t i = 0;
+    *out = (struct tp_histogram_quantile){0};
+    if (view->count == 0)
+        return false;
+    for (; i + 1 < TP_HISTOGRAM_BUCKETS && below + view->bucket[i] * 100 < wanted; i++)
+        below += view->bucket[i] * 100;
+    double least = i > 0 ? (double)tp_histogram_bound(i - 1) : 0;
+    out->most = tp_histogram_bound(i);
+    out->about = least;
+    if (out->most != UINT64_MAX)
+        out->about += ((double)out->most - least) * (double)(wanted - below) / (double)(view->bucket[i] * 100);
+    return true;
 }
 
 struct tp_metrics *tp_metrics_new(const char *thread)

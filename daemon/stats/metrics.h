@@ -1,13 +1,13 @@
 /* Every number the daemon counts, in one table.
  *
- * What it is: the X-macro list below generates the storage (one struct per writing thread, on cache lines of
- * its own), the descriptors from which the stats endpoint renders, and METRICS.md (make docs-metrics). A thread adds to its
- * own struct with a relaxed load and store, never a locked instruction; a reader sums over all structs. What
- * it refuses: labels whose values a client could make; a label's values are a set known when this is compiled. Who calls it: tp_metric_*
- * by the one thread that owns the struct; tp_metrics_read_* by any.
+ * What it is: the X-macro list below generates the storage (one struct per writing thread, on cache lines of its own),
+ * the descriptors from which the stats endpoint renders, and METRICS.md (make docs-metrics). A thread adds to its own
+ * struct with a relaxed load and store, never a locked instruction; a reader sums over all structs. What it refuses:
+ * labels whose values a client could make; a label's values are a set known when this is compiled. Who calls it:
+ * tp_metric_* by the one thread that owns the struct; tp_metrics_read_* by any.
  *
- * To count something new: one line in the list, one call where it happens, `make docs-metrics`. With METRICS=0 the calls are nothing: that build
- * shows what counting costs (make bench-metrics).
+ * To count something new: one line in the list, one call where it happens, `make docs-metrics`. With METRICS=0 the
+ * calls are nothing: that build shows what counting costs (make bench-metrics).
  */
 #ifndef TP_DAEMON_METRICS_H
 #define TP_DAEMON_METRICS_H
@@ -27,18 +27,18 @@
 #define TP_METRICS 1
 #endif
 
-/* The labels: their values, as a set; the room for them follows. */
-enum tp_metric_set {
-    TP_METRIC_SET_NONE,
-    TP_METRIC_SET_CODE,      /* code: the protocol's errors; error -n is at n - 1 */
-    TP_METRIC_SET_STATUS,    /* status: as the protocol has them; enum tp_status, less 1 */
-    TP_METRIC_SET_STATE,     /* state: of a session, FRESH before its first tick, then its last tick's status (enum tp_status) */
-    TP_METRIC_SET_ALGORITHM, /* algorithm: the registry's rows, in its order */
-    TP_METRIC_SET_REASON,    /* reason: enum tp_drop_reason */
-    TP_METRIC_SET_POOL,      /* pool: enum tp_metric_pool */
-    TP_METRIC_SET_OUTCOME,   /* outcome: enum tp_metric_outcome */
-    TP_METRIC_SET_CAUSE,     /* cause: enum tp_slow_cause */
-    TP_METRIC_SETS,
+/* The labels that a line may have, and what each one's values are; the room for them follows. */
+enum tp_metric_label {
+    TP_METRIC_LABEL_NONE,
+    TP_METRIC_LABEL_CODE,      /* code: the protocol's errors; error -n is at n - 1 */
+    TP_METRIC_LABEL_STATUS,    /* status: as the protocol has them; enum tp_status, less 1 */
+    TP_METRIC_LABEL_STATE,     /* state: of a session, FRESH before its first tick, then its last tick's status (enum tp_status) */
+    TP_METRIC_LABEL_ALGORITHM, /* algorithm: the registry's rows, in its order */
+    TP_METRIC_LABEL_REASON,    /* reason: enum tp_drop_reason */
+    TP_METRIC_LABEL_POOL,      /* pool: enum tp_metric_pool */
+    TP_METRIC_LABEL_OUTCOME,   /* outcome: enum tp_metric_outcome */
+    TP_METRIC_LABEL_CAUSE,     /* cause: enum tp_slow_cause */
+    TP_METRIC_LABEL_COUNT,
 };
 #define TP_METRIC_ROOM_NONE
 #define TP_METRIC_ROOM_CODE [TP_ERROR_COUNT]
@@ -93,9 +93,10 @@ enum tp_metric_outcome {
         TP_METRIC_OUTCOME_COUNT
 };
 
-/* X(TYPE, field, unit, set, help). The exported name is tickpath_<field>, with _total added for a counter. The unit is the name's last word where it
- * has one. Times are counted in microseconds, whatever the name says, and divided when they are shown.
- * A gauge is a sum over threads of what each holds now; a fact is a gauge of the whole process, found out when it is asked for. */
+/* X(TYPE, field, unit, label, help). The exported name is tickpath_<field>, with _total added for a counter. The unit
+ * is the name's last word where it has one. Times are counted in microseconds, whatever the name says, and divided when
+ * they are shown. A gauge is a sum over threads of what each holds now; a fact is a gauge of the whole process, found
+ * out when it is asked for. */
 #define TP_METRIC_LIST(X)                                                                                    \
     X(FACT, build_info, "", NONE, "The build in labels; always 1.")                                          \
     X(FACT, uptime_seconds, "seconds", NONE, "Time since the daemon started.")                               \
@@ -199,7 +200,7 @@ struct tp_histogram {
 #define TP_METRIC_FIELD_GAUGE(field, room) _Atomic int64_t field room;
 #define TP_METRIC_FIELD_HISTOGRAM(field, room) struct tp_histogram field room;
 #define TP_METRIC_FIELD_FACT(field, room) _Atomic int64_t field room; /* INT64_MAX: +Inf */
-#define TP_METRIC_FIELD(type, field, unit, set, help) TP_METRIC_FIELD_##type(field, TP_METRIC_ROOM_##set)
+#define TP_METRIC_FIELD(type, field, unit, label, help) TP_METRIC_FIELD_##type(field, TP_METRIC_ROOM_##label)
 
 /* One writing thread's numbers. */
 struct tp_metrics {
@@ -218,19 +219,20 @@ struct tp_metric_info {
     const char *name; /* the field's name */
     const char *unit; /* as shown: "seconds", "bytes" or "" */
     double scale;     /* what is counted, times this, is in that unit */
-    enum tp_metric_set set;
+    enum tp_metric_label label;
     const char *help;
     size_t offset; /* of the field in struct tp_metrics */
 };
 extern const struct tp_metric_info tp_metric_table[];
 extern const size_t tp_metric_count;
 
-/* A label: its name (NULL for TP_METRIC_SET_NONE), how many values it has (1 then), and the i-th. Static memory. */
-const char *tp_metric_label(enum tp_metric_set set);
-size_t tp_metric_values(enum tp_metric_set set);
-const char *tp_metric_value(enum tp_metric_set set, size_t i);
+/* A label: its name (NULL for TP_METRIC_LABEL_NONE), how many values it has (1 then), and the i-th. Static memory. */
+const char *tp_metric_label_name(enum tp_metric_label label);
+size_t tp_metric_label_values(enum tp_metric_label label);
+const char *tp_metric_label_value(enum tp_metric_label label, size_t i);
 
-/* Owner thread only. Where a plain add to memory is seen whole by other threads it is one instruction, and not the three that compilers make of it. */
+/* Owner thread only. Where a plain add to memory is seen whole by other threads it is one instruction, and not the
+ * three that compilers make of it. */
 static inline void tp_metric_add(_Atomic uint64_t *counter, uint64_t n)
 {
     if (!TP_METRICS)
@@ -268,8 +270,8 @@ static inline void tp_metric_observe(struct tp_histogram *histogram, uint64_t va
     tp_metric_add(&histogram->sum, value);
 }
 
-/* Owner thread only: a tick request served; `requests` has it too, when it is read. The smallest are the ones that counting must not slow down: of those it is one number that the
- * three histograms share. */
+/* Owner thread only: a tick request served; `requests` has it too, when it is read. The smallest are the ones that
+ * counting must not slow down: of those it is one number that the three histograms share. */
 static inline void tp_metric_tick(struct tp_metrics *metrics, uint64_t took_us, uint64_t wait_us, uint64_t expansions, uint64_t sessions)
 {
     tp_metric_observe(&metrics->tick_seconds, took_us);
@@ -297,6 +299,15 @@ void tp_metrics_read_histogram(const struct tp_metrics *const *all, size_t count
 
 /* The upper bound of bucket i; UINT64_MAX for the last. */
 uint64_t tp_histogram_bound(size_t i);
+
+/* The least value that so many percent of all do not exceed: in the first bucket with which that many are counted. */
+struct tp_histogram_quantile {
+    uint64_t most; /* the bucket's bound; UINT64_MAX: it is the last */
+    double about;  /* were the bucket's values spread evenly in it; of the last, which has no end, where it begins */
+};
+
+/* Of 1..100 percent. False, and zeros: there is no value. Cost: a look at each bucket. */
+bool tp_histogram_quantile(const struct tp_histogram_view *view, unsigned percent, struct tp_histogram_quantile *out);
 
 /* Gives zeroed numbers for one writing thread, on cache lines of its own; NULL when out of memory. Freed with
  * free(). */

@@ -1,5 +1,6 @@
-/* Probes that a tracer may hang on a running daemon (USDT): of provider tickpathd, a no-op each in the code until somebody does.
- * deploy/trace.bt is a sample for bpftrace; `readelf -n tickpathd` lists them. Where sys/sdt.h is not there when this is compiled they are nothing.
+/* Probes that a tracer may hang on a running daemon (USDT): of provider tickpathd, a no-op each in the code until
+ * somebody does. deploy/trace.bt is a sample for bpftrace; `readelf -n tickpathd` lists them. Where sys/sdt.h is not
+ * there when this is compiled they are nothing.
  *
  *     tick__begin      tick request's number on its connection, sessions that it may serve
  *     tick__end        the number, sessions served, expansions, microseconds

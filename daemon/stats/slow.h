@@ -1,8 +1,9 @@
 /* The slowest ticks of the last minutes, with what made them so.
  *
- * What it is: a loop's table of fixed size, and a function that names the causes. The loop offers every tick; one that is slower than the fastest
- * there takes its place. Any thread may read while the loop writes: an entry has a number that is odd while it is written, and a reader
- * that finds it changed reads again. What it refuses: locks, memory, holding up the loop. Who calls it: tp_slow_offer the loop; tp_slow_read any thread.
+ * What it is: a loop's table of fixed size, and a function that names the causes. The loop offers every tick; one that
+ * is slower than the fastest there takes its place. Any thread may read while the loop writes: an entry has a number
+ * that is odd while it is written, and a reader that finds it changed reads again. What it refuses: locks, memory,
+ * holding up the loop. Who calls it: tp_slow_offer the loop; tp_slow_read any thread.
  */
 #ifndef TP_DAEMON_SLOW_H
 #define TP_DAEMON_SLOW_H

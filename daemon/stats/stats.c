@@ -54,7 +54,7 @@ void tp__stats_find_out(const struct tp_stats_source *source, struct tp__stats_f
     source->store_status(source->context, &facts->store);
 
     static const struct tp_metric_info pool_info = {
-        .type = TP_METRIC_GAUGE, .set = TP_METRIC_SET_POOL, .offset = offsetof(struct tp_metrics, pool_bytes)};
+        .type = TP_METRIC_GAUGE, .label = TP_METRIC_LABEL_POOL, .offset = offsetof(struct tp_metrics, pool_bytes)};
     int64_t used = 0, cap_bytes = (int64_t)atomic_load_explicit(&source->pool_cap->bytes, memory_order_relaxed);
     for (size_t pool = TP_METRIC_POOL_SESSIONS; pool <= TP_METRIC_POOL_GUIDE; pool++)
         used += tp_metrics_read_gauge(source->metrics, source->metrics_count, &pool_info, pool);
@@ -81,7 +81,7 @@ void tp__stats_find_out(const struct tp_stats_source *source, struct tp__stats_f
 
 bool tp__stats_is_boundless(const struct tp__stats_facts *facts, const struct tp_metric_info *info)
 {
-    return facts != NULL && info->type == TP_METRIC_FACT && info->set == TP_METRIC_SET_NONE &&
+    return facts != NULL && info->type == TP_METRIC_FACT && info->label == TP_METRIC_LABEL_NONE &&
            tp_metrics_read_gauge(&(const struct tp_metrics *){&facts->numbers}, 1, info, 0) == INT64_MAX;
 }
 

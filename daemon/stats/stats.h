@@ -9,6 +9,7 @@
 
 #include "base/pool.h"
 #include "daemon/stats/metrics.h"
+#include "daemon/stats/text.h"
 #include "daemon/store/store.h"
 #include "daemon/serve/upload.h"
 #include "map/held.h"
@@ -67,5 +68,8 @@ enum tp_stats_format {
  * stats.schema.json says how it looks. */
 char *tp_stats_render_metrics(const struct tp_stats_source *source, enum tp_stats_format format, size_t *size);
 char *tp_stats_render_json(const struct tp_stats_source *source, size_t *size);
+
+/* Adds the maps as that JSON has them, an array alone; the live view gives its page the same. */
+void tp_stats_add_maps(struct tp_text *text, const struct tp_stats_source *source);
 
 #endif

@@ -4,7 +4,6 @@
 #define TP_DAEMON_STATS_INTERNAL_H
 
 #include "daemon/stats/stats.h"
-#include "daemon/stats/text.h"
 
 /* What is no thread's. */
 struct tp__stats_facts {

@@ -7,21 +7,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* The bound of the first bucket at or above which `share_percent` of the values lie below; the histogram
- * knows no better. 0 when nothing was counted, UINT64_MAX when it lies in the last bucket. */
-static uint64_t histogram_quantile(const struct tp_histogram_view *view, unsigned share_percent)
-{
-    uint64_t below = 0;
-    if (view->count == 0)
-        return 0;
-    for (size_t i = 0; i < TP_HISTOGRAM_BUCKETS; i++) {
-        below += view->bucket[i];
-        if (below * 100 >= view->count * share_percent)
-            return tp_histogram_bound(i);
-    }
-    return UINT64_MAX;
-}
-
 static void json_bound(struct tp_text *text, const struct tp_metric_info *info, uint64_t bound)
 {
     if (bound == UINT64_MAX)
@@ -30,15 +15,22 @@ static void json_bound(struct tp_text *text, const struct tp_metric_info *info, 
         tp_text_add_float(text, (double)bound * info->scale);
 }
 
+/* Of so many percent; 0 when nothing was counted. */
+static void json_quantile(struct tp_text *text, const struct tp_metric_info *info, const struct tp_histogram_view *view, unsigned percent)
+{
+    struct tp_histogram_quantile found;
+    (void)tp_histogram_quantile(view, percent, &found);
+    tp_text_add(text, ",\"p%u_max\":", percent);
+    json_bound(text, info, found.most);
+}
+
 /* Buckets as pairs [bound, count], those that are empty left out; a null bound is the last. */
 static void json_histogram(struct tp_text *text, const struct tp_metric_info *info, const struct tp_histogram_view *view)
 {
     tp_text_add(text, "{\"count\":%" PRIu64 ",\"sum\":", view->count);
     tp__stats_add_scaled(text, info, view->sum);
-    tp_text_add(text, ",\"p50_max\":");
-    json_bound(text, info, histogram_quantile(view, 50));
-    tp_text_add(text, ",\"p99_max\":");
-    json_bound(text, info, histogram_quantile(view, 99));
+    json_quantile(text, info, view, 50);
+    json_quantile(text, info, view, 99);
     tp_text_add(text, ",\"buckets\":[");
     const char *comma = "";
     for (size_t i = 0; i < TP_HISTOGRAM_BUCKETS; i++) {
@@ -56,8 +48,8 @@ static void json_histogram(struct tp_text *text, const struct tp_metric_info *in
 static void json_values(struct tp_text *text, const struct tp_metrics *const *all, size_t count,
                         const struct tp__stats_facts *facts, const struct tp_metric_info *info)
 {
-    for (size_t value = 0; value < tp_metric_values(info->set); value++) {
-        tp_text_add(text, "%s\"%s\":", value ? "," : "{", tp_metric_value(info->set, value));
+    for (size_t value = 0; value < tp_metric_label_values(info->label); value++) {
+        tp_text_add(text, "%s\"%s\":", value ? "," : "{", tp_metric_label_value(info->label, value));
         tp__stats_add_value(text, all, count, facts, info, value);
     }
     tp_text_add(text, "}");
@@ -78,7 +70,7 @@ static void json_metrics(struct tp_text *text, const struct tp_metrics *const *a
             struct tp_histogram_view view;
             tp_metrics_read_histogram(all, count, info, &view);
             json_histogram(text, info, &view);
-        } else if (info->set != TP_METRIC_SET_NONE) {
+        } else if (info->label != TP_METRIC_LABEL_NONE) {
             json_values(text, all, count, facts, info);
         } else if (tp__stats_is_boundless(facts, info)) {
             tp_text_add(text, "null");
@@ -108,6 +100,14 @@ static void json_map(const struct tp_stats_map *map, void *context)
         tp_text_add(list->text, ",\"edges\":%" PRIu32, map->graph_edges);
     tp_text_add(list->text, "}");
     list->comma = ",";
+}
+
+void tp_stats_add_maps(struct tp_text *text, const struct tp_stats_source *source)
+{
+    struct map_list list = {.text = text, .comma = ""};
+    tp_text_add(text, "[");
+    source->each_map(source->context, json_map, &list);
+    tp_text_add(text, "]");
 }
 
 /* Milliseconds of Unix time as RFC 3339 has them. */
@@ -215,10 +215,9 @@ char *tp_stats_render_json(const struct tp_stats_source *source, size_t *size)
 
     tp_text_add(&text, "},\"options\":");
     tp__stats_add_options(&text, source);
-    tp_text_add(&text, ",\"maps\":[");
-    struct map_list list = {.text = &text, .comma = ""};
-    source->each_map(source->context, json_map, &list);
-    tp_text_add(&text, "],\"slow_ticks\":");
+    tp_text_add(&text, ",\"maps\":");
+    tp_stats_add_maps(&text, source);
+    tp_text_add(&text, ",\"slow_ticks\":");
     json_slow_ticks(&text, source);
     tp_text_add(&text, ",\"metrics\":");
     json_metrics(&text, source->metrics, source->metrics_count, &facts);

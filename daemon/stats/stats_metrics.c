@@ -61,8 +61,8 @@ static void add_sample(struct render *render, const struct tp_metric_info *info,
 {
     struct tp_text *text = &render->text;
     tp_text_add(text, "tickpath_%s%s", info->name, info->type == TP_METRIC_COUNTER ? "_total" : "");
-    if (info->set != TP_METRIC_SET_NONE)
-        tp_text_add(text, "{%s=\"%s\"}", tp_metric_label(info->set), tp_metric_value(info->set, value));
+    if (info->label != TP_METRIC_LABEL_NONE)
+        tp_text_add(text, "{%s=\"%s\"}", tp_metric_label_name(info->label), tp_metric_label_value(info->label, value));
     else if (strcmp(info->name, "build_info") == 0)
         tp_text_add(text, "{version=\"%s\",compiler=\"%s\"}", TP_VERSION, TP_STATS_COMPILER);
     tp_text_add(text, " ");
@@ -80,7 +80,7 @@ char *tp_stats_render_metrics(const struct tp_stats_source *source, enum tp_stat
     for (size_t i = 0; i < tp_metric_count; i++) {
         const struct tp_metric_info *info = &tp_metric_table[i];
         add_head(&render, info);
-        for (size_t value = 0; info->type != TP_METRIC_HISTOGRAM && value < tp_metric_values(info->set); value++)
+        for (size_t value = 0; info->type != TP_METRIC_HISTOGRAM && value < tp_metric_label_values(info->label); value++)
             add_sample(&render, info, value);
         if (info->type == TP_METRIC_HISTOGRAM)
             add_histogram(&render, info);

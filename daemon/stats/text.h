@@ -31,7 +31,8 @@ void tp_text_add(struct tp_text *text, const char *format, ...) __attribute__((f
 /* Adds a string as JSON has it, quotes included. What is UTF-8 stays; any other byte is U+FFFD. */
 void tp_text_add_quoted(struct tp_text *text, const char *string);
 
-/* Adds a number in as few digits as name it apart from its neighbours of 9 digits, always with a point or an exponent ("1.0"), and infinity as "+Inf". */
+/* Adds a number in as few digits as name it apart from its neighbours of 9 digits, always with a point or an exponent
+ * ("1.0"), and infinity as "+Inf". */
 void tp_text_add_float(struct tp_text *text, double value);
 
 /* Gives the bytes (freed by the caller) and their length; NULL if the text failed or nothing was added. */

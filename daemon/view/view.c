@@ -118,7 +118,7 @@ static void end_ask(struct tp_view_ask *ask, int error)
             view->slots[i].ask = NULL;
     ask->is_done = true;
     ask->error = error;
-    ask->resume(ask->waiting);
+    view->config.resume(ask->waiting);
 }
 
 static bool is_awaited(const struct tp_view_ask *ask)
@@ -158,7 +158,7 @@ static void look_at_asks(struct tp_view *view, uint64_t now_ms)
 }
 
 int tp_view_ask_open(struct tp_view *view, uint64_t id, const struct tp_inspect_scan *scan, void *connection,
-                     void (*suspend)(void *connection), void (*resume)(void *connection), struct tp_view_ask **out)
+                     struct tp_view_ask **out)
 {
     *out = NULL;
     struct tp_view_ask *ask = calloc(1, sizeof *ask);
@@ -179,11 +179,10 @@ int tp_view_ask_open(struct tp_view *view, uint64_t id, const struct tp_inspect_
                                     .wanted = wanted,
                                     .scan = *scan,
                                     .dump = dump,
-                                    .waiting = connection,
-                                    .resume = resume};
+                                    .waiting = connection};
         view->asks = ask;
         view->asks_count++;
-        suspend(connection);
+        view->config.suspend(connection);
         tp__view_wake(view);
     }
     pthread_mutex_unlock(&view->lock);

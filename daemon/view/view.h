@@ -32,6 +32,8 @@ struct tp_view_config {
     unsigned loops;
     void *context; /* first parameter of post */
     void (*post)(void *context, unsigned loop, struct tp_mail *mail); /* gives a struct tp_view_copy to a loop. Any thread */
+    void (*suspend)(void *connection); /* a connection has nothing to do until */
+    void (*resume)(void *connection);  /* this. Both with the view's lock held: they call nothing of the view */
 };
 
 /* Starts the thread. TP_ERR_NO_MEMORY, TP_ERR_IO. */
@@ -56,10 +58,9 @@ struct tp_view_stream;
 /* Opens a stream. TP_ERR_RESOURCE_EXHAUSTED, TP_ERR_NO_MEMORY, TP_ERR_SHUTTING_DOWN. */
 int tp_view_stream_open(struct tp_view *view, const char *map, unsigned fps, struct tp_view_stream **out) TP_MUST_CHECK;
 
-/* Copies up to `max` bytes that are due, and returns how many; -1 at the end. When it gives 0 it has called suspend(connection), and
- * resume(connection) is called once there is something to read. Both are called with the view's lock held. */
-long tp_view_stream_read(struct tp_view_stream *stream, void *connection, char *out, size_t max,
-                         void (*suspend)(void *connection), void (*resume)(void *connection));
+/* Copies up to `max` bytes that are due, and returns how many; -1 at the end. When it gives 0 the connection is suspended, and resumed once
+ * there is something to read. */
+long tp_view_stream_read(struct tp_view_stream *stream, void *connection, char *out, size_t max);
 
 void tp_view_stream_close(struct tp_view_stream *stream);
 
@@ -67,10 +68,10 @@ void tp_view_stream_close(struct tp_view_stream *stream);
 
 struct tp_view_ask;
 
-/* Asks for what a session holds of a rectangle, from a cursor on (daemon/serve/dump.h). Calls suspend(connection), and resume(connection) once the answer is
- * there, both with the view's lock held; on error neither. TP_ERR_RESOURCE_EXHAUSTED, TP_ERR_NO_MEMORY, TP_ERR_SHUTTING_DOWN. */
+/* Asks for what a session holds of a rectangle, from a cursor on (daemon/serve/dump.h). The connection is suspended, and resumed once the
+ * answer is there; on error neither. TP_ERR_RESOURCE_EXHAUSTED, TP_ERR_NO_MEMORY, TP_ERR_SHUTTING_DOWN. */
 int tp_view_ask_open(struct tp_view *view, uint64_t id, const struct tp_inspect_scan *scan, void *connection,
-                     void (*suspend)(void *connection), void (*resume)(void *connection), struct tp_view_ask **out) TP_MUST_CHECK;
+                     struct tp_view_ask **out) TP_MUST_CHECK;
 
 /* The answer: 0 with *dump borrowed until close; TP_ERR_NOT_FOUND; TP_ERR_TIMEOUT: a loop is busy; TP_ERR_SHUTTING_DOWN. */
 int tp_view_ask_answer(const struct tp_view_ask *ask, const struct tp_dump **dump) TP_MUST_CHECK;

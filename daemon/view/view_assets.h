@@ -1,5 +1,5 @@
-/* The page of the live view: files of daemon/view/, which are part of the binary.
- * What it is: bytes and their type by path. What it refuses: any other path. Who calls it: the HTTP thread. */
+/* The page of the live view: files of daemon/view/, which are part of the binary. What it is: bytes and their type by
+ * path. What it refuses: any other path. Who calls it: the HTTP thread. */
 #ifndef TP_DAEMON_VIEW_ASSETS_H
 #define TP_DAEMON_VIEW_ASSETS_H
 

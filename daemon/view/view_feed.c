@@ -76,8 +76,7 @@ int tp_view_stream_open(struct tp_view *view, const char *map, unsigned fps, str
     return error;
 }
 
-long tp_view_stream_read(struct tp_view_stream *stream, void *connection, char *out, size_t max,
-                         void (*suspend)(void *connection), void (*resume)(void *connection))
+long tp_view_stream_read(struct tp_view_stream *stream, void *connection, char *out, size_t max)
 {
     pthread_mutex_lock(&stream->view->lock);
     long given = 0;
@@ -96,8 +95,7 @@ long tp_view_stream_read(struct tp_view_stream *stream, void *connection, char *
         stream->behind_ms = 0;
     } else {
         stream->waiting = connection;
-        stream->resume = resume;
-        suspend(connection);
+        stream->view->config.suspend(connection);
     }
     pthread_mutex_unlock(&stream->view->lock);
     return given;
@@ -125,7 +123,7 @@ static void wake_reader(struct tp_view_stream *stream)
     void *connection = stream->waiting;
     stream->waiting = NULL;
     if (connection != NULL)
-        stream->resume(connection);
+        stream->view->config.resume(connection);
 }
 
 static void free_feed(struct tp_view *view, struct tp__view_feed *feed)

@@ -16,7 +16,6 @@
 #include "daemon/view/view_terrain.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,31 +111,12 @@ static bool read_number(struct MHD_Connection *connection, const char *name, uin
 
 /* ---- Maps and terrain ---- */
 
-struct maps {
-    struct tp_text text;
-    bool has_some;
-};
-
-static void put_map(const struct tp_stats_map *map, void *context)
-{
-    struct maps *maps = context;
-    tp_text_add(&maps->text, "%s{\"name\":", maps->has_some ? "," : "");
-    tp_text_add_quoted(&maps->text, map->name);
-    tp_text_add(&maps->text,
-                  ",\"kind\":\"%s\",\"width\":%" PRIu32 ",\"height\":%" PRIu32 ",\"epoch\":\"%" PRIu64 "\",\"version\":%" PRIu64
-                  ",\"sessions\":%" PRIu32 "}",
-                  map->is_graph ? "graph" : "grid", map->width, map->height, map->epoch, map->version, map->sessions);
-    maps->has_some = true;
-}
-
 static enum MHD_Result answer_maps(struct tp_view *view, struct MHD_Connection *connection)
 {
-    const struct tp_stats_source *source = tp_view_source(view);
-    struct maps maps = {0};
-    tp_text_add(&maps.text, "[");
-    source->each_map(source->context, put_map, &maps);
-    tp_text_add(&maps.text, "]\n");
-    return send_buffer(connection, "application/json", &maps.text);
+    struct tp_text text = {0};
+    tp_stats_add_maps(&text, tp_view_source(view));
+    tp_text_add(&text, "\n");
+    return send_buffer(connection, "application/json", &text);
 }
 
 /* A part of the terrain on its way to a peer. */
@@ -215,16 +195,6 @@ static enum MHD_Result answer_terrain(struct tp_view *view, struct MHD_Connectio
 
 /* ---- Streams ---- */
 
-static void suspend(void *connection)
-{
-    MHD_suspend_connection(connection);
-}
-
-static void resume(void *connection)
-{
-    MHD_resume_connection(connection);
-}
-
 struct reader {
     struct tp_view_stream *stream;
     struct MHD_Connection *connection;
@@ -234,7 +204,7 @@ static ssize_t reader_read_cb(void *context, uint64_t position, char *out, size_
 {
     struct reader *reader = context;
     (void)position;
-    long given = tp_view_stream_read(reader->stream, reader->connection, out, max, suspend, resume);
+    long given = tp_view_stream_read(reader->stream, reader->connection, out, max);
     return given < 0 ? (ssize_t)MHD_CONTENT_READER_END_OF_STREAM : (ssize_t)given;
 }
 
@@ -284,7 +254,7 @@ static enum MHD_Result ask_session(struct tp_view *view, struct MHD_Connection *
     const struct tp_inspect_scan scan = {
         .x = (uint32_t)x, .y = (uint32_t)y, .width = (uint32_t)width, .height = (uint32_t)height, .cursor = cursor};
     struct tp_view_ask *ask;
-    int error = tp_view_ask_open(view, id, &scan, connection, suspend, resume, &ask);
+    int error = tp_view_ask_open(view, id, &scan, connection, &ask);
     *state = ask;
     return error == 0 ? MHD_YES : send_error(connection, error);
 }
@@ -310,6 +280,16 @@ void tp_view_http_end(void *state)
 }
 
 /* ---- All ---- */
+
+void tp_view_http_suspend(void *connection)
+{
+    MHD_suspend_connection(connection);
+}
+
+void tp_view_http_resume(void *connection)
+{
+    MHD_resume_connection(connection);
+}
 
 static const char stream_path[] = "/view/stream";
 

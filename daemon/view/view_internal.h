@@ -19,7 +19,6 @@ struct tp_view_stream {
     bool needs_key, is_ended;
     uint64_t behind_ms; /* since when the peer has not taken what is due; 0: it has */
     void *waiting;      /* the connection, suspended; NULL: it is not */
-    void (*resume)(void *connection);
 };
 
 /* A map at a pace, and who looks on. */
@@ -55,8 +54,7 @@ struct tp_view_ask {
     bool is_done;
     int error;            /* once it is done */
     struct tp_dump *dump; /* once it is done without error, and room for it before */
-    void *waiting;
-    void (*resume)(void *connection);
+    void *waiting; /* the connection, suspended */
 };
 
 struct tp_view {

@@ -22,7 +22,7 @@ static uint64_t counted(const struct tp_stats_source *source, const struct tp_me
 static int64_t held(const struct tp_stats_source *source, const struct tp_metric_info *row)
 {
     int64_t sum = 0;
-    for (size_t i = 0; i < tp_metric_values(row->set); i++)
+    for (size_t i = 0; i < tp_metric_label_values(row->label); i++)
         sum += tp_metrics_read_gauge(source->metrics, source->metrics_count, row, i);
     return sum;
 }
@@ -44,24 +44,13 @@ static struct tp_view_numbers read_numbers(const struct tp_stats_source *source,
     return now;
 }
 
-/* The value below which so many percent of those between two readings lie, by straight lines within a bucket; -1: there are
- * none. */
-static double quantile(const struct tp_histogram_view *last, const struct tp_histogram_view *now, double percent)
+/* What was observed between two readings. */
+static struct tp_histogram_view between(const struct tp_histogram_view *last, const struct tp_histogram_view *now)
 {
-    uint64_t count = 0;
+    struct tp_histogram_view view = {.count = now->count - last->count, .sum = now->sum - last->sum};
     for (size_t i = 0; i < TP_HISTOGRAM_BUCKETS; i++)
-        count += now->bucket[i] - last->bucket[i];
-    if (count == 0)
-        return -1;
-    double wanted = (double)count * percent / 100, below = 0, bound = 0;
-    for (size_t i = 0; i + 1 < TP_HISTOGRAM_BUCKETS; i++) {
-        double here = (double)(now->bucket[i] - last->bucket[i]), least = bound;
-        bound = (double)tp_histogram_bound(i);
-        if (here > 0 && below + here >= wanted)
-            return least + (bound - least) * (wanted - below) / here;
-        below += here;
-    }
-    return bound;
+        view.bucket[i] = now->bucket[i] - last->bucket[i];
+    return view;
 }
 
 void tp_view_numbers_put(struct tp_view_numbers *last, const struct tp_stats_source *source, uint64_t now_ms,
@@ -93,12 +82,13 @@ void tp_view_numbers_put(struct tp_view_numbers *last, const struct tp_stats_sou
     for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
         tp_text_add(out, ",\"%s\":%.1f", rates[i].name, (double)rates[i].count / seconds);
     static const unsigned percents[] = {50, 90, 99, 100};
+    const struct tp_histogram_view ticks = between(&last->tick_seconds, &now.tick_seconds);
     for (size_t i = 0; i < sizeof percents / sizeof percents[0]; i++) {
-        double us = quantile(&last->tick_seconds, &now.tick_seconds, percents[i]);
-        if (us < 0)
-            tp_text_add(out, ",\"tick_p%u_us\":null", percents[i]);
+        struct tp_histogram_quantile us;
+        if (tp_histogram_quantile(&ticks, percents[i], &us))
+            tp_text_add(out, ",\"tick_p%u_us\":%.1f", percents[i], us.about);
         else
-            tp_text_add(out, ",\"tick_p%u_us\":%.1f", percents[i], us);
+            tp_text_add(out, ",\"tick_p%u_us\":null", percents[i]);
     }
     tp_text_add(out, "}");
     *last = now;

@@ -1,17 +1,18 @@
-/* The terrain of a map as the page draws it: a part of it, perhaps shrunk, as runs of classes; and what changed between two versions.
+/* The terrain of a map as the page draws it: a part of it, perhaps shrunk, as runs of classes; and what changed between
+ * two versions.
  *
- * What it is: pure functions from immutable versions to bytes; a part in slices, so that nobody waits for the whole of a large one. What it
- * refuses: parts outside the map, and to look at more than TP_VIEW_TERRAIN_CELLS_MAX cells for one answer. Who calls it: the HTTP thread and
- * the view's own, each with a reference.
+ * What it is: pure functions from immutable versions to bytes; a part in slices, so that nobody waits for the whole of
+ * a large one. What it refuses: parts outside the map, and to look at more than TP_VIEW_TERRAIN_CELLS_MAX cells for one
+ * answer. Who calls it: the HTTP thread and the view's own, each with a reference.
  *
- * A part: "TPT2"; then varints: width and height of the map, x, y, width and height of the part in cells, shrink, epoch,
- * version; then runs, until all places of the part have come: length, class (a byte), row by row, going on from one row to the next, where
- * two on end may be of one class; then the count of classes; of each class that came: its byte, its weight. With shrink S a place of the
- * answer stands for S x S cells (fewer at the map's edge): where half of them or more are closed for the class most seen of those, else for the
- * class most seen of the open ones.
+ * A part: "TPT2"; then varints: width and height of the map, x, y, width and height of the part in cells, shrink,
+ * epoch, version; then runs, until all places of the part have come: length, class (a byte), row by row, going on from
+ * one row to the next, where two on end may be of one class; then the count of classes; of each class that came: its
+ * byte, its weight. With shrink S a place of the answer stands for S x S cells (fewer at the map's edge): where half of
+ * them or more are closed for the class most seen of those, else for the class most seen of the open ones.
  *
- * Changes: varints: epoch, version before, version now, 1 if there are too many to be listed; then to the end:
- * cell (zigzag, less the one before), class (a byte).
+ * Changes: varints: epoch, version before, version now, 1 if there are too many to be listed; then to the end: cell
+ * (zigzag, less the one before), class (a byte).
  */
 #ifndef TP_DAEMON_VIEW_TERRAIN_H
 #define TP_DAEMON_VIEW_TERRAIN_H

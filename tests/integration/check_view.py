@@ -172,7 +172,8 @@ def check_stream(port, name):
             check(count == len(agents) and all(0 <= agent[1] < SIDE * SIDE for agent in agents.values()), "frame %d: %d agents, %d said" % (number, len(agents), count))
         elif kind == "numbers":
             numbers = json.loads(data)
-    check(seen[:2] == ["map", "key"] and seen.count("key") == 1, "events: %s" % seen[:6])
+    # a frame that the daemon could not write before the next was due makes that one a key: on a busy machine there may be a few
+    check(seen[:2] == ["map", "key"] and seen.count("frame") > 3 * seen.count("key"), "events: %s" % seen)
     check(len(agents) == AGENTS and moved > AGENTS, "%d agents, %d moves in %d events" % (len(agents), moved, len(seen)))
     check("changes" in seen, "no changes are told of: %s" % seen)
     check(numbers and numbers["sessions"] == AGENTS and numbers["ready"], "numbers: %s" % numbers)
@@ -184,8 +185,8 @@ def check_stream(port, name):
     number = 0
     while number < wanted:
         kind, data = stream.event()
-        if kind == "frame":
-            number, _ = apply_frame(agents, base64.b64decode(data), False, SIDE)
+        if kind in ("key", "frame"):
+            number, _ = apply_frame(agents, base64.b64decode(data), kind == "key", SIDE)
     check(number == wanted and agents == later, "frame %d: the deltas do not add up to the key of frame %d" % (number, wanted))
     stream.close()
     other.close()
@@ -385,6 +386,8 @@ def main():
         check(wait_for(lambda: '"sessions":%d' % AGENTS in fetch(stats, "/view/maps")[1]), "the load opens no sessions:\n%s" % load.log())
         maps = json.loads(get(stats, "/view/maps")[2])
         check(len(maps) == 1 and (maps[0]["width"], maps[0]["kind"]) == (SIDE, "grid"), "maps: %s" % maps)
+        known = json.loads(get(stats, "/stats")[2])["maps"]
+        check([(m["name"], m["epoch"], list(m)) for m in maps] == [(m["name"], m["epoch"], list(m)) for m in known], "%s, and in /stats %s" % (maps, known))
         name = maps[0]["name"].replace("/", "%2F")
         check_page(stats)
         check_terrain(stats, name)

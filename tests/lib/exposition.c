@@ -30,12 +30,12 @@ uint64_t tp_test_metric(const char *text, const char *field)
         if (strcmp(info->name, field) != 0)
             continue;
         uint64_t sum = 0;
-        for (size_t value = 0; value < tp_metric_values(info->set); value++) {
+        for (size_t value = 0; value < tp_metric_label_values(info->label); value++) {
             char exported[128];
             int size = snprintf(exported, sizeof exported, "tickpath_%s%s", field, suffix[info->type]);
-            if (info->set != TP_METRIC_SET_NONE)
-                snprintf(exported + size, sizeof exported - (size_t)size, "{%s=\"%s\"}", tp_metric_label(info->set),
-                         tp_metric_value(info->set, value));
+            if (info->label != TP_METRIC_LABEL_NONE)
+                snprintf(exported + size, sizeof exported - (size_t)size, "{%s=\"%s\"}", tp_metric_label_name(info->label),
+                         tp_metric_label_value(info->label, value));
             sum += (uint64_t)tp_test_sample(text, exported);
         }
         return sum;

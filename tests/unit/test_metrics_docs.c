@@ -28,25 +28,25 @@ static void add_row(struct tp_text *text, const struct tp_metric_info *info)
     static const char *const types[] = {
         [TP_METRIC_COUNTER] = "counter", [TP_METRIC_GAUGE] = "gauge", [TP_METRIC_HISTOGRAM] = "histogram", [TP_METRIC_FACT] = "gauge"};
     tp_text_add(text, "| `tickpath_%s%s", info->name, info->type == TP_METRIC_COUNTER ? "_total" : "");
-    if (info->set != TP_METRIC_SET_NONE)
-        tp_text_add(text, "{%s}", tp_metric_label(info->set));
+    if (info->label != TP_METRIC_LABEL_NONE)
+        tp_text_add(text, "{%s}", tp_metric_label_name(info->label));
     tp_text_add(text, "` | %s | %s | %s |\n", types[info->type], info->unit, info->help);
 }
 
 static void add_labels(struct tp_text *text)
 {
     tp_text_add(text, "\n## Labels\n\n| label | values |\n|---|---|\n");
-    for (enum tp_metric_set set = TP_METRIC_SET_NONE + 1; set < TP_METRIC_SETS; set++) {
-        tp_text_add(text, "| `%s`, of", tp_metric_label(set));
+    for (enum tp_metric_label label = TP_METRIC_LABEL_NONE + 1; label < TP_METRIC_LABEL_COUNT; label++) {
+        tp_text_add(text, "| `%s`, of", tp_metric_label_name(label));
         const char *comma = " ";
         for (size_t i = 0; i < tp_metric_count; i++)
-            if (tp_metric_table[i].set == set) {
+            if (tp_metric_table[i].label == label) {
                 tp_text_add(text, "%s`%s`", comma, tp_metric_table[i].name);
                 comma = ", ";
             }
         tp_text_add(text, " | ");
-        for (size_t i = 0; i < tp_metric_values(set); i++)
-            tp_text_add(text, "%s`%s`", i ? ", " : "", tp_metric_value(set, i));
+        for (size_t i = 0; i < tp_metric_label_values(label); i++)
+            tp_text_add(text, "%s`%s`", i ? ", " : "", tp_metric_label_value(label, i));
         tp_text_add(text, " |\n");
     }
     tp_text_add(text, "\n`tickpath_build_info` has the labels `version` and `compiler`.\n");
@@ -99,14 +99,14 @@ END_TEST
 /* Every label's values are names, each once, and as many as there is room for at most. */
 START_TEST(values_are_names)
 {
-    for (enum tp_metric_set set = TP_METRIC_SET_NONE + 1; set < TP_METRIC_SETS; set++) {
-        size_t values = tp_metric_values(set);
-        ck_assert_msg(values > 1 && values <= TP_ALGORITHMS_MAX, "%s has %zu values", tp_metric_label(set), values);
+    for (enum tp_metric_label label = TP_METRIC_LABEL_NONE + 1; label < TP_METRIC_LABEL_COUNT; label++) {
+        size_t values = tp_metric_label_values(label);
+        ck_assert_msg(values > 1 && values <= TP_ALGORITHMS_MAX, "%s has %zu values", tp_metric_label_name(label), values);
         for (size_t i = 0; i < values; i++) {
-            const char *value = tp_metric_value(set, i);
+            const char *value = tp_metric_label_value(label, i);
             ck_assert_msg(value[0] != '\0' && strpbrk(value, "\"\\\n") == NULL && strcmp(value, "UNKNOWN") != 0, "%s", value);
             for (size_t j = 0; j < i; j++)
-                ck_assert_msg(strcmp(value, tp_metric_value(set, j)) != 0, "%s is there twice", value);
+                ck_assert_msg(strcmp(value, tp_metric_label_value(label, j)) != 0, "%s is there twice", value);
         }
     }
 }
