@@ -1,6 +1,6 @@
 /* Happy path: defaults, then the file, then the variables, then the command line, each over the one before; one function sets an option from its
  * text, wherever that stands. The variables and the command line are read first too, to know which file. A renewal does the same into a second struct,
- * and takes over what is LIVE and differs.
+ * and takes over what is LIVE and differs, under a lock that who tells the options takes too: what is no number is no atomic.
  *
  * Failure modes: the first fault ends the reading, with words that say where; what a renewal had read is thrown away.
  */
@@ -10,14 +10,16 @@
 #include "daemon/exit.h"
 #include "daemon/stats/http_gate.h"
 #include "daemon/log.h"
+#include "daemon/store/redis_url.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum option_type { OPTION_ADDRESS, OPTION_TEXT, OPTION_NUMBER, OPTION_LEVEL, OPTION_FORMAT };
+enum option_type { OPTION_ADDRESS, OPTION_TEXT, OPTION_SECRET, OPTION_URL, OPTION_NUMBER, OPTION_LEVEL, OPTION_FORMAT };
 enum option_when { OPTION_START, OPTION_LIVE, OPTION_OUTSIDE };
 
 struct option_row {
@@ -33,6 +35,8 @@ struct option_row {
 
 #define INITIAL_ADDRESS(value) value
 #define INITIAL_TEXT(value) value
+#define INITIAL_SECRET(value) value
+#define INITIAL_URL(value) value
 #define INITIAL_NUMBER(value) #value
 #define INITIAL_LEVEL(value) value
 #define INITIAL_FORMAT(value) value
@@ -40,6 +44,8 @@ struct option_row {
     {OPTION_##type_name, option, INITIAL_##type_name(value), min_value, max_value, OPTION_##when_name, unit_text, help_text, offsetof(struct tp_config, field)},
 static const struct option_row rows[] = {TP_OPTION_LIST(ROW)};
 enum { ROWS = sizeof rows / sizeof rows[0] };
+
+static pthread_mutex_t taking_over = PTHREAD_MUTEX_INITIALIZER;
 
 /* Where a setting stands. */
 struct origin {
@@ -80,6 +86,8 @@ static bool is_same(const struct tp_config *a, const struct tp_config *b, const 
         return strcmp(one->host, other->host) == 0 && one->port == other->port;
     }
     case OPTION_TEXT:
+    case OPTION_SECRET:
+    case OPTION_URL:
         return strcmp(left, right) == 0;
     case OPTION_NUMBER:
         return number_of(a, row) == number_of(b, row);
@@ -90,6 +98,24 @@ static bool is_same(const struct tp_config *a, const struct tp_config *b, const 
     return true;
 }
 
+static size_t field_bytes(const struct option_row *row)
+{
+    switch (row->type) {
+    case OPTION_ADDRESS:
+        return sizeof(struct tp_address);
+    case OPTION_TEXT:
+    case OPTION_SECRET:
+    case OPTION_URL:
+        return TP_CONFIG_TEXT_MAX;
+    case OPTION_NUMBER:
+        return sizeof(uint64_t);
+    case OPTION_LEVEL:
+    case OPTION_FORMAT:
+        break;
+    }
+    return sizeof(int);
+}
+
 /* Of a LIVE row. */
 static void take_over(struct tp_config *config, const struct tp_config *from, const struct option_row *row)
 {
@@ -98,7 +124,7 @@ static void take_over(struct tp_config *config, const struct tp_config *from, co
     if (row->type == OPTION_NUMBER)
         number_set(config, row, number_of(from, row));
     else
-        memcpy(to, field, row->type == OPTION_TEXT ? TP_CONFIG_TEXT_MAX : row->type == OPTION_ADDRESS ? sizeof(struct tp_address) : sizeof(int));
+        memcpy(to, field, field_bytes(row));
 }
 
 /* ---- One setting ---- */
@@ -138,8 +164,11 @@ static int set_option(struct reading *reading, const struct option_row *row, con
             break;
         return 0;
     case OPTION_TEXT:
+    case OPTION_SECRET:
+    case OPTION_URL:
         if (strlen(text) >= TP_CONFIG_TEXT_MAX) {
             words = "too long";
+            text = row->type == OPTION_TEXT ? text : "...";
             break;
         }
         memcpy(field, text, strlen(text) + 1);
@@ -386,6 +415,7 @@ int tp_config_renew(struct tp_config *config, struct tp_config_changes *changes,
         return TP_ERR_NO_MEMORY;
     }
     int error = tp_config_read(next, config->argc, config->argv, config->environment, reason);
+    pthread_mutex_lock(&taking_over);
     for (size_t i = 0; i < ROWS && error == 0; i++) {
         if (is_same(config, next, &rows[i]))
             continue;
@@ -396,8 +426,63 @@ int tp_config_renew(struct tp_config *config, struct tp_config_changes *changes,
         if (is_live)
             take_over(config, next, &rows[i]);
     }
+    pthread_mutex_unlock(&taking_over);
     free(next);
     return error;
+}
+
+/* ---- Told ---- */
+
+enum { TOLD_BYTES = 4096 };
+
+/* What people may see of a text, an address or a word; out[] may hold it. */
+static const char *told_text(const struct tp_config *config, const struct option_row *row, char out[TOLD_BYTES])
+{
+    const void *field = (const char *)config + row->offset;
+    struct tp_redis_url url;
+    out[0] = '\0';
+    switch (row->type) {
+    case OPTION_ADDRESS: {
+        const struct tp_address *at = field;
+        if (at->host[0] != '\0')
+            snprintf(out, TOLD_BYTES, strchr(at->host, ':') != NULL ? "[%s]:%u" : "%s:%u", at->host, at->port);
+        return out;
+    }
+    case OPTION_TEXT:
+        return field;
+    case OPTION_URL:
+        if (tp__redis_url_read(&url, field) == NULL)
+            tp__redis_url_tell(&url, out, TOLD_BYTES);
+        return out;
+    case OPTION_LEVEL:
+        return tp_log_level_name(*(const int *)field);
+    case OPTION_FORMAT:
+        return tp_log_format_name(*(const int *)field);
+    case OPTION_NUMBER:
+    case OPTION_SECRET:
+        break;
+    }
+    return NULL;
+}
+
+void tp_config_each(const struct tp_config *config, void (*each)(const struct tp_config_option *option, void *context), void *context)
+{
+    pthread_mutex_lock(&taking_over);
+    for (size_t i = 0; i < ROWS; i++) {
+        const struct option_row *row = &rows[i];
+        char out[TOLD_BYTES];
+        bool is_number = row->type == OPTION_NUMBER, is_secret = row->type == OPTION_SECRET;
+        struct tp_config_option option = {.name = row->name,
+                                          .is_live = row->when == OPTION_LIVE,
+                                          .is_set = is_secret && *((const char *)config + row->offset) != '\0',
+                                          .kind = is_number   ? TP_OPTION_IS_NUMBER
+                                                  : is_secret ? TP_OPTION_IS_SECRET
+                                                              : TP_OPTION_IS_TEXT,
+                                          .number = is_number ? number_of(config, row) : 0,
+                                          .text = told_text(config, row, out)};
+        each(&option, context);
+    }
+    pthread_mutex_unlock(&taking_over);
 }
 
 char *tp_config_help(void)

@@ -4,7 +4,7 @@
  * checked against it. The command line wins over the environment, that over the file of --config. What it refuses: unknown options, values that
  * are no number or out of bounds, with words that say where they stand; nothing is guessed, and a file with one fault changes nothing.
  * Who calls it: main before any thread starts, then the life cycle's thread alone (tp_config_renew). Others may read what they were given at any time:
- * numbers that may change meanwhile are atomic, each by itself; the rest of what may change is that thread's own.
+ * numbers that may change meanwhile are atomic, each by itself; the rest of what may change is that thread's own, and tp_config_each tells it to others.
  *
  * To add an option: one line in the list. LIVE is right where every use reads it anew, or where the server hands it on when it changes.
  */
@@ -15,12 +15,13 @@
 #include "daemon/net/address.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { TP_CONFIG_TEXT_MAX = 1024, TP_CONFIG_REASON_BYTES = 1024, TP_CONFIG_NAMES_BYTES = 640 };
 
 /* X(TYPE, field, option, default, min, max, when, unit, help)
- * TEXT: a string, default as a literal; ADDRESS: HOST:PORT, "[IPv6]:PORT" (empty: none); NUMBER: uint64_t in min..max; LEVEL, FORMAT: of the
+ * TEXT: a string, default as a literal; SECRET: one that nobody is shown; URL: one of Redis, shown without who logs in; ADDRESS: HOST:PORT, "[IPv6]:PORT" (empty: none); NUMBER: uint64_t in min..max; LEVEL, FORMAT: of the
  * log, by its word. When it takes effect: at START alone; LIVE, when the file is read anew too; OUTSIDE stands in no file. The variable's
  * name is the option's in capitals with '_' for '-', behind TICKPATHD_. */
 #define TP_OPTION_LIST(X)                                                                                                                             \
@@ -30,7 +31,7 @@ enum { TP_CONFIG_TEXT_MAX = 1024, TP_CONFIG_REASON_BYTES = 1024, TP_CONFIG_NAMES
       "where clients connect; port 0: the kernel chooses")                                                                                            \
     X(ADDRESS, stats, "stats", "", 0, 0, START, "HOST:PORT",                                                                                          \
       "where /livez, /readyz, /metrics, /stats and the live view (/) answer; empty: nowhere")                                                         \
-    X(TEXT, stats_token, "stats-token", "", 0, 0, LIVE, "TOKEN",                                                                                      \
+    X(SECRET, stats_token, "stats-token", "", 0, 0, LIVE, "TOKEN",                                                                                      \
       "what /, /view and /stats want; without one they answer on loopback only. Better given in the file or as a variable")                                          \
     X(TEXT, port_file, "port-file", "", 0, 0, START, "FILE",                                                                                          \
       "write the port bound by --listen here, and the stats port on a second line")                                                                   \
@@ -38,7 +39,7 @@ enum { TP_CONFIG_TEXT_MAX = 1024, TP_CONFIG_REASON_BYTES = 1024, TP_CONFIG_NAMES
       "event loops; 0: one per processor")                                                                                                            \
     X(TEXT, data, "data", "", 0, 0, START, "DIR",                                                                                                     \
       "keep maps in this folder; empty: in memory only")                                                                                              \
-    X(TEXT, redis, "redis", "", 0, 0, START, "URL",                                                                                                   \
+    X(URL, redis, "redis", "", 0, 0, START, "URL",                                                                                                   \
       "keep maps in Redis, with all daemons that do: redis://[user[:password]@]HOST[:PORT][/DB]")                                                     \
     X(NUMBER, frame_bytes_max, "frame-bytes-max", 4194304, 4096, 67108864, START, "bytes",                                                            \
       "longest frame, either way")                                                                                                                    \
@@ -87,6 +88,8 @@ enum { TP_CONFIG_TEXT_MAX = 1024, TP_CONFIG_REASON_BYTES = 1024, TP_CONFIG_NAMES
 
 #define TP_OPTION_FIELD_ADDRESS(field, when) struct tp_address field;
 #define TP_OPTION_FIELD_TEXT(field, when) char field[TP_CONFIG_TEXT_MAX];
+#define TP_OPTION_FIELD_SECRET(field, when) TP_OPTION_FIELD_TEXT(field, when)
+#define TP_OPTION_FIELD_URL(field, when) TP_OPTION_FIELD_TEXT(field, when)
 #define TP_OPTION_FIELD_NUMBER(field, when) TP_OPTION_NUMBER_##when field;
 #define TP_OPTION_FIELD_LEVEL(field, when) int field;
 #define TP_OPTION_FIELD_FORMAT(field, when) int field;
@@ -118,6 +121,20 @@ struct tp_config_changes {
 /* Reads everything again as tp_config_read did, and takes over what is LIVE. TP_ERR_INVALID_ARGUMENT with words as there, TP_ERR_NO_MEMORY: *config is as it
  * was. Cost: reads a file. */
 int tp_config_renew(struct tp_config *config, struct tp_config_changes *changes, char reason[TP_CONFIG_REASON_BYTES]) TP_MUST_CHECK;
+
+/* An option as it holds now, as anybody may see it. */
+struct tp_config_option {
+    const char *name;
+    bool is_live;
+    bool is_set; /* of a secret: it is not empty */
+    enum { TP_OPTION_IS_NUMBER, TP_OPTION_IS_TEXT, TP_OPTION_IS_SECRET } kind;
+    uint64_t number;  /* of a number */
+    const char *text; /* of a text, as it would be typed; of a URL without users and passwords; NULL of others */
+};
+
+/* Tells every option in the table's order, all of them as one reading left them. Any thread; the callback is not to call a function from here, for
+ * tp_config_renew waits meanwhile. */
+void tp_config_each(const struct tp_config *config, void (*each)(const struct tp_config_option *option, void *context), void *context);
 
 /* Logs the variables that look like ours and name no option: perhaps not meant for us, clusters set such names for a service called tickpathd. */
 void tp_config_log_strangers(char *const *environment);

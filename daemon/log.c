@@ -5,6 +5,7 @@
  * fails, or takes part of a line, is counted, and told with the next line that goes out (lost=N). A place that logs too often is counted.
  */
 #include "daemon/log.h"
+#include "daemon/utf8.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -56,21 +57,17 @@ int tp_log_format_find(const char *name)
     return find(format_names, sizeof format_names / sizeof format_names[0], name);
 }
 
-/* ---- Characters ---- */
-
-/* The bytes of the UTF-8 character that begins here; 0: there is none. */
-static size_t utf8_size(const unsigned char *text, size_t left)
+const char *tp_log_level_name(int level)
 {
-    size_t size = text[0] < 0x80 ? 1 : text[0] >= 0xc2 && text[0] < 0xe0 ? 2 : (text[0] & 0xf0) == 0xe0 ? 3 : text[0] >= 0xf0 && text[0] < 0xf5 ? 4 : 0;
-    if (size > left)
-        return 0;
-    for (size_t i = 1; i < size; i++)
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-    bool is_long = (text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xf0 && text[1] < 0x90);
-    bool is_none = (text[0] == 0xed && text[1] >= 0xa0) || (text[0] == 0xf4 && text[1] >= 0x90); /* half a pair; beyond the last */
-    return is_long || is_none ? 0 : size;
+    return level_names[level];
 }
+
+const char *tp_log_format_name(int format)
+{
+    return format_names[format];
+}
+
+/* ---- Characters ---- */
 
 /* How the character that begins at text[0] stands between quotes, into unit[]. Gives its bytes there; those of the text in *taken. */
 static size_t escape(enum tp_log_format format, const unsigned char *text, size_t left, char unit[8], size_t *taken)
@@ -87,7 +84,7 @@ static size_t escape(enum tp_log_format format, const unsigned char *text, size_
         return (size_t)snprintf(unit, 8, "\\x%02x", c);
     if (c < 0x80)
         return (size_t)snprintf(unit, 8, "\\u%04x", c);
-    size_t size = utf8_size(text, left);
+    size_t size = tp_utf8_size(text, left);
     if (size == 0)
         return (size_t)snprintf(unit, 8, "\\ufffd");
     memcpy(unit, text, size);

@@ -73,4 +73,8 @@ char *tp_log_quote(char *out, size_t out_bytes, const char *text);
 int tp_log_level_find(const char *name);
 int tp_log_format_find(const char *name);
 
+/* And back: static words. */
+const char *tp_log_level_name(int level);
+const char *tp_log_format_name(int format);
+
 #endif

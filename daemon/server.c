@@ -338,6 +338,7 @@ static enum tp_exit start_http(struct server *server)
         .held = &server->held,
         .uploads = &server->upload_quota,
         .threads = server->threads,
+        .config = config,
     };
     server->stats_daemon.store = server->store;
     server->stats_daemon.world = server->world;

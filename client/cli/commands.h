@@ -8,6 +8,7 @@ int tp_cli_trace(int argc, char **argv);
 int tp_cli_run(int argc, char **argv);
 int tp_cli_load(int argc, char **argv);
 int tp_cli_inspect(int argc, char **argv);
+int tp_cli_list(int argc, char **argv);
 int tp_cli_watch(int argc, char **argv);
 int tp_cli_health(int argc, char **argv);
 int tp_cli_report(int argc, char **argv);

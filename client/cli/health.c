@@ -12,10 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-enum {
-    STATS_PORT = 7879,
-    AGAIN_MS = 50, /* between two tries */
-};
+enum { AGAIN_MS = 50 }; /* between two tries */
 
 struct health_options {
     struct tp_cli_host_port stats;
@@ -59,23 +56,6 @@ static bool is_well(const struct health_options *options, bool *is_last, int64_t
     return well;
 }
 
-/* Where the daemon of this environment answers: a wildcard address is reached by loopback. False: the variable is no address. */
-static bool default_place(struct tp_cli_host_port *place)
-{
-    const char *text = getenv("TICKPATHD_STATS");
-    if (text == NULL || text[0] == '\0') {
-        *place = (struct tp_cli_host_port){.host = "127.0.0.1", .port = STATS_PORT};
-        return true;
-    }
-    if (!tp_cli_read_host_port(text, place))
-        return false;
-    if (strcmp(place->host, "0.0.0.0") == 0)
-        strcpy(place->host, "127.0.0.1");
-    else if (strcmp(place->host, "::") == 0)
-        strcpy(place->host, "::1");
-    return true;
-}
-
 int tp_cli_health(int argc, char **argv)
 {
     struct health_options options = {.page = "/readyz", .timeout_ms = 3000};
@@ -86,7 +66,7 @@ int tp_cli_health(int argc, char **argv)
     if (options.page[0] != '/' || strpbrk(options.page, " \r\n") != NULL)
         return tp_cli_refuse(&usage, "page", "\"%s\" is no page: it begins with / and has no blanks",
                              options.page);
-    if (options.stats.host[0] == '\0' && !default_place(&options.stats))
+    if (options.stats.host[0] == '\0' && !tp_cli_stats_place(&options.stats))
         return tp_cli_refuse(&usage, "stats", "TICKPATHD_STATS is no HOST:PORT; give one");
     int64_t until_ms = tp_cli_now_ms() + (int64_t)options.wait_ms;
     bool is_last, well = is_well(&options, &is_last, until_ms);

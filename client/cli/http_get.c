@@ -1,4 +1,4 @@
-/* Connect, send, read to the end, cut off the head: HTTP/1.0, so that the server closes when it has said all. */
+/* Connect, send, read to the end or the event, cut off the head: HTTP/1.0, so that the server closes when it has said all. */
 #include "client/cli/http_get.h"
 
 #include "client/cli/clock.h"
@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ANSWER_BYTES_MAX = 64 << 20 };
+enum { ANSWER_BYTES_MAX = 64 << 20, STATS_PORT = 7879 };
 
 static char complaint[160];
 
@@ -90,10 +90,25 @@ static bool send_all(int fd, const char *bytes, size_t size, int64_t deadline_ms
     return true;
 }
 
-/* All that comes, zero-ended; NULL with words. */
-static char *read_all(int fd, int64_t deadline_ms, size_t *size, const char **words)
+/* The data of the first event of that name, its end cut off; NULL: it is not there yet, or not whole. */
+static char *find_event(char *bytes, const char *event)
+{
+    char head[64];
+    int size = snprintf(head, sizeof head, "\nevent: %s\ndata: ", event);
+    char *data = strstr(bytes, head), *end = data != NULL ? strstr(data + size, "\n\n") : NULL;
+    if (end == NULL)
+        return NULL;
+    *end = '\0';
+    return data + size;
+}
+
+/* All that comes, zero-ended; of a stream (event not NULL) what comes until one of its events has been, and the rest of what came then. NULL with words. */
+static char *read_all(int fd, const char *event, int64_t deadline_ms, size_t *size, const char **words)
 {
     size_t room = 0;
+    char mark[64] = "";
+    if (event != NULL)
+        snprintf(mark, sizeof mark, "\nevent: %s\n", event);
     char *bytes = NULL;
     for (*size = 0;;) {
         if (*size + 1 >= room) {
@@ -112,6 +127,10 @@ static char *read_all(int fd, int64_t deadline_ms, size_t *size, const char **wo
         }
         if (got > 0) {
             *size += (size_t)got;
+            bytes[*size] = 0;
+            const char *at = event != NULL ? strstr(bytes, mark) : NULL;
+            if (at != NULL && strstr(at + 1, "\n\n") != NULL)
+                return bytes;
         } else if ((errno != EAGAIN && errno != EINTR) || !await(fd, POLLIN, deadline_ms)) {
             complain(words, strerror(errno));
             break;
@@ -135,8 +154,9 @@ static bool cut_head(char *answer, size_t size, int *status)
     return true;
 }
 
-bool tp_cli_http_get(const struct tp_cli_host_port *server, const char *path, const char *token, int timeout_ms, int *status, char **body,
-                     const char **words)
+/* `event` NULL: all that comes is wanted. */
+static bool get(const struct tp_cli_host_port *server, const char *path, const char *token, const char *event, int timeout_ms, int *status, char **body,
+                const char **words)
 {
     int64_t deadline_ms = tp_cli_now_ms() + timeout_ms;
     char *request = NULL;
@@ -152,7 +172,7 @@ bool tp_cli_http_get(const struct tp_cli_host_port *server, const char *path, co
         complain(words, length > 0 ? strerror(errno) : "out of memory");
     if (length > 0)
         free(request);
-    char *answer = sent ? read_all(fd, deadline_ms, &size, words) : NULL;
+    char *answer = sent ? read_all(fd, event, deadline_ms, &size, words) : NULL;
     close(fd);
     if (answer == NULL)
         return false;
@@ -161,5 +181,42 @@ bool tp_cli_http_get(const struct tp_cli_host_port *server, const char *path, co
         return complain(words, "that is no whole answer over HTTP");
     }
     *body = answer;
+    return true;
+}
+
+bool tp_cli_http_get(const struct tp_cli_host_port *server, const char *path, const char *token, int timeout_ms, int *status, char **body,
+                     const char **words)
+{
+    return get(server, path, token, NULL, timeout_ms, status, body, words);
+}
+
+bool tp_cli_http_get_event(const struct tp_cli_host_port *server, const char *path, const char *token, const char *event, int timeout_ms, int *status,
+                           char **body, const char **words)
+{
+    if (!get(server, path, token, event, timeout_ms, status, body, words))
+        return false;
+    char *data = *status == 200 ? find_event(*body, event) : *body;
+    if (data == NULL) {
+        free(*body);
+        *body = NULL;
+        return complain(words, "the stream ends too early");
+    }
+    memmove(*body, data, strlen(data) + 1);
+    return true;
+}
+
+bool tp_cli_stats_place(struct tp_cli_host_port *place)
+{
+    const char *text = getenv("TICKPATHD_STATS");
+    if (text == NULL || text[0] == '\0') {
+        *place = (struct tp_cli_host_port){.host = "127.0.0.1", .port = STATS_PORT};
+        return true;
+    }
+    if (!tp_cli_read_host_port(text, place))
+        return false;
+    if (strcmp(place->host, "0.0.0.0") == 0)
+        strcpy(place->host, "127.0.0.1");
+    else if (strcmp(place->host, "::") == 0)
+        strcpy(place->host, "::1");
     return true;
 }

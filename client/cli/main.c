@@ -21,6 +21,7 @@ static const struct command commands[] = {
     {"trace", NULL, "play one scenario row, one JSON line a tick", tp_cli_trace},
     {"run", NULL, "walk many agents through a daemon while doors open and close", tp_cli_run},
     {"load", NULL, "put a load on a daemon at a fixed rate, and measure", tp_cli_load},
+    {"list", NULL, "list a daemon's maps, or its sessions by their status", tp_cli_list},
     {"watch", NULL, "print the changes of a daemon's map as they come", tp_cli_watch},
     {"inspect", NULL, "look into a session's search: JSON and a picture", tp_cli_inspect},
     {"health", NULL, "ask a daemon whether it serves", tp_cli_health},

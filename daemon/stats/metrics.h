@@ -105,6 +105,8 @@ enum tp_metric_outcome {
     X(FACT, store_degraded, "", NONE, "1 while the store cannot keep what it promises.")                     \
     X(FACT, store_volatile, "", NONE, "1 if maps do not survive a restart of the daemon.")                   \
     X(FACT, resident_bytes, "bytes", NONE, "Memory that the system holds for the whole process; 0 where it does not say.") \
+    X(FACT, descriptors_open, "", NONE, "File descriptors (connections, files) that the process has now; 0 where the system does not say.") \
+    X(FACT, descriptors_max, "", NONE, "How many it may have; +Inf for no limit.") \
     X(FACT, pool_bytes, "bytes", POOL, "Memory now, by what it is for.")                                     \
     X(FACT, node_bytes, "bytes", NONE, "Search memory taken from the system now: the pools sessions, guide and spare.") \
     X(FACT, node_bytes_max, "", NONE, "Cap on search memory, in bytes (node-bytes-max); +Inf for none.")     \

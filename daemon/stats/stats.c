@@ -1,8 +1,12 @@
 #include "daemon/stats/stats_internal.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int64_t resident_bytes(void)
@@ -15,6 +19,31 @@ static int64_t resident_bytes(void)
         pages = 0;
     fclose(file);
     return pages * sysconf(_SC_PAGESIZE);
+}
+
+static int64_t descriptors_max(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= INT64_MAX) /* RLIM_INFINITY is beyond */
+        return INT64_MAX;
+    return (int64_t)limit.rlim_cur;
+}
+
+/* Newer systems have the number as the folder's size; of others the names are counted, at some microseconds a thousand. */
+static int64_t descriptors_open(int64_t most)
+{
+    static const char path[] = "/proc/self/fd";
+    struct stat status;
+    if (stat(path, &status) == 0 && status.st_size > 0)
+        return status.st_size;
+    int64_t count = 0;
+    DIR *folder = opendir(path);
+    if (folder == NULL)
+        return errno == EMFILE ? most : 0; /* there is none left to count with */
+    while (readdir(folder) != NULL)
+        count++;
+    closedir(folder);
+    return count > 3 ? count - 3 : 0; /* less . and .. and its own */
 }
 
 void tp__stats_find_out(const struct tp_stats_source *source, struct tp__stats_facts *facts)
@@ -38,6 +67,8 @@ void tp__stats_find_out(const struct tp_stats_source *source, struct tp__stats_f
     atomic_init(&numbers->store_degraded, facts->store.state == TP_STORE_DEGRADED);
     atomic_init(&numbers->store_volatile, source->store_volatile);
     atomic_init(&numbers->resident_bytes, resident_bytes());
+    atomic_init(&numbers->descriptors_max, descriptors_max());
+    atomic_init(&numbers->descriptors_open, descriptors_open(descriptors_max()));
     atomic_init(&numbers->node_bytes, cap_bytes);
     atomic_init(&numbers->node_bytes_max, bytes_max > INT64_MAX ? INT64_MAX : (int64_t)bytes_max);
     atomic_init(&numbers->map_versions, (int64_t)atomic_load_explicit(&source->held->versions, memory_order_relaxed));
@@ -46,6 +77,12 @@ void tp__stats_find_out(const struct tp_stats_source *source, struct tp__stats_f
                 (int64_t)atomic_load_explicit(&source->held->bytes, memory_order_relaxed));
     atomic_init(&numbers->pool_bytes[TP_METRIC_POOL_UPLOADS],
                 (int64_t)atomic_load_explicit(&source->uploads->bytes, memory_order_relaxed));
+}
+
+bool tp__stats_is_boundless(const struct tp__stats_facts *facts, const struct tp_metric_info *info)
+{
+    return facts != NULL && info->type == TP_METRIC_FACT && info->label == TP_METRIC_LABEL_NONE &&
+           tp_metrics_read_gauge(&(const struct tp_metrics *){&facts->numbers}, 1, info, 0) == INT64_MAX;
 }
 
 void tp__stats_add_scaled(struct tp_text *text, const struct tp_metric_info *info, uint64_t counted)

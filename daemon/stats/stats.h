@@ -16,6 +16,8 @@
 
 enum { TP_STATS_REASONS_MAX = 8 };
 
+struct tp_config;
+
 #ifdef __clang__
 #define TP_STATS_COMPILER "clang " __clang_version__
 #else
@@ -47,6 +49,7 @@ struct tp_stats_source {
     int64_t started_unix_ms; /* wall clock at start, */
     uint64_t started_us;     /* and the loops' clock then */
     unsigned threads;        /* event loops */
+    const struct tp_config *config; /* its options are told; NULL: none are */
     void *context;           /* first parameter of all below */
     uint64_t (*uptime_ms)(void *context);
     void (*store_status)(void *context, struct tp_store_status *out);
@@ -61,7 +64,7 @@ enum tp_stats_format {
 };
 
 /* Both give the text (zero-ended, malloc'd, freed by the caller) and its length in *size; NULL when out of memory. Of the metrics: every line of the
- * table, histograms cumulative; METRICS.md lists them. JSON: one object with the same numbers, the maps, and the metrics by thread;
+ * table, histograms cumulative; METRICS.md lists them. JSON: one object with the same numbers, the options, the maps, and the metrics by thread;
  * stats.schema.json says how it looks. */
 char *tp_stats_render_metrics(const struct tp_stats_source *source, enum tp_stats_format format, size_t *size);
 char *tp_stats_render_json(const struct tp_stats_source *source, size_t *size);

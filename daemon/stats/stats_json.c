@@ -72,8 +72,7 @@ static void json_metrics(struct tp_text *text, const struct tp_metrics *const *a
             json_histogram(text, info, &view);
         } else if (info->label != TP_METRIC_LABEL_NONE) {
             json_values(text, all, count, facts, info);
-        } else if (facts != NULL && info->offset == offsetof(struct tp_metrics, node_bytes_max) &&
-                   atomic_load_explicit(&facts->numbers.node_bytes_max, memory_order_relaxed) == INT64_MAX) {
+        } else if (tp__stats_is_boundless(facts, info)) {
             tp_text_add(text, "null");
         } else {
             tp__stats_add_value(text, all, count, facts, info, 0);
@@ -214,7 +213,9 @@ char *tp_stats_render_json(const struct tp_stats_source *source, size_t *size)
     else
         tp_text_add(&text, "null");
 
-    tp_text_add(&text, "},\"maps\":");
+    tp_text_add(&text, "},\"options\":");
+    tp__stats_add_options(&text, source);
+    tp_text_add(&text, ",\"maps\":");
     tp_stats_add_maps(&text, source);
     tp_text_add(&text, ",\"slow_ticks\":");
     json_slow_ticks(&text, source);

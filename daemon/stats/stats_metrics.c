@@ -66,8 +66,7 @@ static void add_sample(struct render *render, const struct tp_metric_info *info,
     else if (strcmp(info->name, "build_info") == 0)
         tp_text_add(text, "{version=\"%s\",compiler=\"%s\"}", TP_VERSION, TP_STATS_COMPILER);
     tp_text_add(text, " ");
-    if (info->offset == offsetof(struct tp_metrics, node_bytes_max) &&
-        atomic_load_explicit(&render->facts.numbers.node_bytes_max, memory_order_relaxed) == INT64_MAX)
+    if (tp__stats_is_boundless(&render->facts, info))
         tp_text_add(text, "+Inf");
     else
         tp__stats_add_value(text, render->source->metrics, render->source->metrics_count, &render->facts, info, value);

@@ -1,5 +1,7 @@
 #include "daemon/stats/text.h"
 
+#include "daemon/utf8.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -70,14 +72,19 @@ void tp_text_add(struct tp_text *text, const char *format, ...)
 void tp_text_add_quoted(struct tp_text *text, const char *string)
 {
     tp_text_add(text, "\"");
-    for (; *string; string++) {
+    for (size_t left = strlen(string), size; left > 0; string += size, left -= size) {
         unsigned char c = (unsigned char)*string;
+        size = tp_utf8_size((const unsigned char *)string, left);
         if (c == '"' || c == '\\')
             tp_text_add(text, "\\%c", c);
         else if (c < 0x20 || c == 0x7f)
             tp_text_add(text, "\\u%04x", c);
-        else
-            tp_text_add(text, "%c", c);
+        else if (size > 0)
+            tp_text_put(text, string, size);
+        else {
+            tp_text_add(text, "\\ufffd");
+            size = 1;
+        }
     }
     tp_text_add(text, "\"");
 }

@@ -28,7 +28,7 @@ void tp_text_put(struct tp_text *text, const void *bytes, size_t size);
 /* Adds what printf would print. Cost: its length, amortised. */
 void tp_text_add(struct tp_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Adds a string as JSON has it, quotes included. What is no ASCII is passed as it stands (UTF-8). */
+/* Adds a string as JSON has it, quotes included. What is UTF-8 stays; any other byte is U+FFFD. */
 void tp_text_add_quoted(struct tp_text *text, const char *string);
 
 /* Adds a number in as few digits as name it apart from its neighbours of 9 digits, always with a point or an exponent

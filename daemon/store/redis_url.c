@@ -1,5 +1,7 @@
 #include "daemon/store/redis_url.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { URL_MAX = 2048, PORT = 6379, SENTINEL_PORT = 26379 };
@@ -208,4 +210,31 @@ const char *tp__redis_url_read(struct tp_redis_url *url, const char *text)
     if (!wrong)
         wrong = read_path(url, path, path_size);
     return wrong || !path[path_size] ? wrong : read_query(url, path + path_size + 1);
+}
+
+__attribute__((format(printf, 3, 4))) static void add(char *out, size_t room, const char *format, ...)
+{
+    size_t used = strlen(out);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(out + used, room - used, format, arguments);
+    va_end(arguments);
+}
+
+static void add_place(char *out, size_t room, const char *host, int port)
+{
+    add(out, room, strchr(host, ':') != NULL ? "[%s]:%d" : "%s:%d", host, port);
+}
+
+void tp__redis_url_tell(const struct tp_redis_url *url, char *out, size_t room)
+{
+    bool is_sentinels = url->sentinels_count > 0;
+    snprintf(out, room, "%s", is_sentinels ? "redis-sentinel://" : "redis://");
+    for (unsigned i = 0; i < url->sentinels_count; i++) {
+        add(out, room, "%s", i > 0 ? "," : "");
+        add_place(out, room, url->sentinels[i].host, url->sentinels[i].port);
+    }
+    if (!is_sentinels)
+        add_place(out, room, url->host, url->port);
+    add(out, room, "%s%s/%d?prefix=%s&wait=%d", is_sentinels ? "/" : "", url->master, url->db, url->prefix, url->wait);
 }

@@ -12,6 +12,7 @@
 #define TP_DAEMON_REDIS_URL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum {
     TP_REDIS_PREFIX_MAX = 63, /* bytes, without the end */
@@ -41,5 +42,8 @@ struct tp_redis_url {
 
 /* Fills *url. Gives NULL, or static words that say what is wrong (*url is undefined then). */
 const char *tp__redis_url_read(struct tp_redis_url *url, const char *text);
+
+/* Writes it as people may see it: made anew from its parts, without users and passwords, %-coded nowhere; cut where `room` ends. */
+void tp__redis_url_tell(const struct tp_redis_url *url, char *out, size_t room);
 
 #endif

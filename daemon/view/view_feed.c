@@ -204,7 +204,8 @@ static void follow_map(struct tp_view *view, struct tp__view_feed *feed)
         if (before->version != now->version && now->graph == NULL)
             put_changes_event(view, before, now);
     } else if ((before != NULL) != (now != NULL) || now != NULL || !feed->is_told) {
-        tp_view_agents_end(&feed->agents);
+        if (feed->is_told) /* else what the loops have just told is of this map already */
+            tp_view_agents_end(&feed->agents);
         put_map_event(view, feed, &view->events);
     }
     feed->is_told = true;

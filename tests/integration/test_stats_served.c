@@ -7,11 +7,14 @@
 #include "tests/lib/harness.h"
 #include "tests/lib/wire.h"
 
+#include <dirent.h>
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 static struct wire_daemon daemon_;
@@ -533,6 +536,54 @@ START_TEST(test_bytes_of_guided)
 }
 END_TEST
 
+/* How many names a folder has, . and .. left out. */
+static uint64_t names_in(const char *path)
+{
+    DIR *folder = opendir(path);
+    uint64_t count = 0;
+    ck_assert_ptr_nonnull(folder);
+    while (readdir(folder) != NULL)
+        count++;
+    closedir(folder);
+    return count - 2;
+}
+
+static uint64_t sample_of(const char *name)
+{
+    char *text = page("/metrics", 200);
+    uint64_t value = (uint64_t)tp_test_sample(text, name);
+    free(text);
+    return value;
+}
+
+/* Connections are descriptors: as many more are told of, beside those that the system lists of the process, and as many less once they are closed. */
+START_TEST(test_descriptors)
+{
+    enum { MORE = 40, OF_SCRAPES = 4 }; /* a scrape has a connection itself, and the one before may still be there */
+    static const char open[] = "tickpath_descriptors_open";
+    struct wire wires[MORE];
+    struct rlimit limit;
+    char path[64];
+    wire_daemon_start(&daemon_, "--stats", "127.0.0.1:0", "--threads", "2", NULL);
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)daemon_.pid);
+    uint64_t before = sample_of(open), listed = names_in(path);
+    ck_assert_msg(before >= 10 && before + OF_SCRAPES >= listed && before <= listed + OF_SCRAPES, "%" PRIu64 " are told, listed are %" PRIu64, before, listed);
+    for (int i = 0; i < MORE; i++)
+        wire_open_greeted(&wires[i], daemon_.port);
+    uint64_t after = sample_of(open);
+    ck_assert_msg(after + OF_SCRAPES >= before + MORE && after <= before + MORE + OF_SCRAPES, "%" PRIu64 " became %" PRIu64, before, after);
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0); /* it has raised its own to the hard one, which is ours */
+    double most = wire_sample(&daemon_, "tickpath_descriptors_max");
+    ck_assert_msg(limit.rlim_max == RLIM_INFINITY ? isinf(most) : most == (double)limit.rlim_max, "at most %g", most);
+    for (int i = 0; i < MORE; i++)
+        wire_close(&wires[i]);
+    wait_for_metric("connections_open", 0);
+    uint64_t until = wire_now_ms() + WIRE_TIMEOUT_MS;
+    while (sample_of(open) > before + OF_SCRAPES)
+        ck_assert_msg(wire_now_ms() < until, "the descriptors stay");
+}
+END_TEST
+
 /* Without --stats there is no such port; a stats port that is taken stops the start, with words. */
 START_TEST(test_no_endpoint)
 {
@@ -554,6 +605,7 @@ static Suite *stats_served_suite(void)
     tcase_add_test(served, test_probes_while_all_loops_are_busy);
     tcase_add_test(served, test_bytes_of_versions);
     tcase_add_test(served, test_bytes_of_guided);
+    tcase_add_test(served, test_descriptors);
     tcase_add_test(served, test_no_endpoint);
     suite_add_tcase(suite, served);
     return suite;

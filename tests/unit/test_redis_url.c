@@ -191,12 +191,41 @@ START_TEST(test_lengths)
 }
 END_TEST
 
+/* What is shown is the same place when it is read again, and holds nothing of who logs in. */
+START_TEST(test_told)
+{
+    static const char *const rows[][2] = {
+        {"redis://h", "redis://h:6379/0?prefix=tickpath:&wait=0"},
+        {"redis://USER:SECRET@h:7/2?wait=3&prefix=", "redis://h:7/2?prefix=&wait=3"},
+        {"redis://USER:a@SECRET@[::1]:9", "redis://[::1]:9/0?prefix=tickpath:&wait=0"},
+        {"redis://:SECRET%40x@h", "redis://h:6379/0?prefix=tickpath:&wait=0"},
+        {"redis-sentinel://USER:SECRET@a,[::2]:5/m/4?sentinel_user=USER&sentinel_password=SECRET",
+         "redis-sentinel://a:26379,[::2]:5/m/4?prefix=tickpath:&wait=0"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct tp_redis_url url, again;
+        char told[512];
+        ck_assert_ptr_null(tp__redis_url_read(&url, rows[i][0]));
+        tp__redis_url_tell(&url, told, sizeof told);
+        ck_assert_str_eq(told, rows[i][1]);
+        ck_assert_ptr_null(tp__redis_url_read(&again, told));
+        ck_assert_str_eq(again.host, url.host);
+        ck_assert_str_eq(again.master, url.master);
+        ck_assert(again.port == url.port && again.db == url.db && again.wait == url.wait && again.sentinels_count == url.sentinels_count);
+        ck_assert(!again.has_password && !again.has_sentinel_password);
+        tp__redis_url_tell(&url, told, 12); /* cut, and ended */
+        ck_assert_uint_eq(strlen(told), 11);
+    }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("redis_url");
     TCase *url = tcase_create("url");
     tcase_add_test(url, test_good);
     tcase_add_test(url, test_good_sentinels);
+    tcase_add_test(url, test_told);
     tcase_add_test(url, test_bad);
     tcase_add_test(url, test_lengths);
     suite_add_tcase(s, url);
