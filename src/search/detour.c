@@ -77,8 +77,7 @@ static bool lay_out(struct tp_tick *tick, struct tp_detour *detour)
         } else {
             open++;
         }
-        if (!is_closed)
-            before[steps % BEFORE] = walk.at;
+        before[steps % BEFORE] = walk.at;
         if (!opens && !is_closed)
             detour->from = before[(steps + 1 > BEFORE ? steps + 1 : 0) % BEFORE];
         is_closed |= !opens;

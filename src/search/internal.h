@@ -48,7 +48,8 @@
 /* What is still to be looked at of a map that changed under a path (watch.c). */
 struct tp_watch {
     struct tp_steps_reader reader;   /* of a packed path: the next of its steps that is to be checked, `step` being where it leads out of */
-    bool far;                        /* of a session that looks near ahead: it looks at all of the path once, `step` being the next */
+    bool far;                        /* of a session that looks near ahead: it looks at all of the path once, `step` being the next, */
+    bool rose_since;                 /* and something rose since it began to, perhaps where it had looked */
     bool walks;                      /* steps of the path followed are still to be checked against the present version */
     bool summed;                     /* all were, and `sum` is what they cost when the agent had moved for `walked` in all */
     tp_state step;                   /* the next of them; TP_STATE_NONE: the agent's own */

@@ -342,9 +342,14 @@ void tp__trace_follow(struct tp_mind *session)
 
 void tp__trace_follow_rest(struct tp_mind *session)
 {
-    bool walks = session->watch.walks;
+    struct tp_watch *watch = &session->watch;
+    bool walks = watch->walks, far = watch->far;
+    tp_state step = watch->step;
     tp__trace_follow(session);
-    session->watch.walks |= walks;
+    watch->walks |= walks;
+    watch->far = far;
+    if (far && step != TP_STATE_NONE && tp__trace_mark(session, step) != TP_MARK_NONE)
+        watch->step = step; /* else each piece made shorter would begin it anew */
 }
 
 void tp__trace_forget(struct tp_mind *session)

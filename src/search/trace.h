@@ -69,7 +69,7 @@ tp_cost tp__trace_step_cost(const struct tp_search *search, tp_state from, tp_st
 void tp__trace_follow(struct tp_mind *session);
 
 /* The same for a path that leads on from the agent as the old one did, but for a piece: what was being looked at along it is looked at from the
- * agent on. */
+ * agent on; a look at all of it once goes on where it was, if that is on the path still. */
 void tp__trace_follow_rest(struct tp_mind *session);
 
 /* Forgets the path followed and the trace under way, and looks no more at what changed under them. Cost: O(1). */
@@ -89,7 +89,9 @@ uint8_t tp__trace_next(const struct tp_mind *session);
  *
  * From where the agent stands on the path followed to its end: counted while it is traced, and with each move. g tells it too, as long as the tree stays as it was
  * when the path was traced: pieces that are made shorter (smooth.c, bound.c) lower g behind them, also where the agent came by first and goes on
- * along the longer piece. So it is counted before the tree is changed at the latest. */
+ * along the longer piece. So it is counted before the tree is changed at the latest.
+ * An agent that is put farther ahead than TP_PUT_AHEAD_MAX is not followed there step by step: that is work between ticks, which nothing bounds but this. g is right
+ * there too, but where pieces were made shorter and it goes by the longer ones still: then, until its next path, it is out by what those save. */
 
 /* It is counted from here on, if the agent is on its path. */
 void tp__trace_count(struct tp_mind *session);

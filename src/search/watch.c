@@ -216,6 +216,7 @@ void tp__watch_far(struct tp_mind *session)
     if (!tp__watch_is_near(session) || watch->far)
         return;
     watch->far = watch->walks = true;
+    watch->rose_since = false;
     watch->step = TP_STATE_NONE;
 }
 
@@ -225,6 +226,7 @@ static bool near_rose(struct tp_tick *tick, bool has_news)
     struct tp_mind *session = tick->session;
     struct tp_watch *watch = &session->watch;
     watch->walks |= has_news;
+    watch->rose_since |= has_news;
     if (!watch->walks || tp__detour_is_walked(session) || !(watch->far || tp__watch_looks_now(session->stats.ticks)))
         return false;
     uint64_t looks = looks_max(tick, true), most = watch->far ? TP_FAR_STEPS : TP_NEAR_STEPS;
@@ -232,7 +234,10 @@ static bool near_rose(struct tp_tick *tick, bool has_news)
     if (!watch->far)
         watch->step = TP_STATE_NONE; /* from where the agent stands */
     bool rose = path_rose(tick, &looks);
-    watch->far &= watch->walks && !rose;
+    bool is_over = rose || !watch->walks;
+    if (watch->far && is_over)
+        watch->walks = rose || watch->rose_since;
+    watch->far &= !is_over;
     if (!watch->far)
         watch->step = TP_STATE_NONE; /* nor does it go on from here where it is led no more */
     return rose;
@@ -472,8 +477,9 @@ bool tp__watch_run(struct tp_tick *tick)
     uint64_t news = before && follows ? before->version : UINT64_MAX;
     if (tp__watch_is_near(session))
         return follows && near_rose(tick, session->map->rose_version > news);
-    watch->far = false; /* all of the path is looked at */
-    if (session->map->rose_version > news || (lazy && costs_vary && session->map->fell_version > news)) {
+    bool was_far = watch->far;
+    watch->far = false; /* all of the path is looked at, and what rose meanwhile was not looked for behind that */
+    if (was_far || session->map->rose_version > news || (lazy && costs_vary && session->map->fell_version > news)) {
         watch->walks = true;
         watch->summed = false;
         watch->step = TP_STATE_NONE;

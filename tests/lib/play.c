@@ -188,7 +188,7 @@ void play_open_graph(struct play *play, const struct tp_session_params *params, 
         given.known = play->told = told;
     }
     if (play->served != play->map) {
-        play->fields = tp_field_cache_open(play->pool, 64 << 20);
+        play->fields = params->fields ? params->fields : tp_field_cache_open(play->pool, 64 << 20);
         ck_assert_ptr_nonnull(play->fields);
         given.fields = play->fields;
     }

@@ -92,7 +92,8 @@ struct tp_budget play_deadline(struct play_clock *clock);
  * algorithm and the budget are left to the caller. */
 struct ref_problem play_problem(const struct tp_map *map, const struct tp_session_params *params);
 
-/* Opens a session, asserting that it can be; takes a reference of its own to the map. */
+/* Opens a session, asserting that it can be; takes a reference of its own to the map. A guided row's cache of fields is its own, or the one that the
+ * parameters have, which becomes its own. */
 void play_open(struct play *play, const struct tp_session_params *params, const struct tp_map *map);
 
 /* Likewise in a pool of the caller's, which is borrowed until play_close; on a graph, with its edges (borrowed too; else

@@ -330,6 +330,28 @@ START_TEST(a_tile_that_closes)
 }
 END_TEST
 
+/* Of two squares that were cut one is cut again in each version: the other has its turn all the same. */
+START_TEST(each_square_has_its_turn)
+{
+    struct tp_map *map = tp_test_map_free(4 * TP_MAP_TILE, 2 * TP_MAP_TILE);
+    struct tp_blocks *blocks;
+    ck_assert_int_eq(tp_blocks_build(&blocks, map, TP_BLOCKS_STRAIGHT), 0);
+    ck_assert_uint_eq(blocks->squares_x * blocks->squares_y, 2);
+    const struct tp_change both[] = {rect(0, TP_MAP_TILE / 2, TP_MAP_TILE, 1, '@'), rect(3 * TP_MAP_TILE, TP_MAP_TILE / 2, TP_MAP_TILE, 1, '@')};
+    change_map(&map, &blocks, both, 2);
+    ck_assert(blocks->is_blurred[1] && !blocks->is_blurred[0]);
+    for (uint32_t i = 1; i < 4; i++) {
+        const struct tp_change again = rect(0, i * 4, TP_MAP_TILE, 1, '@');
+        change_map(&map, &blocks, &again, 1);
+        expect_sound(blocks, map);
+        ck_assert_uint_eq(blocks->is_blurred[0], i == 1); /* the first had to wait once */
+        ck_assert_uint_eq(blocks->is_blurred[1], 0);
+    }
+    tp_blocks_unref(blocks);
+    tp_map_unref(map);
+}
+END_TEST
+
 static Suite *labels_suite(void)
 {
     Suite *suite = suite_create("labels");
@@ -338,6 +360,7 @@ static Suite *labels_suite(void)
     tcase_add_test(tcase, a_door);
     tcase_add_test(tcase, an_end_that_changes_hands);
     tcase_add_test(tcase, a_tile_that_closes);
+    tcase_add_test(tcase, each_square_has_its_turn);
     tcase_add_test(tcase, never_apart_wrongly);
     suite_add_tcase(suite, tcase);
     return suite;
