@@ -89,6 +89,33 @@ START_TEST(test_maps)
 }
 END_TEST
 
+/* Of a graph the nodes are counted, and named by their numbers. */
+START_TEST(test_graph)
+{
+    uint32_t from[] = {0, 1, 2}, to[] = {1, 2, 0}, cost[] = {10, 10, 10};
+    Tickpath__PutGraph put = TICKPATH__PUT_GRAPH__INIT;
+    put.map = "roads";
+    put.has_nodes = put.has_edges = put.has_last = put.last = 1;
+    put.nodes = put.edges = 3;
+    put.edge_from = from;
+    put.edge_to = to;
+    put.edge_cost = cost;
+    put.n_edge_from = put.n_edge_to = put.n_edge_cost = 3;
+    wire_reply_free(wire_ask(&served.wire, TICKPATH__REQUEST__BODY_PUT_GRAPH, &put, TICKPATH__REPLY__BODY_MAP_INFO));
+    uint64_t session = wire_open_session(&served.wire, "roads", 1, 0, NULL, 4);
+    char *out = tool_ok("list --stats %s", stats);
+    expect(out, "\nroads ");
+    expect(out, " graph ");
+    expect(out, " 3 nodes ");
+    free(out);
+    out = tool_ok("list --stats %s --status FRESH", stats);
+    char due[200];
+    snprintf(due, sizeof due, "\n%20" PRIu64 "  FRESH        1             0             roads\n", session);
+    expect(out, due);
+    free(out);
+}
+END_TEST
+
 /* Sessions on two maps, of two connections, which two loops have. */
 START_TEST(test_sessions)
 {
@@ -224,6 +251,7 @@ static Suite *list_suite(void)
     TCase *cases = tcase_create("list");
     tcase_add_checked_fixture(cases, begin, served_end_plain);
     tcase_add_test(cases, test_maps);
+    tcase_add_test(cases, test_graph);
     tcase_add_test(cases, test_sessions);
     tcase_add_test(cases, test_many);
     tcase_add_test(cases, test_refusals);
