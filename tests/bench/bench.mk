@@ -11,8 +11,8 @@ BENCHES := $(BENCH_LIB) $(BENCH_BESIDE_US) $(BUILD)/tests/bench/echo
 bench_run = tests/bench/bench.py --bin $(BUILD) --runs $(BENCH_RUNS) --seconds $(FRAMES_SECONDS)
 
 .PHONY: bench
-bench: build $(BENCHES) ## measure speed and memory, medians over runs, and judge what is promised of them (TICKPATH_MAPS; BENCH_RUNS=5; BENCH_README=1 writes README's figures; BENCH_HISTORY=1 keeps them in tests/bench/history.tsv)
-	@$(bench_run) $(if $(BENCH_README),--readme README.md)
+bench: build $(BENCHES) ## measure speed and memory, medians over runs, and judge what is promised of them (TICKPATH_MAPS; BENCH_RUNS=5; BENCH_README=1 writes README's figures and tests/bench/FIGURES.md; BENCH_HISTORY=1 keeps them in tests/bench/history.tsv)
+	@$(bench_run) $(if $(BENCH_README),--readme README.md --figures tests/bench/FIGURES.md)
 
 # Each part of it alone, by the name that bench.py lists.
 bench-lines: ## measure searches as `tickpath bench` makes them

@@ -3,7 +3,7 @@
 of the machine falls on all of them alike. What is promised is judged: exit code 1 when a bound is missed, or a part cannot be measured,
 which keeps no other from running.
 
-    tests/bench/bench.py [--bin build] [--runs 5] [--seconds 60] [--readme README.md]
+    tests/bench/bench.py [--bin build] [--runs 5] [--seconds 60] [--readme README.md] [--figures FIGURES.md]
     tests/bench/bench.py [--bin build] --only deadline      that part alone; again for more of them
     tests/bench/bench.py --list                             the names of the parts
     tests/bench/bench.py --history                          what the last figures of this processor are by those before
@@ -18,7 +18,8 @@ a scenario by A* when called as `PROGRAM --alg astar --map FILE --scen FILE`, an
 row a problem, of which `expanded`, `nanos` and `pcost` (unit steps) are read.
 
 Maps are taken from the folder TICKPATH_MAPS (MovingAI maps and scenarios); without it, maps of the same kinds are
-generated. With --readme what is printed is also written between the two marks of that file.
+generated. With --figures what is printed is also written to that file; with --readme the most of it that a newcomer asks for is, between the two
+marks of that file: single searches, and which bounds are missed.
 """
 
 import argparse
@@ -85,8 +86,8 @@ def measure(parts, bench):
     return measured
 
 
-def page(measured, bench):
-    """What is printed: the conditions, the figures, words of parts, what is judged."""
+def conditions_of(measured, bench):
+    """Where and how it was measured."""
     source = "the benchmark maps named" if bench.maps else "generated maps"
     parts = [m.part for m in measured]
     runs = f" {bench.runs} runs," if any(part.each or part is search.PART for part in parts) else ""
@@ -94,15 +95,31 @@ def page(measured, bench):
     if all(part is open_list.PART for part in parts):
         source = "no maps"
     others = [f"; `{m.part.name}`: {m.part.conditions(bench)}" for m in measured if m.part.conditions(bench)]
-    conditions = (f"{processor()}, {os.cpu_count()} cores, {platform.system()};{runs}{problems} {source}; "
-                  f"no pinning{' but as told' if others else ''}{''.join(others)}; load average at the end {os.getloadavg()[0]:.1f}.")
+    return (f"{processor()}, {os.cpu_count()} cores, {platform.system()};{runs}{problems} {source}; "
+            f"no pinning{' but as told' if others else ''}{''.join(others)}; load average at the end {os.getloadavg()[0]:.1f}.")
+
+
+def page(conditions, measured):
+    """What is printed: the conditions, the figures, words of parts, what is judged."""
     rows, verdicts = all_of(measured, "rows"), all_of(measured, "verdicts")
     return "\n\n".join([conditions, *([rows_table(rows)] if rows else []), *(m.words for m in measured if m.words),
                         *([verdicts_table(verdicts)] if verdicts else [])])
 
 
+def short_page(conditions, rows, verdicts):
+    """README's: of the figures these rows, of the verdicts those that are no PASS."""
+    missed = [verdict for verdict in verdicts if not verdict[3]]
+    kept = f"Of {len(verdicts)} bounds judged {len(verdicts) - len(missed)} were kept{'. Missed:' if missed else '.'}"
+    return "\n\n".join([conditions, rows_table(rows), kept, *([verdicts_table(missed)] if missed else [])])
+
+
 def all_of(measured, name):
     return [one for part in measured for one in getattr(part, name)]
+
+
+def write_figures(path, text):
+    with open(path, "w") as file:
+        file.write(f"# Figures\n\nWritten by `make bench BENCH_README=1`, not by hand.\n\n{text}\n")
 
 
 def write_readme(path, text):
@@ -121,11 +138,12 @@ def arguments():
     parser.add_argument("--beside", default=os.environ.get("BENCH_BESIDE"))
     parser.add_argument("--only", action="append", choices=[part.name for part in PARTS])
     parser.add_argument("--readme")
+    parser.add_argument("--figures")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--history", action="store_true")
     args = parser.parse_args()
-    if args.only and args.readme:
-        parser.error("README's figures are those of all parts")
+    if args.only and (args.readme or args.figures):
+        parser.error("the figures that are kept are those of all parts")
     return args
 
 
@@ -143,14 +161,18 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(args.bin, folder, args.runs, args.seconds, args.beside, os.environ.get("TICKPATH_MAPS"))
         measured = measure([part for part in PARTS if not args.only or part.name in args.only], bench)
-    text = page(measured, bench)
+    conditions = conditions_of(measured, bench)
+    text = page(conditions, measured)
     print(text)
     history.append(processor(), all_of(measured, "rows"))
     failed = [part.part.name for part in measured if part.failed]
-    if args.readme and failed:
-        print(f"{args.readme} is left as it is: not measured: {', '.join(failed)}", file=sys.stderr)
-    elif args.readme:
-        write_readme(args.readme, text)
+    if failed and (args.readme or args.figures):
+        print(f"what is kept stays as it is: not measured: {', '.join(failed)}", file=sys.stderr)
+    if args.figures and not failed:
+        write_figures(args.figures, text)
+    if args.readme and not failed:
+        short = [m for m in measured if m.part is lines.PART]
+        write_readme(args.readme, short_page(conditions, all_of(short, "rows"), all_of(measured, "verdicts")))
     return 0 if all(kept for *_, kept in all_of(measured, "verdicts")) else 1
 
 

@@ -113,7 +113,7 @@ def measured(folder, printed, names=None, maps=True):
     bench = Told(folder, printed, os.path.join(folder, "maps") if maps else None)
     with contextlib.redirect_stderr(io.StringIO()):
         parts = program.measure([part for part in program.PARTS if names is None or part.name in names], bench)
-    return {part.part.name: part for part in parts}, program.page(parts, bench)
+    return {part.part.name: part for part in parts}, program.page(program.conditions_of(parts, bench), parts)
 
 
 # ---- what is checked ----
@@ -205,16 +205,25 @@ def main_of(folder, printed, *words):
 
 
 def check_main(folder):
-    readme = os.path.join(folder, "readme")
+    readme, figures = os.path.join(folder, "readme"), os.path.join(folder, "figures")
     write(readme, f"before\n{program.BEGIN}\nold\n{program.END}\nafter\n")
     history.PATH = os.path.join(folder, "history.tsv")
     os.environ["BENCH_HISTORY"] = "1"
     for _ in range(2):
-        status, page, errors = main_of(folder, told(), "--readme", readme)
+        status, page, errors = main_of(folder, told(), "--readme", readme, "--figures", figures)
         check(status == 0, f"good figures end with {status}: {errors}")
     with open(readme, encoding="utf-8") as file:
         written = file.read()
-    check(written == f"before\n{program.BEGIN}\n{page.rstrip()}\n{program.END}\nafter\n", "README's figures are not what was printed")
+    parts, conditions = measured(folder, told())[0], page.split("\n", 1)[0]
+    short = program.short_page(conditions, parts["lines"].rows, [verdict for part in parts.values() for verdict in part.verdicts])
+    check(written == f"before\n{program.BEGIN}\n{short}\n{program.END}\nafter\n", "README has other figures:\n" + written)
+    check("bounds judged" in short and "Missed" not in short and "FAIL" not in short, "good figures miss bounds:\n" + short)
+    with open(figures, encoding="utf-8") as file:
+        whole = file.read()
+    check(whole.endswith(f"\n\n{page.rstrip()}\n"), "the figures kept are not what was printed")
+    bad_rows = [("a", "b", "c", False), ("d", "e", "f", True)]
+    check("Of 2 bounds judged 1 were kept. Missed:" in program.short_page("x", [], bad_rows) and "| a | b | c | FAIL |" in program.short_page("x", [], bad_rows)
+          and "| d |" not in program.short_page("x", [], bad_rows), "what is missed is not told, or what is kept is")
     rows = [row for part in measured(folder, told())[0].values() for row in part.rows]
     status, compared, _ = main_of(folder, told(), "--history")
     check(status == 0 and compared.count("+0.0 %") == sum(float(row[1].replace(",", "")) != 0 for row in rows), "the history:\n" + compared)
@@ -225,9 +234,10 @@ def check_main(folder):
     broken = told()
     del broken["deadline"]["p999"]
     broken["memory crowd"] = []
-    status, page, errors = main_of(folder, broken, "--readme", readme)
-    with open(readme, encoding="utf-8") as file:
-        check(file.read() == written, "README has figures of a bench that failed")
+    status, page, errors = main_of(folder, broken, "--readme", readme, "--figures", figures)
+    for path, before in ((readme, written), (figures, whole)):
+        with open(path, encoding="utf-8") as file:
+            check(file.read() == before, "a file has figures of a bench that failed")
     check(status == 1, f"parts that fail end with {status}")
     check("part `deadline` | measured | KeyError: 'p999' | FAIL" in page and "part `memory`" in page, "what failed is not told:\n" + page)
     check("in turn, k = 32" in page and "bare libuv echo" in page and "| `guided`" in page, "a part that failed kept others from running:\n" + page)
